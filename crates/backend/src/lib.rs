@@ -1,0 +1,1 @@
+//! Where a solve runs: the backend contract, the CPU, the reference.

@@ -1,0 +1,3 @@
+//! The coarsen command.
+
+fn main() {}

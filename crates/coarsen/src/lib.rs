@@ -1,0 +1,1 @@
+//! Multigrid and Schwarz solvers for people who simulate.

@@ -1,0 +1,84 @@
+//! When the machine or the input failed.
+
+use crate::{Class, NotConverged};
+
+/// What stops a computation before or outside the mathematics; see [`Outcome`](crate::Outcome) for the rest.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two objects do not fit together.
+    #[error("{what}: expected size {expected}, found {found}; a vector or matrix belongs to another system")]
+    Shape {
+        /// The object that does not fit.
+        what: &'static str,
+        /// The size its partner asks for.
+        expected: usize,
+        /// Its own size.
+        found: usize,
+    },
+    /// A square operator is needed.
+    #[error("the operator is {rows} x {columns}, but a square one is needed")]
+    NotSquare {
+        /// Rows found.
+        rows: usize,
+        /// Columns found.
+        columns: usize,
+    },
+    /// NaN or infinity in the input.
+    #[error("{what} holds a value that is not finite at index {index}; look at what computed it")]
+    NotFinite {
+        /// The object that holds it.
+        what: &'static str,
+        /// Where it is, in scalars.
+        index: usize,
+    },
+    /// A count does not fit its index type.
+    #[error("{what}: {count} exceeds the limit {limit}; split the system, or use larger blocks")]
+    TooLarge {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A parameter outside its range.
+    #[error("{name} is {value}, but must be {range}")]
+    Parameter {
+        /// Its path, as written in code.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// The range allowed.
+        range: &'static str,
+    },
+    /// A method was given a preconditioner it cannot use.
+    #[error(
+        "{method} needs a preconditioner that is at least {needed:?}, found {found:?}; use FlexibleCg or flexible Gmres"
+    )]
+    Preconditioner {
+        /// The method.
+        method: &'static str,
+        /// What it needs.
+        needed: Class,
+        /// What it was given.
+        found: Class,
+    },
+    /// A device call failed.
+    #[error("device call {call} failed with status {status}; the device may be lost or out of memory")]
+    Device {
+        /// The call.
+        call: &'static str,
+        /// The status of the driver.
+        status: i32,
+    },
+    /// A thread pool could not be started.
+    #[error("a pool of {threads} threads could not be started; ask for fewer threads")]
+    Threads {
+        /// The number asked for.
+        threads: usize,
+    },
+    /// A solve ended without convergence, and the caller asked for an error.
+    #[error(transparent)]
+    NotConverged(#[from] NotConverged),
+}

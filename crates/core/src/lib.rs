@@ -1,0 +1,38 @@
+//! The vocabulary of `coarsen`: what a vector, an operator, a preconditioner and an honest report are.
+//!
+//! Drivers (conjugate gradients, descent) are written against these traits alone, so one text runs on `Vec<f64>`,
+//! on a device vector and on a distributed one. Nothing here knows a matrix format or a backend.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`real`](Real) | `f32` and `f64` |
+//! | [`scalar`](Scalar) | numbers that may not have arrived yet |
+//! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
+//! | [`operator`](LinearOperator) | y = A x; [`operator::from_fn`](from_fn) for matrix-free ones |
+//! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
+//! | [`stop`](Stop) | when a solve may end |
+//! | [`monitor`](Monitor) | who looks on |
+//! | [`report`](Report) | how it ended |
+//! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
+//! | [`error`](Error) | when the machine or the input failed |
+
+mod error;
+mod monitor;
+mod operator;
+pub mod parallel;
+mod preconditioner;
+mod real;
+mod report;
+mod scalar;
+mod stop;
+mod vector;
+
+pub use error::Error;
+pub use monitor::{Every, History, Iteration, Monitor, every};
+pub use operator::{FromFn, LinearOperator, from_fn};
+pub use preconditioner::{Class, Identity, Preconditioner};
+pub use real::Real;
+pub use report::{NotConverged, Outcome, Report};
+pub use scalar::{Dot, Scalar};
+pub use stop::Stop;
+pub use vector::Vector;

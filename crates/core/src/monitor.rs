@@ -1,0 +1,88 @@
+//! Who looks on while a solve runs.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::{Real, Vector};
+
+/// One look at a running solve.
+pub struct Iteration<'a, V: Vector> {
+    /// Iterations done so far; 0 is the starting guess.
+    pub number: usize,
+    /// ‖r‖₂ as the recurrence has it.
+    pub residual: V::Real,
+    /// The same as a share of ‖b‖₂ (of 1 where b = 0).
+    pub relative: V::Real,
+    /// The current solution, where the method has it at hand (`Gmres` forms it only at restarts).
+    pub x: Option<&'a V>,
+}
+
+impl<V: Vector> fmt::Display for Iteration<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>6}  {:.3e}  {:.3e}", self.number, self.residual, self.relative)
+    }
+}
+
+/// Called at every look; `Break` ends the solve as [`Stopped`](crate::Outcome::Stopped).
+///
+/// `()` looks at nothing, a closure is a monitor, [`History`] keeps the norms.
+///
+/// ```
+/// use coarsen_core::{Iteration, Monitor};
+/// use std::ops::ControlFlow;
+/// let mut twenty = |it: &Iteration<'_, Vec<f64>>| if it.number < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+/// let look = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None };
+/// assert!(twenty.observe(&look).is_break());
+/// ```
+pub trait Monitor<V: Vector> {
+    /// Sees one iteration.
+    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()>;
+}
+
+impl<V: Vector> Monitor<V> for () {
+    fn observe(&mut self, _: &Iteration<'_, V>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<V: Vector, F: FnMut(&Iteration<'_, V>) -> ControlFlow<()>> Monitor<V> for F {
+    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+        self(it)
+    }
+}
+
+/// The relative residual norms of a solve, one per look, the starting guess first.
+///
+/// It belongs to the caller, so that [`Report`](crate::Report) stays small; it allocates as it grows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History<T> {
+    /// ‖r‖₂ / ‖b‖₂ at each look.
+    pub relative: Vec<T>,
+}
+
+impl<V: Vector<Real = T>, T: Real> Monitor<V> for History<T> {
+    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+        self.relative.push(it.relative);
+        ControlFlow::Continue(())
+    }
+}
+
+/// A monitor that hands every k-th look to a closure; made by [`every`].
+pub struct Every<F> {
+    k: usize,
+    f: F,
+}
+
+/// Calls `f` at iterations 0, k, 2k, …; `k` = 0 counts as 1.
+pub fn every<V: Vector, F: FnMut(&Iteration<'_, V>)>(k: usize, f: F) -> Every<F> {
+    Every { k: k.max(1), f }
+}
+
+impl<V: Vector, F: FnMut(&Iteration<'_, V>)> Monitor<V> for Every<F> {
+    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+        if it.number.is_multiple_of(self.k) {
+            (self.f)(it);
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,68 @@
+//! y = A x.
+
+use std::marker::PhantomData;
+
+use crate::{Dot, Vector};
+
+/// A linear map on vectors of type `V`: the system matrix, a product of matrices, or code without a matrix.
+///
+/// `apply` is pure: the operator owns no scratch and may be shared. Solvers take it as `&dyn LinearOperator<V>`; one
+/// virtual call per product costs nothing beside the product.
+///
+/// *Panics* when a vector has the wrong length, like slices do; solvers check [`shape`](Self::shape) first and return
+/// [`Error::Shape`](crate::Error::Shape).
+///
+/// ```
+/// use coarsen_core::{LinearOperator, from_fn};
+/// let twice = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| y.iter_mut().zip(x).for_each(|(y, x)| *y = 2.0 * x));
+/// let mut y = vec![0.0; 2];
+/// twice.apply(&vec![1.0, 2.0], &mut y);
+/// assert_eq!(y, [2.0, 4.0]);
+/// ```
+pub trait LinearOperator<V: Vector> {
+    /// Rows and columns, in scalars.
+    fn shape(&self) -> (usize, usize);
+
+    /// y = A x.
+    fn apply(&self, x: &V, y: &mut V);
+
+    /// y = A x, and x·y with Σ|xᵢyᵢ| (the curvature along x and its size), for square A.
+    ///
+    /// The default makes a second pass over x and y; formats override it to save that traffic.
+    fn apply_dot(&self, x: &V, y: &mut V) -> Dot<V::Scalar> {
+        self.apply(x, y);
+        x.dot_magnitude(y)
+    }
+
+    /// r = b − A x.
+    ///
+    /// The default makes a second pass over b and r; formats override it.
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        self.apply(x, r);
+        r.axpby(&b.scalar(num_traits::one()), b, &b.scalar(-num_traits::one::<V::Real>()));
+    }
+}
+
+/// A closure as a square operator; made by [`from_fn`].
+pub struct FromFn<V, F> {
+    n: usize,
+    f: F,
+    of: PhantomData<fn(&V)>,
+}
+
+/// The matrix-free operator of size n x n that `f(x, y)` computes: y = A x, overwriting y.
+///
+/// *Use* for stencils and products of operators; preconditioners need an assembled matrix that approximates it.
+pub fn from_fn<V: Vector, F: Fn(&V, &mut V)>(n: usize, f: F) -> FromFn<V, F> {
+    FromFn { n, f, of: PhantomData }
+}
+
+impl<V: Vector, F: Fn(&V, &mut V)> LinearOperator<V> for FromFn<V, F> {
+    fn shape(&self) -> (usize, usize) {
+        (self.n, self.n)
+    }
+
+    fn apply(&self, x: &V, y: &mut V) {
+        (self.f)(x, y);
+    }
+}

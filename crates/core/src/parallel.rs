@@ -1,0 +1,185 @@
+//! The fixed tree: the same bits at any thread count.
+//!
+//! Every loop over a vector is cut into leaves of a fixed length and combined along a fixed binary tree. Threads decide
+//! only who computes a leaf, never what is added to what, so 1, 2 and 7 threads give the same bits. (Another SIMD width
+//! may not: bits are fixed per machine.)
+//!
+//! The library configures no thread pool. Work under [`THRESHOLD`] never touches rayon at all; above it, the caller's
+//! current pool is used. Entering a pool from outside costs 10 to 20 µs, so a program wraps its whole loop once in
+//! [`threads`]; inside, a fork costs almost nothing.
+
+use std::ops::Range;
+
+use crate::Error;
+
+/// Entries per leaf of a reduction over vectors.
+pub const LEAF: usize = 4096;
+
+/// Scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic, about what entering a pool
+/// costs.
+pub const THRESHOLD: usize = 1 << 16;
+
+/// Leaves that one task takes without forking further.
+const GRAIN: usize = 4;
+
+/// Whether `work` scalar operations are worth more than one thread of the current pool.
+///
+/// Tests the size first: asking rayon for its thread count starts the global pool.
+pub fn worth(work: usize) -> bool {
+    work >= THRESHOLD && rayon::current_num_threads() > 1
+}
+
+/// Runs `f` inside a pool of `n` threads of its own (0: one per core), so that the library's loops use it.
+///
+/// ```
+/// let sum = coarsen_core::parallel::threads(2, || 1 + 1)?;
+/// assert_eq!(sum, 2);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Threads`] when the threads cannot be started.
+pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+    Ok(pool.map_err(|_| Error::Threads { threads: n })?.install(f))
+}
+
+/// Slices, ranges and tuples of them: what a loop can be cut into.
+///
+/// All parts of a tuple have the same length.
+pub trait Pieces: Sized + Send {
+    /// The common length.
+    fn extent(&self) -> usize;
+    /// The first `mid` entries and the rest.
+    fn cut(self, mid: usize) -> (Self, Self);
+}
+
+impl<T: Sync> Pieces for &[T] {
+    fn extent(&self) -> usize {
+        self.len()
+    }
+    fn cut(self, mid: usize) -> (Self, Self) {
+        self.split_at(mid)
+    }
+}
+
+impl<T: Send> Pieces for &mut [T] {
+    fn extent(&self) -> usize {
+        self.len()
+    }
+    fn cut(self, mid: usize) -> (Self, Self) {
+        self.split_at_mut(mid)
+    }
+}
+
+impl Pieces for Range<usize> {
+    fn extent(&self) -> usize {
+        self.len()
+    }
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let m = self.start + mid;
+        (self.start..m, m..self.end)
+    }
+}
+
+/// A slice whose entries come in groups of `k`, cut between groups: the scalars of block rows.
+pub struct Groups<S>(pub S, pub usize);
+
+impl<T: Sync> Pieces for Groups<&[T]> {
+    fn extent(&self) -> usize {
+        self.0.len() / self.1
+    }
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let (a, b) = self.0.split_at(mid * self.1);
+        (Self(a, self.1), Self(b, self.1))
+    }
+}
+
+impl<T: Send> Pieces for Groups<&mut [T]> {
+    fn extent(&self) -> usize {
+        self.0.len() / self.1
+    }
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let (a, b) = self.0.split_at_mut(mid * self.1);
+        (Self(a, self.1), Self(b, self.1))
+    }
+}
+
+macro_rules! tuple {
+    ($($p:ident $i:tt),+) => {
+        impl<$($p: Pieces),+> Pieces for ($($p,)+) {
+            fn extent(&self) -> usize {
+                self.0.extent()
+            }
+            fn cut(self, mid: usize) -> (Self, Self) {
+                let halves = ($(self.$i.cut(mid),)+);
+                (($(halves.$i.0,)+), ($(halves.$i.1,)+))
+            }
+        }
+    };
+}
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+
+/// Calls `leaf` on consecutive pieces of `length` entries (the last may be shorter, and an empty input is one empty leaf)
+/// and combines the results along a fixed binary tree; `parallel` only decides whether subtrees may run on other threads.
+///
+/// ```
+/// use coarsen_core::parallel::tree;
+/// let x = vec![1.0_f64; 10_000];
+/// let sum = tree(&x[..], 4096, false, &|x: &[f64]| x.iter().sum::<f64>(), &|a, b| a + b);
+/// assert_eq!(sum, 10_000.0);
+/// ```
+pub fn tree<P: Pieces, R: Send>(
+    pieces: P,
+    length: usize,
+    parallel: bool,
+    leaf: &(impl Fn(P) -> R + Sync),
+    combine: &(impl Fn(R, R) -> R + Sync),
+) -> R {
+    let leaves = pieces.extent().div_ceil(length);
+    if leaves <= 1 {
+        return leaf(pieces);
+    }
+    let (left, right) = pieces.cut(leaves / 2 * length);
+    let (a, b) = if parallel && leaves > GRAIN {
+        rayon::join(|| tree(left, length, true, leaf, combine), || tree(right, length, true, leaf, combine))
+    } else {
+        (tree(left, length, false, leaf, combine), tree(right, length, false, leaf, combine))
+    };
+    combine(a, b)
+}
+
+/// Calls `leaf` on consecutive pieces of `length` entries, on several threads when `parallel`.
+pub fn each<P: Pieces>(pieces: P, length: usize, parallel: bool, leaf: &(impl Fn(P) + Sync)) {
+    tree(pieces, length, parallel, leaf, &|(), ()| ());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_do_not_depend_on_threads() {
+        let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();
+        let sum = || tree(&x[..], LEAF, worth(x.len()), &|x: &[f64]| x.iter().sum::<f64>(), &|a, b| a + b);
+        let one = threads(1, sum).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one.to_bits(), threads(n, sum).unwrap().to_bits());
+        }
+    }
+
+    #[test]
+    fn groups_are_cut_between_blocks() {
+        let mut y = vec![0; 30];
+        each((0..10, Groups(&mut y[..], 3)), 2, false, &|(rows, y): (Range<usize>, Groups<&mut [i32]>)| {
+            for (k, row) in rows.enumerate() {
+                y.0[3 * k..3 * k + 3].fill(row as i32);
+            }
+        });
+        assert_eq!(y[27..], [9, 9, 9]);
+        assert_eq!(y[6..9], [2, 2, 2]);
+    }
+}

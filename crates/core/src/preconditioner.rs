@@ -1,0 +1,71 @@
+//! z = M⁻¹ r.
+
+use crate::{Dot, Vector};
+
+/// What a Krylov method may assume of a preconditioner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// The same symmetric positive (semi-)definite linear map at every application: what `Cg` and `Minres` need.
+    Symmetric,
+    /// The same linear map at every application: what `Gmres` and `BiCgStab` need.
+    Linear,
+    /// Anything else (K-cycles, inner iterations): only `FlexibleCg`, flexible `Gmres` and `Lbfgs` take it.
+    Variable,
+}
+
+/// An approximation M⁻¹ of A⁻¹.
+///
+/// `apply` takes `&mut self` because the built object owns its scratch vectors: no allocation, no interior
+/// mutability. The trait differs from [`LinearOperator`](crate::LinearOperator) so that A cannot be passed for M.
+///
+/// ```
+/// use coarsen_core::{Identity, Preconditioner};
+/// let mut z = vec![0.0; 2];
+/// Identity.apply(&vec![1.0, 2.0], &mut z);
+/// assert_eq!(z, [1.0, 2.0]);
+/// ```
+pub trait Preconditioner<V: Vector> {
+    /// z = M⁻¹ r, overwriting z. *Panics* on a wrong length.
+    fn apply(&mut self, r: &V, z: &mut V);
+
+    /// z = M⁻¹ r, and r·z with Σ|rᵢzᵢ|. The default makes a second pass; cheap preconditioners override it.
+    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+        self.apply(r, z);
+        r.dot_magnitude(z)
+    }
+
+    /// What this map promises; [`Class::Symmetric`] unless it says otherwise.
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    /// The length of the vectors it takes, where it has one: solvers check it before the first iteration.
+    fn size(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// M = I: no preconditioning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Identity;
+
+impl<V: Vector> Preconditioner<V> for Identity {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        z.copy(r);
+    }
+}
+
+impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<P> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        (**self).apply(r, z);
+    }
+    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+        (**self).apply_dot(r, z)
+    }
+    fn class(&self) -> Class {
+        (**self).class()
+    }
+    fn size(&self) -> Option<usize> {
+        (**self).size()
+    }
+}

@@ -1,0 +1,162 @@
+//! How a solve ended.
+
+use std::fmt;
+
+use crate::Real;
+
+/// What the mathematics did. Failures of the machine or the input are [`Error`](crate::Error)s instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The true residual, recomputed at the end, is within the tolerance.
+    Converged,
+    /// The budget of iterations is spent.
+    IterationLimit,
+    /// The residual no longer falls: the tolerance is below what this precision gives on this matrix.
+    Stagnated,
+    /// A monitor asked to stop.
+    Stopped,
+    /// A direction p with pᵀAp below zero by more than round-off: A is not positive definite.
+    IndefiniteOperator,
+    /// A residual r with rᵀM⁻¹r below zero by more than round-off: the preconditioner is not positive definite.
+    IndefinitePreconditioner,
+    /// A recurrence met a zero it cannot divide by (a singular matrix, or an unlucky Lanczos process).
+    Breakdown,
+    /// NaN or infinity appeared.
+    NotFinite,
+    /// The right-hand side has a part outside the range of a singular A; the rest is solved.
+    Inconsistent,
+}
+
+impl Outcome {
+    /// The name in reports for machines: snake case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::IterationLimit => "iteration_limit",
+            Self::Stagnated => "stagnated",
+            Self::Stopped => "stopped",
+            Self::IndefiniteOperator => "indefinite_operator",
+            Self::IndefinitePreconditioner => "indefinite_preconditioner",
+            Self::Breakdown => "breakdown",
+            Self::NotFinite => "not_finite",
+            Self::Inconsistent => "inconsistent",
+        }
+    }
+
+    /// The likely cause and the cure, one sentence each; empty when converged.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Converged => "",
+            Self::IterationLimit => {
+                "the preconditioner is too weak for this system or the budget too small; use a stronger preconditioner, a direct method, or raise max_iterations"
+            }
+            Self::Stagnated => {
+                "the tolerance is below what this precision can give on this matrix (round-off of b - A x), or A is singular; loosen it, work in f64, or scale the system"
+            }
+            Self::Stopped => "a monitor ended the solve; the solution so far is kept",
+            Self::IndefiniteOperator => {
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix); use Minres, Gmres or a direct method, or make A positive definite"
+            }
+            Self::IndefinitePreconditioner => {
+                "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); use a weaker or safer one"
+            }
+            Self::Breakdown => {
+                "a recurrence divided by zero, usually on a singular matrix; give its null space, or use Gmres or a direct method"
+            }
+            Self::NotFinite => {
+                "the matrix, the right-hand side or the starting guess holds NaN or infinity, or values overflowed; run diagnose on the system"
+            }
+            Self::Inconsistent => {
+                "b is not in the range of the singular A; the least-squares part is solved: remove the net load, or fix a degree of freedom"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name().replace('_', " "))
+    }
+}
+
+/// The end of a solve: small, `Copy`, and not to be ignored.
+///
+/// [`converged`](Self::converged) turns anything but success into an error; [`usable`](Self::usable) also accepts a spent
+/// budget or a monitor's stop, as time steppers do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "a solve can end without convergence: call .converged()? or .usable()?"]
+pub struct Report<T> {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Iterations done.
+    pub iterations: usize,
+    /// ‖b − A x₀‖₂ / ‖b‖₂ of the starting guess (divided by 1 where b = 0).
+    pub initial_residual: T,
+    /// ‖b − A x‖₂ / ‖b‖₂, recomputed from the returned x.
+    pub true_residual: T,
+    /// What was asked for, on the same scale.
+    pub tolerance: T,
+    /// Estimate of the condition number of M⁻¹A, from below, where the method has one.
+    pub condition: Option<T>,
+}
+
+impl<T: Real> Report<T> {
+    /// The report itself if the tolerance was reached.
+    ///
+    /// # Errors
+    /// [`NotConverged`] for every other outcome.
+    pub fn converged(self) -> Result<Self, NotConverged> {
+        if self.outcome == Outcome::Converged { Ok(self) } else { Err(self.into()) }
+    }
+
+    /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped, and finite.
+    ///
+    /// # Errors
+    /// [`NotConverged`] for breakdowns.
+    pub fn usable(self) -> Result<Self, NotConverged> {
+        match self.outcome {
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => Ok(self),
+            _ => Err(self.into()),
+        }
+    }
+}
+
+impl<T: Real> fmt::Display for Report<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} after {} iterations, true relative residual {:.2e} (asked {:.1e})",
+            self.outcome, self.iterations, self.true_residual, self.tolerance
+        )?;
+        match self.condition {
+            Some(c) => write!(f, ", condition about {c:.1e}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A solve that did not reach its tolerance, as an error.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{outcome} after {iterations} iterations at relative residual {true_residual:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
+pub struct NotConverged {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Iterations done.
+    pub iterations: usize,
+    /// ‖b − A x‖₂ / ‖b‖₂ of the returned x.
+    pub true_residual: f64,
+    /// What was asked for.
+    pub tolerance: f64,
+}
+
+impl<T: Real> From<Report<T>> for NotConverged {
+    fn from(r: Report<T>) -> Self {
+        Self {
+            outcome: r.outcome,
+            iterations: r.iterations,
+            true_residual: r.true_residual.wide(),
+            tolerance: r.tolerance.wide(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Numbers that may not have arrived yet.
+
+use std::ops::{Add, Div, Mul, Neg};
+
+use crate::Real;
+
+/// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between machines.
+///
+/// Arithmetic on it never waits; [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) do. Recurrences that
+/// use only these operations (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without waiting for the device.
+///
+/// ```
+/// use coarsen_core::Scalar;
+/// assert_eq!(6.0_f64.over(&2.0, &0.0), 3.0);
+/// assert_eq!(6.0_f64.over(&1e-20, &1e-16), 0.0); // under its round-off floor: freeze
+/// ```
+pub trait Scalar:
+    Clone + Neg<Output = Self> + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// The number type behind the promise.
+    type Real: Real;
+
+    /// The number itself. Cost: nothing on the host, one wait elsewhere.
+    fn read(&self) -> Self::Real;
+
+    /// `self / den` where `den > floor`, else 0.
+    ///
+    /// A step length made this way freezes the iterate instead of dividing by round-off; the next look at the scalars
+    /// finds out why. NaN in any of the three also gives 0, so that the iterate stays finite.
+    fn over(&self, den: &Self, floor: &Self) -> Self;
+}
+
+macro_rules! number {
+    ($t:ty) => {
+        impl Scalar for $t {
+            type Real = $t;
+            #[inline]
+            fn read(&self) -> $t {
+                *self
+            }
+            #[inline]
+            fn over(&self, den: &$t, floor: &$t) -> $t {
+                if *den > *floor && !self.is_nan() { self / den } else { 0.0 }
+            }
+        }
+    };
+}
+number!(f32);
+number!(f64);
+
+/// An inner product together with the size of its terms.
+///
+/// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. Round-off of the sum is below
+/// `EPSILON · magnitude` (the fixed tree adds at most log₂ n + 16 roundings of that size, and its terms partly cancel), so
+/// a `value` within a few `EPSILON · magnitude` of zero has no reliable sign: [`Dot::floor`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dot<S> {
+    /// Σ xᵢ yᵢ
+    pub value: S,
+    /// Σ |xᵢ yᵢ|
+    pub magnitude: S,
+}
+
+impl<S: Scalar> Dot<S> {
+    /// How many times `EPSILON · magnitude` a value must exceed to have a sign.
+    ///
+    /// Sixteen covers the tree (log₂ of 2³² entries over 4096-entry leaves is 20 roundings, which add like a random walk) and the rounding
+    /// of the terms themselves.
+    pub const ROUNDINGS: f64 = 16.0;
+
+    /// The value below which this inner product is round-off; `unit` is `ROUNDINGS · EPSILON` as a scalar.
+    pub fn floor(&self, unit: &S) -> S {
+        self.magnitude.clone() * unit.clone()
+    }
+}

@@ -1,0 +1,69 @@
+//! When a solve may end.
+
+use crate::{Error, Real};
+
+/// The stopping rule of every iterative driver: ‖b − A x‖₂ ≤ max(relative · ‖b‖₂, absolute), within a budget.
+///
+/// The norm is always that of the true residual, never of the preconditioned one, so tolerances mean the same under every
+/// preconditioner. A tolerance of 0 asks for all that the precision gives: the solve then ends as
+/// [`Stagnated`](crate::Outcome::Stagnated).
+///
+/// ```
+/// use coarsen_core::Stop;
+/// let stop = Stop { max_iterations: 100, ..Stop::relative(1e-6) };
+/// assert_eq!(stop.threshold(8.0), 8e-6);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop<T> {
+    /// Allowed ‖r‖₂ as a share of ‖b‖₂.
+    pub relative: T,
+    /// Allowed ‖r‖₂, in the unit of b.
+    pub absolute: T,
+    /// The budget; a solve that converges exactly at its last iteration has converged.
+    pub max_iterations: usize,
+    /// Iterations between two looks at the scalars, at least 1. A look costs one wait on a device; between looks no
+    /// stopping rule is tested and no monitor is called.
+    pub look_every: usize,
+}
+
+impl<T: Real> Stop<T> {
+    /// ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
+    pub fn relative(tolerance: T) -> Self {
+        Self { relative: tolerance, absolute: T::zero(), max_iterations: 5000, look_every: 1 }
+    }
+
+    /// ‖r‖₂ ≤ tolerance within 5000 iterations.
+    pub fn absolute(tolerance: T) -> Self {
+        Self { relative: T::zero(), absolute: tolerance, ..Self::relative(T::zero()) }
+    }
+
+    /// The residual norm that ends a solve with ‖b‖₂ = `b`.
+    pub fn threshold(&self, b: T) -> T {
+        (self.relative * b).max(self.absolute)
+    }
+
+    /// Refuses tolerances that are negative or NaN and a look distance of 0.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the field.
+    pub fn validate(&self) -> Result<(), Error> {
+        let bad = |name, value: T, range| Err(Error::Parameter { name, value: value.wide(), range });
+        if self.relative.is_nan() || self.relative < T::zero() {
+            return bad("Stop::relative", self.relative, "0 or more");
+        }
+        if self.absolute.is_nan() || self.absolute < T::zero() {
+            return bad("Stop::absolute", self.absolute, "0 or more");
+        }
+        if self.look_every == 0 {
+            return bad("Stop::look_every", T::zero(), "1 or more");
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Default for Stop<T> {
+    /// Relative 1e-8 in `f64`, 1e-5 in `f32`.
+    fn default() -> Self {
+        Self::relative(T::of(if T::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-8 }))
+    }
+}

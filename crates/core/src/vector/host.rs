@@ -1,0 +1,176 @@
+//! `Vec<f32>` and `Vec<f64>` are vectors: scalars are plain numbers, sums run along the fixed tree of [`parallel`].
+//!
+//! Leaves keep 16 accumulators (wide enough for AVX-512 and for the latency of an addition) and add in `f64` whatever
+//! the storage, so that `f32` reductions do not lose digits with length.
+
+use crate::parallel::{self, LEAF, each, tree};
+use crate::{Dot, Error, Real, Vector};
+
+/// Independent partial sums of a leaf.
+const LANES: usize = 16;
+
+/// Σ over a leaf of the N terms that `term` makes of `(x[i], y[i])`.
+#[inline(always)]
+fn leaf<T: Real, const N: usize>(x: &[T], y: &[T], term: impl Fn(f64, f64) -> [f64; N]) -> [f64; N] {
+    let mut sums = [[0.0; LANES]; N];
+    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
+    let tail = xs.remainder().iter().zip(ys.remainder()).enumerate();
+    for (x, y) in xs.zip(ys) {
+        for lane in 0..LANES {
+            let t = term(x[lane].wide(), y[lane].wide());
+            for k in 0..N {
+                sums[k][lane] += t[k];
+            }
+        }
+    }
+    for (lane, (x, y)) in tail {
+        let t = term(x.wide(), y.wide());
+        for k in 0..N {
+            sums[k][lane] += t[k];
+        }
+    }
+    sums.map(|lanes| lanes.iter().sum())
+}
+
+#[inline(always)]
+fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
+    std::array::from_fn(|k| a[k] + b[k])
+}
+
+/// The inner products of x with each of `with`, leaf by leaf.
+fn dots<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
+    let body =
+        |r: std::ops::Range<usize>| with.map(|y| leaf(&x[r.clone()], &y[r.clone()], |a, b| [a * b])[0]);
+    tree(0..x.len(), LEAF, parallel::worth(x.len() * N), &body, &add)
+}
+
+impl<T: Real> Vector for Vec<T> {
+    type Real = T;
+    type Scalar = T;
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn like(&self) -> Result<Self, Error> {
+        Ok(vec![T::zero(); self.len()])
+    }
+
+    fn scalar(&self, v: T) -> T {
+        v
+    }
+
+    fn fill(&mut self, v: T) {
+        let parallel = parallel::worth(self.len());
+        each(&mut self[..], LEAF, parallel, &|x: &mut [T]| x.fill(v));
+    }
+
+    fn copy(&mut self, x: &Self) {
+        assert_eq!(self.len(), x.len(), "copy: lengths differ");
+        let parallel = parallel::worth(x.len());
+        each((&mut self[..], &x[..]), LEAF, parallel, &|(y, x): (&mut [T], &[T])| y.copy_from_slice(x));
+    }
+
+    fn axpby(&mut self, a: &T, x: &Self, b: &T) {
+        assert_eq!(self.len(), x.len(), "axpby: lengths differ");
+        let (a, b, parallel) = (*a, *b, parallel::worth(x.len()));
+        each((&mut self[..], &x[..]), LEAF, parallel, &|(y, x): (&mut [T], &[T])| {
+            let pairs = y.iter_mut().zip(x);
+            if b.is_zero() {
+                pairs.for_each(|(y, &x)| *y = a * x);
+            } else if b == T::one() {
+                pairs.for_each(|(y, &x)| *y += a * x);
+            } else {
+                pairs.for_each(|(y, &x)| *y = a * x + b * *y);
+            }
+        });
+    }
+
+    fn hadamard(&mut self, a: &T, d: &Self, x: &Self, b: &T) {
+        assert!(self.len() == x.len() && d.len() == x.len(), "hadamard: lengths differ");
+        let (a, b, parallel) = (*a, *b, parallel::worth(x.len()));
+        each((&mut self[..], &d[..], &x[..]), LEAF, parallel, &|(y, d, x): (&mut [T], &[T], &[T])| {
+            let terms = y.iter_mut().zip(d.iter().zip(x));
+            if b.is_zero() {
+                terms.for_each(|(y, (&d, &x))| *y = a * d * x);
+            } else {
+                terms.for_each(|(y, (&d, &x))| *y = a * d * x + b * *y);
+            }
+        });
+    }
+
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [T; N] {
+        assert!(with.iter().all(|y| y.len() == self.len()), "dots: lengths differ");
+        dots(self, with.map(|y| &y[..])).map(T::of)
+    }
+
+    fn dot_magnitude(&self, y: &Self) -> Dot<T> {
+        assert_eq!(self.len(), y.len(), "dot_magnitude: lengths differ");
+        let body = |(x, y): (&[T], &[T])| leaf(x, y, |a, b| [a * b, (a * b).abs()]);
+        let [value, magnitude] = tree((&self[..], &y[..]), LEAF, parallel::worth(y.len()), &body, &add);
+        Dot { value: T::of(value), magnitude: T::of(magnitude) }
+    }
+
+    fn wait_for<const N: usize>(s: [&T; N]) -> [T; N] {
+        s.map(|v| *v)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn advance(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
+        let n = x.len();
+        assert!(r.len() == n && p.len() == n && q.len() == n, "advance: lengths differ");
+        let a = *a;
+        let body = |(x, r, p, q): (&mut [T], &mut [T], &[T], &[T])| {
+            for (((x, r), &p), &q) in x.iter_mut().zip(r.iter_mut()).zip(p).zip(q) {
+                *x += a * p;
+                *r -= a * q;
+            }
+            leaf(r, r, |a, b| [a * b])
+        };
+        let pieces = (&mut x[..], &mut r[..], &p[..], &q[..]);
+        let [rr] = tree(pieces, LEAF, parallel::worth(n), &body, &add);
+        T::of(rr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fused_forms_equal_plain_ones() {
+        let n = 10_007;
+        let [p, q, x0, r0]: [Vec<f64>; 4] =
+            std::array::from_fn(|k| (0..n).map(|i| ((i * (k + 3)) as f64).sin()).collect());
+        let (mut x, mut r) = (x0.clone(), r0.clone());
+        let rr = Vector::advance(&mut x, &mut r, &0.3, &p, &q);
+        for i in 0..n {
+            assert_eq!(x[i], x0[i] + 0.3 * p[i]);
+            assert_eq!(r[i], r0[i] - 0.3 * q[i]);
+        }
+        assert_eq!(rr, r.dot(&r));
+        let d = p.dot_magnitude(&q);
+        assert_eq!(d.value, p.dot(&q));
+        assert!(d.magnitude >= d.value.abs());
+    }
+
+    #[test]
+    fn zero_factor_ignores_old_entries() {
+        let mut y = vec![f64::NAN; 3];
+        y.axpby(&2.0, &vec![1.0; 3], &0.0);
+        assert_eq!(y, [2.0; 3]);
+        y.fill(f64::NAN);
+        y.hadamard(&1.0, &vec![3.0; 3], &vec![2.0; 3], &0.0);
+        assert_eq!(y, [6.0; 3]);
+    }
+
+    #[test]
+    fn single_precision_sums_in_double() {
+        let x = vec![0.1_f32; 1 << 20];
+        let exact = f64::from(0.1_f32).powi(2) * f64::from(1 << 20);
+        assert!((f64::from(x.dot(&x)) - exact).abs() < 1e-6 * exact);
+    }
+}

@@ -1,0 +1,95 @@
+//! What Krylov methods and descent need of a vector.
+
+mod host;
+
+use num_traits::{one, zero};
+
+use crate::{Dot, Error, Real, Scalar};
+
+/// A vector of reals somewhere: `Vec<f64>` on the host, a buffer on a device, a share of a distributed one.
+///
+/// Operations never wait and return promises ([`Scalar`]); [`wait_for`](Self::wait_for) collects several with one wait.
+/// Two vectors meet only if they have the same length and place: *panics* otherwise, like slices.
+///
+/// ```
+/// use coarsen_core::Vector;
+/// let (x, mut y) = (vec![1.0, 2.0], vec![3.0, 4.0]);
+/// y.axpby(&2.0, &x, &1.0);
+/// assert_eq!(y, [5.0, 8.0]);
+/// assert_eq!(x.dot(&y), 21.0);
+/// ```
+pub trait Vector: Sized + 'static {
+    /// The type of the entries.
+    type Real: Real;
+    /// A promised entry.
+    type Scalar: Scalar<Real = Self::Real>;
+
+    /// The length in scalars, summed over all machines.
+    fn size(&self) -> usize;
+
+    /// A zero vector of the same place, length and layout.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the memory is not to be had.
+    fn like(&self) -> Result<Self, Error>;
+
+    /// A number as a scalar of this place.
+    fn scalar(&self, v: Self::Real) -> Self::Scalar;
+
+    /// Every entry becomes v. 1 pass.
+    fn fill(&mut self, v: Self::Real);
+
+    /// self = x. 2 passes.
+    fn copy(&mut self, x: &Self);
+
+    /// self = a x + b self; with b = 0 the old entries are not read. 3 passes.
+    fn axpby(&mut self, a: &Self::Scalar, x: &Self, b: &Self::Scalar);
+
+    /// selfᵢ = a dᵢ xᵢ + b selfᵢ; with b = 0 the old entries are not read. 4 passes.
+    fn hadamard(&mut self, a: &Self::Scalar, d: &Self, x: &Self, b: &Self::Scalar);
+
+    /// self · with\[k\] for all k, in one pass over self and one reduction.
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [Self::Scalar; N];
+
+    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
+    fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
+
+    /// The numbers behind several promises, with one wait for all.
+    fn wait_for<const N: usize>(s: [&Self::Scalar; N]) -> [Self::Real; N];
+
+    /// Waits until all work on this vector is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when some of it failed.
+    fn sync(&self) -> Result<(), Error>;
+
+    /// x·y.
+    fn dot(&self, y: &Self) -> Self::Scalar {
+        let [s] = self.dots([y]);
+        s
+    }
+
+    /// ‖x‖₂, waiting for it. Overflow and underflow of the squares are not guarded against.
+    fn norm(&self) -> Self::Real {
+        num_traits::Float::sqrt(self.dot(self).read())
+    }
+
+    /// self += a x.
+    fn axpy(&mut self, a: &Self::Scalar, x: &Self) {
+        self.axpby(a, x, &x.scalar(one()));
+    }
+
+    /// x += a p and r −= a q, returning r·r: the update of conjugate gradients.
+    ///
+    /// The default makes 8 passes; places override it with one loop of 6.
+    fn advance(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
+        x.axpy(a, p);
+        r.axpy(&-a.clone(), q);
+        r.dot(r)
+    }
+
+    /// self = a x: [`axpby`](Self::axpby) with b = 0.
+    fn scaled(&mut self, a: &Self::Scalar, x: &Self) {
+        self.axpby(a, x, &x.scalar(zero()));
+    }
+}

@@ -1,0 +1,1 @@
+//! Sparse and dense direct solves by faer.

@@ -1,0 +1,1 @@
+//! Conversions to and from sprs, nalgebra-sparse and faer.

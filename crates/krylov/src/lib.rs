@@ -1,0 +1,1 @@
+//! Krylov methods that never lie about convergence.

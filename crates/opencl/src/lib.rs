@@ -1,0 +1,1 @@
+//! OpenCL vectors and matrices.

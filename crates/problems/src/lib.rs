@@ -1,0 +1,1 @@
+//! A gallery of systems shared by tests, benches, book and command line.

@@ -1,0 +1,1 @@
+//! Relaxation: Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0).

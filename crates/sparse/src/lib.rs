@@ -1,0 +1,20 @@
+//! Sparse block matrices on the host: what every setup phase works on.
+//!
+//! A matrix is an `Arc<`[`Pattern`]`>` and values in dense blocks ([`Bsr`]); a 1x1 block makes it a CSR matrix. Columns are
+//! `u32`, row offsets `usize`, and every pattern is checked once, when it is made.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`pattern`](Pattern) | where the blocks are, with identity |
+//! | [`bsr`](Bsr) | the matrix and its product with vectors |
+//! | [`assembly`] | matrices from triplets and block streams, duplicates summed |
+//! | [`error`](SparseError) | what cannot be a matrix, and why |
+
+pub mod assembly;
+mod bsr;
+mod error;
+mod pattern;
+
+pub use bsr::Bsr;
+pub use error::SparseError;
+pub use pattern::Pattern;
