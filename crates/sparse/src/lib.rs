@@ -8,13 +8,19 @@
 //! | [`pattern`](Pattern) | where the blocks are, with identity |
 //! | [`bsr`](Bsr) | the matrix and its product with vectors |
 //! | [`assembly`] | matrices from triplets and block streams, duplicates summed |
+//! | [`system`](System) | a matrix with what is known beside its entries |
+//! | [`near_kernel`](NearKernel) | constants and rigid-body modes, and whether they are right |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 pub mod assembly;
 mod bsr;
 mod error;
+mod near_kernel;
 mod pattern;
+mod system;
 
 pub use bsr::Bsr;
 pub use error::SparseError;
+pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
+pub use system::System;

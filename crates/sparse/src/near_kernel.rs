@@ -1,0 +1,320 @@
+//! Vectors that the operator almost annihilates: constants and rigid-body modes.
+//!
+//! A multigrid must reproduce them on every level (Vaněk, Mandel & Brezina 1996, §4). Wrong ones (a missing sign, another order
+//! of unknowns) cost iterations without any error, which is why [`NearKernel::quality`] exists.
+
+use coarsen_core::{Error, Real};
+
+use crate::Bsr;
+
+/// k vectors on n scalar unknowns, stored as n rows of k numbers.
+///
+/// Vectors need be neither orthogonal nor scaled. Rows of unknowns that boundary conditions fix are zero
+/// ([`constrain`](Self::constrain)).
+///
+/// *Memory* 8 k bytes an unknown.
+///
+/// ```
+/// use coarsen_sparse::NearKernel;
+/// let b = NearKernel::rigid_body_modes(&[[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], 2)?;
+/// assert_eq!((b.size(), b.vectors()), (4, 3));
+/// assert_eq!(b.column(2), [0.0, -1.0, 0.0, 1.0]); // a turn about the centroid
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearKernel {
+    vectors: usize,
+    values: Vec<f64>,
+}
+
+/// How well a matrix annihilates one vector b; see [`NearKernel::quality`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quality {
+    /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without any cancellation.
+    pub all: f64,
+    /// The same over the free rows, those that annihilate constants; `None` where there are none.
+    pub free: Option<f64>,
+}
+
+impl NearKernel {
+    /// How small the sum of a row must be beside its absolute sum for the row to count as free.
+    const FREE: f64 = 1e-6;
+
+    /// One constant vector for each of the `block` unknowns of a node, on `n` unknowns in all.
+    ///
+    /// The near-kernel of diffusion (`block` = 1) and the translations of elasticity.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `block` divides `n`, [`Error::Parameter`] for `block` = 0.
+    pub fn constants(n: usize, block: usize) -> Result<Self, Error> {
+        if block == 0 {
+            return Err(Error::Parameter { name: "block", value: 0.0, range: "at least 1" });
+        }
+        if !n.is_multiple_of(block) {
+            let expected = n.next_multiple_of(block);
+            return Err(Error::Shape { what: "unknowns in whole blocks", expected, found: n });
+        }
+        let mut values = vec![0.0; n * block];
+        for (i, row) in values.chunks_exact_mut(block).enumerate() {
+            row[i % block] = 1.0;
+        }
+        Ok(Self { vectors: block, values })
+    }
+
+    /// The rigid motions of a body whose nodes carry displacements: 3 modes in the plane, 6 in space.
+    ///
+    /// With (x, y, z) measured from the centroid, the displacements at a node are, in order,
+    ///
+    /// | mode | 1 | 2 | 3 | 4 | 5 | 6 |
+    /// |---|---|---|---|---|---|---|
+    /// | `dimension` = 2 | (1, 0) | (0, 1) | (−y, x) | | | |
+    /// | `dimension` = 3 | (1, 0, 0) | (0, 1, 0) | (0, 0, 1) | (−y, x, 0) | (0, −z, y) | (z, 0, −x) |
+    ///
+    /// Turns about the centroid are orthogonal to translations. Nodes on one line give dependent turns, one node gives zero
+    /// turns: methods that orthogonalise drop them.
+    /// *Use* for displacements in the same order as the axes, `dimension` unknowns a node; not for shells with rotations.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless `dimension` is 2 or 3, [`Error::NotFinite`] names a point by its index.
+    pub fn rigid_body_modes(positions: &[[f64; 3]], dimension: usize) -> Result<Self, Error> {
+        if !matches!(dimension, 2 | 3) {
+            return Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" });
+        }
+        if let Some(index) = positions.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
+            return Err(Error::NotFinite { what: "positions", index });
+        }
+        let count = positions.len().max(1) as f64;
+        let centroid = [0, 1, 2].map(|a| positions.iter().map(|p| p[a] / count).sum::<f64>());
+        let vectors = 3 * (dimension - 1);
+        let mut values = Vec::with_capacity(positions.len() * dimension * vectors);
+        for p in positions {
+            let [x, y, z] = [p[0] - centroid[0], p[1] - centroid[1], p[2] - centroid[2]];
+            if dimension == 2 {
+                values.extend([1.0, 0.0, -y]);
+                values.extend([0.0, 1.0, x]);
+            } else {
+                values.extend([1.0, 0.0, 0.0, -y, 0.0, z]);
+                values.extend([0.0, 1.0, 0.0, x, -z, 0.0]);
+                values.extend([0.0, 0.0, 1.0, 0.0, y, -x]);
+            }
+        }
+        Ok(Self { vectors, values })
+    }
+
+    /// The given vectors, one slice each.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for vectors of different lengths, [`Error::NotFinite`] names an unknown.
+    pub fn from_columns(columns: &[&[f64]]) -> Result<Self, Error> {
+        let n = columns.first().map_or(0, |c| c.len());
+        for column in columns {
+            if column.len() != n {
+                let found = column.len();
+                return Err(Error::Shape { what: "near-kernel vector", expected: n, found });
+            }
+            if let Some(index) = column.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { what: "near-kernel vector", index });
+            }
+        }
+        let values = (0..n).flat_map(|i| columns.iter().map(move |c| c[i])).collect();
+        Ok(Self { vectors: columns.len(), values })
+    }
+
+    /// Scalar unknowns, n; 0 without vectors.
+    pub fn size(&self) -> usize {
+        self.values.len().checked_div(self.vectors).unwrap_or(0)
+    }
+
+    /// Vectors, k.
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The k values of unknown `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.vectors..(i + 1) * self.vectors]
+    }
+
+    /// Vector `j` on its own.
+    pub fn column(&self, j: usize) -> Vec<f64> {
+        assert!(j < self.vectors, "column {j} of {} near-kernel vectors", self.vectors);
+        self.values.iter().skip(j).step_by(self.vectors).copied().collect()
+    }
+
+    /// Sets the rows of fixed unknowns to zero: their error is zero, so no coarse level may move them.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the first unknown that does not exist; nothing is changed then.
+    pub fn constrain(&mut self, unknowns: &[usize]) -> Result<(), Error> {
+        let n = self.size();
+        if let Some(&i) = unknowns.iter().find(|&&i| i >= n) {
+            return Err(Error::Parameter { name: "unknown", value: i as f64, range: "below the size" });
+        }
+        for &i in unknowns {
+            self.values[i * self.vectors..(i + 1) * self.vectors].fill(0.0);
+        }
+        Ok(())
+    }
+
+    /// How well `a` annihilates each vector.
+    ///
+    /// For vector b, the norm of A b relative to that of |A| |b|, over all rows and over the *free* rows alone: those whose
+    /// sums over each component of a block vanish (up to 1e-6 of the absolute sum), so that neither a constraint nor
+    /// inertia acts on them. Rows next to a constraint annihilate nothing; only free ones tell right modes from wrong ones:
+    /// round-off for rigid modes of a body at rest, up to 1 for wrong signs or order.
+    ///
+    /// *Cost* k products with A and k with |A|, in one pass over A.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a matrix of another size.
+    pub fn quality<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<Quality>, Error> {
+        let ((rows, columns), (r, c), k) = (a.shape(), a.block(), self.vectors);
+        if columns != self.size() {
+            return Err(Error::Shape { what: "near-kernel", expected: columns, found: self.size() });
+        }
+        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², and both over free rows
+        let (mut product, mut size) = (vec![0.0_f64; k], vec![0.0_f64; k]);
+        let mut row_sums = vec![0.0_f64; c];
+        let mut any_free = false;
+        for i in 0..rows {
+            product.fill(0.0);
+            size.fill(0.0);
+            row_sums.fill(0.0);
+            let mut absolute = 0.0;
+            for (j, block) in a.row(i / r) {
+                for (q, v) in block[i % r * c..(i % r + 1) * c].iter().map(|v| v.wide()).enumerate() {
+                    row_sums[q] += v;
+                    absolute += v.abs();
+                    for (m, b) in self.row(j * c + q).iter().enumerate() {
+                        product[m] += v * b;
+                        size[m] += (v * b).abs();
+                    }
+                }
+            }
+            let free = absolute > 0.0 && row_sums.iter().all(|s| s.abs() <= Self::FREE * absolute);
+            any_free |= free;
+            for m in 0..k {
+                let squares = [product[m] * product[m], size[m] * size[m]];
+                for (s, square) in squares.into_iter().enumerate() {
+                    sums[m][s] += square;
+                    sums[m][s + 2] += if free { square } else { 0.0 };
+                }
+            }
+        }
+        let ratio = |a: f64, b: f64| if b > 0.0 { (a / b).sqrt() } else { 0.0 };
+        let quality =
+            |s: &[f64; 4]| Quality { all: ratio(s[0], s[1]), free: any_free.then(|| ratio(s[2], s[3])) };
+        Ok(sums.iter().map(quality).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly;
+
+    const SIDE: usize = 4;
+
+    fn grid() -> Vec<[f64; 3]> {
+        let at = |i: usize| (i as f64) * 0.5 + 3.0;
+        (0..SIDE * SIDE * SIDE).map(|i| [at(i % SIDE), at(i / SIDE % SIDE), at(i / SIDE / SIDE)]).collect()
+    }
+
+    /// Unit springs between all nodes of a grid closer than 1: K = Σ d dᵀ; rigid motions are its kernel.
+    fn truss(points: &[[f64; 3]], fixed: impl Fn(usize) -> bool) -> Bsr<f64> {
+        let (mut places, mut values) = (vec![], vec![]);
+        for i in 0..points.len() {
+            for j in 0..points.len() {
+                let d = [0, 1, 2].map(|a| points[j][a] - points[i][a]);
+                let length2 = d.iter().map(|d| d * d).sum::<f64>();
+                if i == j || length2 >= 1.0 {
+                    continue;
+                }
+                let mut add = |i: usize, j: usize, sign: f64| {
+                    places.push((i as u32, j as u32));
+                    values.extend((0..9).map(|e| sign * d[e / 3] * d[e % 3] / length2));
+                };
+                if !fixed(i) {
+                    add(i, i, 1.0);
+                    if !fixed(j) {
+                        add(i, j, -1.0);
+                    }
+                }
+            }
+            if fixed(i) {
+                places.push((i as u32, i as u32));
+                values.extend((0..9).map(|e| f64::from(u8::from(e % 4 == 0))));
+            }
+        }
+        assembly::from_blocks(points.len(), points.len(), (3, 3), &places, &values).unwrap()
+    }
+
+    #[test]
+    fn rigid_motions_are_the_kernel_of_a_truss() {
+        let points = grid();
+        let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+        for q in modes.quality(&truss(&points, |_| false)).unwrap() {
+            assert!(q.all < 1e-15 && q.free.unwrap() < 1e-15, "{q:?}");
+        }
+    }
+
+    #[test]
+    fn wrong_modes_show_on_free_rows() {
+        let points = grid();
+        let clamped = truss(&points, |i| i % SIDE == 0);
+        let mut modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+        let fixed: Vec<usize> =
+            (0..points.len()).filter(|i| i % SIDE == 0).flat_map(|i| 3 * i..3 * i + 3).collect();
+        modes.constrain(&fixed).unwrap();
+        let mut wrong = modes.column(3);
+        wrong.iter_mut().step_by(3).for_each(|v| *v = -*v); // (y, x, 0)
+        for q in modes.quality(&clamped).unwrap() {
+            assert!(q.all > 0.05 && q.free.unwrap() < 1e-15, "{q:?}");
+        }
+        let wrong = NearKernel::from_columns(&[&wrong]).unwrap();
+        assert!(wrong.quality(&clamped).unwrap()[0].free.unwrap() > 0.05);
+    }
+
+    #[test]
+    fn turns_are_orthogonal_to_translations() {
+        for (dimension, k) in [(2, 3), (3, 6)] {
+            let b = NearKernel::rigid_body_modes(&grid(), dimension).unwrap();
+            assert_eq!((b.vectors(), b.size()), (k, 64 * dimension));
+            for t in 0..dimension {
+                for turn in dimension..k {
+                    let dot: f64 = b.column(t).iter().zip(b.column(turn)).map(|(a, b)| a * b).sum();
+                    assert!(dot.abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn constants_and_columns() {
+        let b = NearKernel::constants(4, 2).unwrap();
+        assert_eq!(b.values(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+        let (first, second) = (b.column(0), b.column(1));
+        assert_eq!(NearKernel::from_columns(&[&first, &second]).unwrap(), b);
+        assert_eq!(NearKernel::from_columns(&[]).unwrap().size(), 0);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        assert!(matches!(NearKernel::constants(5, 2), Err(Error::Shape { expected: 6, found: 5, .. })));
+        assert!(matches!(NearKernel::constants(5, 0), Err(Error::Parameter { .. })));
+        assert!(matches!(NearKernel::rigid_body_modes(&[], 1), Err(Error::Parameter { .. })));
+        let nan = [[0.0; 3], [0.0, f64::NAN, 0.0]];
+        assert!(matches!(NearKernel::rigid_body_modes(&nan, 3), Err(Error::NotFinite { index: 1, .. })));
+        let uneven = NearKernel::from_columns(&[&[1.0, 2.0], &[1.0]]);
+        assert!(matches!(uneven, Err(Error::Shape { expected: 2, found: 1, .. })));
+        let mut b = NearKernel::constants(4, 1).unwrap();
+        assert!(b.constrain(&[0, 4]).is_err() && b.row(0) == [1.0]);
+        let other = Bsr::<f64>::identity(3, 1).unwrap();
+        assert!(b.quality(&other).is_err());
+    }
+}

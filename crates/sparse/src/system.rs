@@ -1,0 +1,87 @@
+//! What a setup phase may look at.
+
+use coarsen_core::{Error, Real};
+
+use crate::{Bsr, NearKernel};
+
+/// A matrix with what is known about it beside its entries; cheap to copy, made from a matrix alone by `into()`.
+///
+/// Builders take `impl Into<System<T>>`, so that `build(&a)` is enough where the matrix says everything, and
+/// `build(System { positions: Some(&x), ..(&a).into() })` adds geometry.
+///
+/// ```
+/// use coarsen_sparse::{Bsr, NearKernel, System};
+/// let a = Bsr::<f64>::identity(2, 3)?;
+/// let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+/// let modes = NearKernel::rigid_body_modes(&positions, 3)?;
+/// let s = System { positions: Some(&positions), near_kernel: Some(&modes), ..System::from(&a) };
+/// s.check()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct System<'a, T> {
+    /// The square matrix A.
+    pub matrix: &'a Bsr<T>,
+    /// One point per block row, in any unit of length; 2D points have z = 0.
+    pub positions: Option<&'a [[f64; 3]]>,
+    /// Vectors v with A v small beside |A| |v|: one row per scalar unknown.
+    pub near_kernel: Option<&'a NearKernel>,
+}
+
+impl<T: Real> System<'_, T> {
+    /// Whether the parts belong together: a square matrix of square blocks, a point per block row, a near-kernel row per scalar row.
+    ///
+    /// *Cost* constant; values are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::NotSquare`] for the matrix or its blocks, [`Error::Shape`] names the part that does not fit.
+    pub fn check(&self) -> Result<(), Error> {
+        for (rows, columns) in [self.matrix.shape(), self.matrix.block()] {
+            if rows != columns {
+                return Err(Error::NotSquare { rows, columns });
+            }
+        }
+        let (nodes, n) = (self.matrix.pattern().rows(), self.matrix.shape().0);
+        if let Some(found) = self.positions.map(<[_]>::len).filter(|&found| found != nodes) {
+            return Err(Error::Shape { what: "positions (one per block row)", expected: nodes, found });
+        }
+        if let Some(found) = self.near_kernel.map(NearKernel::size).filter(|&found| found != n) {
+            return Err(Error::Shape { what: "near-kernel (one row per unknown)", expected: n, found });
+        }
+        Ok(())
+    }
+}
+
+impl<T> Clone for System<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for System<'_, T> {}
+
+impl<'a, T> From<&'a Bsr<T>> for System<'a, T> {
+    fn from(matrix: &'a Bsr<T>) -> Self {
+        Self { matrix, positions: None, near_kernel: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_do_not_fit_are_named() {
+        let a = Bsr::<f64>::identity(2, 3).unwrap();
+        let short = [[0.0; 3]];
+        let scalar = NearKernel::constants(2, 1).unwrap();
+        let plain = System::from(&a);
+        assert_eq!(plain.check(), Ok(()));
+        let with_points = System { positions: Some(&short), ..plain };
+        assert!(matches!(with_points.check(), Err(Error::Shape { expected: 2, found: 1, .. })));
+        let with_kernel = System { near_kernel: Some(&scalar), ..plain };
+        assert!(matches!(with_kernel.check(), Err(Error::Shape { expected: 6, found: 2, .. })));
+        let wide = crate::assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
+        assert_eq!(System::from(&wide).check(), Err(Error::NotSquare { rows: 1, columns: 2 }));
+    }
+}
