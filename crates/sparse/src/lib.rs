@@ -10,17 +10,28 @@
 //! | [`assembly`] | matrices from triplets and block streams, duplicates summed |
 //! | [`system`](System) | a matrix with what is known beside its entries |
 //! | [`near_kernel`](NearKernel) | constants and rigid-body modes, and whether they are right |
+//! | [`transpose`](TransposePlan) | Aᵀ; [`adjoint`](Adjoint) applies it without a copy |
+//! | [`permute`](Permutation) | renumbering of vectors and matrices |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
+mod adjoint;
 pub mod assembly;
 mod bsr;
 mod error;
 mod near_kernel;
 mod pattern;
+mod permute;
+#[cfg(test)]
+mod random;
+mod rows;
 mod system;
+mod transpose;
 
+pub use adjoint::Adjoint;
 pub use bsr::Bsr;
 pub use error::SparseError;
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
+pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use system::System;
+pub use transpose::TransposePlan;

@@ -1,0 +1,332 @@
+//! Renumbering: P A Pᵀ, P A Qᵀ and P x.
+
+use std::sync::Arc;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, LEAF, each};
+
+use crate::rows::Rows;
+use crate::{Bsr, Pattern, SparseError};
+
+/// A list that is not a permutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "position {position} names {index}, which lies outside 0..{length} or is named twice; a permutation names each number once"
+)]
+pub struct NotAPermutation {
+    /// Where in the list.
+    pub position: usize,
+    /// What stands there.
+    pub index: u32,
+    /// How many numbers the list has.
+    pub length: usize,
+}
+
+/// A renumbering of 0..n and its inverse, checked to be one.
+///
+/// It is the matrix P with (P x)\[new\] = x\[old\], given as the order in which the old numbers are to stand: Morton order,
+/// colours one after the other, domains of a partition. Numbers are nodes: vectors are permuted in groups of b scalars.
+///
+/// *Memory* 8 bytes a number.
+///
+/// ```
+/// use coarsen_sparse::Permutation;
+/// let p = Permutation::new(vec![2, 0, 1])?; // old number 2 becomes number 0
+/// let mut y = [0.0; 3];
+/// p.apply(1, &[10.0, 11.0, 12.0], &mut y);
+/// assert_eq!(y, [12.0, 10.0, 11.0]);
+/// assert_eq!((p.to_old(0), p.to_new(2)), (2, 0));
+/// # Ok::<(), coarsen_sparse::NotAPermutation>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permutation {
+    old: Vec<u32>,
+    new: Vec<u32>,
+}
+
+impl Permutation {
+    /// The renumbering that puts old number `order[k]` at place k.
+    ///
+    /// # Errors
+    /// [`NotAPermutation`] names the first entry that is out of range or repeated.
+    pub fn new(order: Vec<u32>) -> Result<Self, NotAPermutation> {
+        let length = order.len();
+        let mut new = vec![u32::MAX; length];
+        for (position, &index) in order.iter().enumerate() {
+            match new.get_mut(index as usize) {
+                Some(place) if *place == u32::MAX => *place = position as u32,
+                _ => return Err(NotAPermutation { position, index, length }),
+            }
+        }
+        Ok(Self { old: order, new })
+    }
+
+    /// The numbering as it is.
+    ///
+    /// # Errors
+    /// [`SparseError::TooLarge`] above 2³² − 1 numbers.
+    pub fn identity(n: usize) -> Result<Self, SparseError> {
+        let limit = u32::MAX as usize;
+        if n > limit {
+            return Err(SparseError::TooLarge { what: "numbers to permute", count: n, limit });
+        }
+        let old: Vec<u32> = (0..n as u32).collect();
+        Ok(Self { new: old.clone(), old })
+    }
+
+    /// P⁻¹ = Pᵀ.
+    pub fn inverse(&self) -> Self {
+        Self { old: self.new.clone(), new: self.old.clone() }
+    }
+
+    /// How many numbers it permutes.
+    pub fn len(&self) -> usize {
+        self.old.len()
+    }
+
+    /// Whether there is nothing to permute.
+    pub fn is_empty(&self) -> bool {
+        self.old.is_empty()
+    }
+
+    /// The old numbers in their new order.
+    pub fn order(&self) -> &[u32] {
+        &self.old
+    }
+
+    /// The old number of a new one.
+    pub fn to_old(&self, new: usize) -> usize {
+        self.old[new] as usize
+    }
+
+    /// The new number of an old one.
+    pub fn to_new(&self, old: usize) -> usize {
+        self.new[old] as usize
+    }
+
+    /// y = P x: from the old numbering into the new one, in groups of `b` entries.
+    ///
+    /// *Panics* unless x and y have `b · len()` entries each.
+    pub fn apply<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
+        gather(&self.old, b, x, y);
+    }
+
+    /// y = Pᵀ x: from the new numbering back into the old one, in groups of `b` entries.
+    ///
+    /// *Panics* unless x and y have `b · len()` entries each.
+    pub fn apply_inverse<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
+        gather(&self.new, b, x, y);
+    }
+}
+
+/// Group k of y is group `from[k]` of x.
+fn gather<X: Copy + Send + Sync>(from: &[u32], b: usize, x: &[X], y: &mut [X]) {
+    let n = from.len() * b;
+    assert!(
+        b > 0 && x.len() == n && y.len() == n,
+        "a permutation of {} groups of {b} met x of {} and y of {}",
+        from.len(),
+        x.len(),
+        y.len()
+    );
+    let body = |(from, y): (&[u32], Groups<&mut [X]>)| {
+        for (&k, y) in from.iter().zip(y.0.chunks_exact_mut(b)) {
+            y.copy_from_slice(&x[k as usize * b..][..b]);
+        }
+    };
+    each((from, Groups(y, b)), LEAF, parallel::worth(n), &body);
+}
+
+/// Where each block of P A Qᵀ comes from: the symbolic half of a renumbering, for one pattern of A.
+///
+/// *Use* when the values of A change and its pattern does not; for a single matrix take [`Bsr::permute`].
+/// *Memory* 12 bytes a block. *Cost* of [`new`](Self::new): a sort within each row; of [`update`](Self::update): one
+/// read and one write of the values, parallel, no allocation.
+///
+/// ```
+/// use coarsen_sparse::{PermutePlan, Permutation, assembly};
+/// let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, 2.0)])?;
+/// let p = Permutation::new(vec![1, 0]).expect("a permutation");
+/// assert_eq!(PermutePlan::new(a.pattern(), &p, &p)?.build(&a)?.diagonal(), [2.0, 1.0]);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PermutePlan {
+    of: Arc<Pattern>,
+    pattern: Arc<Pattern>,
+    source: Vec<usize>,
+}
+
+impl PermutePlan {
+    /// The plan of P A Qᵀ for matrices of a pattern: P renumbers the block rows, Q the block columns.
+    ///
+    /// # Errors
+    /// [`SparseError::Shape`] unless P and Q are as long as A has block rows and block columns.
+    pub fn new(of: &Arc<Pattern>, p: &Permutation, q: &Permutation) -> Result<Self, SparseError> {
+        for (what, expected, found) in [
+            ("permute, block rows against P", of.rows(), p.len()),
+            ("permute, block columns against Q", of.columns(), q.len()),
+        ] {
+            if expected != found {
+                return Err(SparseError::Shape { what, expected, found });
+            }
+        }
+        let mut offsets = Vec::with_capacity(of.rows() + 1);
+        offsets.push(0);
+        p.order().iter().for_each(|&i| offsets.push(offsets[offsets.len() - 1] + of.row(i as usize).len()));
+
+        let mut places = vec![(0_u32, 0_usize); of.len()]; // (new column, block of A)
+        Rows::new(&offsets, 1, &mut places).for_each(8, |i, row| {
+            for (place, k) in row.iter_mut().zip(of.range(p.to_old(i))) {
+                *place = (q.new[of.indices()[k] as usize], k);
+            }
+            row.sort_unstable();
+        });
+        let indices = places.iter().map(|p| p.0).collect();
+        let source = places.iter().map(|p| p.1).collect();
+        let pattern = Arc::new(Pattern::new(of.columns(), offsets, indices)?);
+        Ok(Self { of: of.clone(), pattern, source })
+    }
+
+    /// The pattern of P A Qᵀ.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// For each block of P A Qᵀ, which block of A it is.
+    pub fn source(&self) -> &[usize] {
+        &self.source
+    }
+
+    /// P A Qᵀ as a new matrix.
+    ///
+    /// # Errors
+    /// [`SparseError::Pattern`] if A has another pattern than the plan.
+    pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
+        let mut permuted = Bsr::zeros(self.pattern.clone(), a.block())?;
+        self.update(a, &mut permuted)?;
+        Ok(permuted)
+    }
+
+    /// Writes the values of P A Qᵀ into `permuted`, which an earlier [`build`](Self::build) made.
+    ///
+    /// # Errors
+    /// [`SparseError::Pattern`] if A or `permuted` has another pattern than the plan, [`SparseError::Shape`] if their
+    /// block sizes differ; nothing is written then.
+    pub fn update<T: Real>(&self, a: &Bsr<T>, permuted: &mut Bsr<T>) -> Result<(), SparseError> {
+        for (what, plan, matrix) in [
+            ("the matrix given to a PermutePlan", &self.of, a.pattern()),
+            ("the target of a PermutePlan", &self.pattern, permuted.pattern()),
+        ] {
+            if !Pattern::same(plan, matrix) {
+                return Err(SparseError::Pattern { what });
+            }
+        }
+        let ((r, c), (rows, columns)) = (a.block(), permuted.block());
+        for (what, expected, found) in
+            [("permute, rows of a target block", r, rows), ("permute, columns of a target block", c, columns)]
+        {
+            if expected != found {
+                return Err(SparseError::Shape { what, expected, found });
+            }
+        }
+        let size = r * c;
+        Rows::new(self.pattern.offsets(), size, permuted.values_mut()).for_each(size, |i, row| {
+            for (&k, block) in self.source[self.pattern.range(i)].iter().zip(row.chunks_exact_mut(size)) {
+                block.copy_from_slice(a.value(k));
+            }
+        });
+        Ok(())
+    }
+}
+
+impl<T: Real> Bsr<T> {
+    /// P A Pᵀ: the same system in another numbering of its nodes.
+    ///
+    /// With b' = P b the solution of (P A Pᵀ) x' = b' is x' = P x. *Cost* as [`PermutePlan`], which also does P A Qᵀ.
+    ///
+    /// ```
+    /// use coarsen_sparse::{Permutation, assembly};
+    /// let a = assembly::from_triplets(2, 2, &[(0, 1, 3.0)])?;
+    /// let p = Permutation::new(vec![1, 0]).expect("a permutation");
+    /// assert_eq!(a.permute(&p)?.get(1, 0), 3.0);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SparseError::Shape`] unless P is as long as A has block rows and block columns.
+    pub fn permute(&self, p: &Permutation) -> Result<Self, SparseError> {
+        PermutePlan::new(self.pattern(), p, p)?.build(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random;
+    use coarsen_core::LinearOperator;
+
+    /// Sorting random keys.
+    fn shuffled(n: usize, seed: u64) -> Permutation {
+        let keys = random::vector(n, seed);
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));
+        Permutation::new(order).unwrap()
+    }
+
+    #[test]
+    fn lists_that_are_not_permutations_are_named() {
+        let bad = |list: &[u32]| Permutation::new(list.to_vec()).unwrap_err();
+        assert_eq!(bad(&[0, 0]), NotAPermutation { position: 1, index: 0, length: 2 });
+        assert_eq!(bad(&[1, 2]), NotAPermutation { position: 1, index: 2, length: 2 });
+        assert_eq!(bad(&[u32::MAX]), NotAPermutation { position: 0, index: u32::MAX, length: 1 });
+        assert!(Permutation::new(vec![]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn vectors_go_there_and_back() {
+        let p = shuffled(5000, 1);
+        let x = random::vector(15_000, 2);
+        let (mut y, mut z) = (vec![0.0; 15_000], vec![0.0; 15_000]);
+        p.apply(3, &x, &mut y);
+        assert!((0..5000).all(|k| y[3 * k..3 * k + 3] == x[3 * p.to_old(k)..][..3]));
+        p.apply_inverse(3, &y, &mut z);
+        assert_eq!(x, z);
+        p.inverse().apply(3, &y, &mut z);
+        assert_eq!(x, z);
+    }
+
+    #[test]
+    fn matrices_go_there_and_back() {
+        for (seed, block) in (1..).zip([(1, 1), (3, 3), (2, 4)]) {
+            let a = random::matrix(60, 60, block, 4, seed);
+            let p = shuffled(60, seed + 10);
+            assert_eq!(a.permute(&p).unwrap().permute(&p.inverse()).unwrap(), a);
+            assert_eq!(a.permute(&Permutation::identity(60).unwrap()).unwrap(), a);
+        }
+    }
+
+    #[test]
+    fn rows_and_columns_renumber_the_product() {
+        let a = random::matrix(50, 40, (3, 2), 4, 9);
+        let (p, q) = (shuffled(50, 1), shuffled(40, 2));
+        let b = PermutePlan::new(a.pattern(), &p, &q).unwrap().build(&a).unwrap();
+        let x = random::vector(80, 3);
+        let (mut ax, mut pax, mut qx, mut bqx) =
+            (vec![0.0; 150], vec![0.0; 150], vec![0.0; 80], vec![0.0; 150]);
+        a.apply(&x, &mut ax);
+        p.apply(3, &ax, &mut pax);
+        q.apply(2, &x, &mut qx);
+        b.apply(&qx, &mut bqx);
+        assert!(pax.iter().zip(&bqx).all(|(a, b)| (a - b).abs() < 1e-14));
+    }
+
+    #[test]
+    fn other_shapes_and_patterns_are_refused() {
+        let (a, b) = (random::matrix(6, 6, (2, 2), 2, 1), random::matrix(6, 6, (2, 2), 2, 2));
+        let (p, short) = (shuffled(6, 1), shuffled(5, 1));
+        assert!(matches!(a.permute(&short), Err(SparseError::Shape { expected: 6, found: 5, .. })));
+        let plan = PermutePlan::new(a.pattern(), &p, &p).unwrap();
+        assert!(matches!(plan.build(&b), Err(SparseError::Pattern { .. })));
+    }
+}
