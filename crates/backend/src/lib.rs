@@ -1,1 +1,33 @@
-//! Where a solve runs: the backend contract, the CPU, the reference.
+//! Where a solve runs, and how what is built on the host gets there.
+//!
+//! A backend is a value: [`Cpu::new()`](Cpu::new), a device. Setup works on host matrices ([`Setup`]) and moves its results through
+//! [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`]; application uses only what the traits here offer, so one
+//! text of a method serves every backend. `conformance!` is the suite that a backend must pass.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets |
+//! | [`setup`](Setup) | recipes and built objects: build, update |
+//! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
+//! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
+//! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
+//! | [`reference`](Reference) | plain loops, the oracle |
+//! | [`conformance`] | the laws of a backend, as a macro |
+//! | [`error`](SetupError) | why a setup failed |
+
+mod backend;
+pub mod conformance;
+mod cpu;
+mod dense_blocks;
+mod error;
+mod reference;
+mod row_sets;
+mod setup;
+
+pub use backend::{Backend, Blocks, Matrix, Sweep};
+pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
+pub use dense_blocks::DenseBlocks;
+pub use error::SetupError;
+pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
+pub use row_sets::RowSets;
+pub use setup::{Prepared, Reused, Setup, Update, UpdateExt};

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn groups_are_cut_between_blocks() {
-        let mut y = vec![0; 30];
+        let mut y = [0; 30];
         each((0..10, Groups(&mut y[..], 3)), 2, false, &|(rows, y): (Range<usize>, Groups<&mut [i32]>)| {
             for (k, row) in rows.enumerate() {
                 y.0[3 * k..3 * k + 3].fill(row as i32);

@@ -74,6 +74,31 @@ impl<T: Real> Bsr<T> {
         }
     }
 
+    /// y = a A x + b y in one pass; with b = 0 the old y is not read.
+    ///
+    /// *Panics* on a wrong length.
+    pub fn apply_add<V: Real>(&self, a: V, x: &[V], b: V, y: &mut [V]) {
+        self.assert_fits(x, y);
+        let rows = (0..self.pattern.rows(), Groups(y, self.block.0));
+        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
+            // A leaf has at most ROWS scalar rows, unless a single block is larger.
+            let mut stack = [V::zero(); ROWS];
+            let mut heap = Vec::new();
+            let ax = match stack.get_mut(..y.0.len()) {
+                Some(ax) => ax,
+                None => {
+                    heap.resize(y.0.len(), V::zero());
+                    &mut heap[..]
+                }
+            };
+            self.multiply_rows(rows, x, ax);
+            for (y, &ax) in y.0.iter_mut().zip(&*ax) {
+                *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
+            }
+        };
+        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), &body);
+    }
+
     /// Block rows per leaf.
     fn leaf_rows(&self) -> usize {
         (ROWS / self.block.0).max(1)

@@ -1,0 +1,124 @@
+//! The contract of a place.
+
+use std::sync::Arc;
+
+use coarsen_core::{Error, LinearOperator, Real, Vector};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::{DenseBlocks, RowSets};
+
+/// A place where vectors, matrices and small inverses live and meet.
+///
+/// Precision has two numbers: `Real`, of the vectors and of all sums, and `Stored`, of matrices and blocks, rounded once on
+/// the way in. A value, cheap to clone (a device handle); features only decide which types exist.
+///
+/// ```
+/// use coarsen_backend::{Backend, Cpu};
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_sparse::Bsr;
+/// let on = Cpu::mixed(); // f64 vectors over f32 storage
+/// let a = on.matrix(&Bsr::<f64>::identity(2, 1)?)?;
+/// let x = on.vector(&[1.0, 2.0])?;
+/// let mut y = x.like()?;
+/// a.apply(&x, &mut y);
+/// assert_eq!(y, x);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// The scalars of vectors.
+    type Real: Real;
+    /// The scalars of matrices and blocks.
+    type Stored: Real;
+    /// Vectors of this place.
+    type Vector: Vector<Real = Self::Real> + Send;
+    /// Matrices of this place.
+    type Matrix: Matrix<Self>;
+    /// Block-diagonal inverses of this place.
+    type Blocks: Blocks<Self>;
+    /// Row sets of this place.
+    type Rows: Send;
+
+    /// What reports call it: `cpu`, `opencl`.
+    fn name(&self) -> &'static str;
+
+    /// A copy of host entries.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the memory is not to be had; so for all that follow.
+    fn vector(&self, host: &[Self::Real]) -> Result<Self::Vector, Error>;
+
+    /// A copy of a host matrix, rounded to `Stored`.
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Self::Matrix, Error>;
+
+    /// A copy of host blocks, rounded to `Stored`.
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Self::Blocks, Error>;
+
+    /// A copy of row sets.
+    fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
+
+    /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
+
+    /// Copies a vector to the host, waiting for it; `host` must have its length.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another length, [`Error::Device`] when work before it failed.
+    fn read(&self, v: &Self::Vector, host: &mut [Self::Real]) -> Result<(), Error>;
+
+    /// Copies host entries into an existing vector of the same length.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn write(&self, host: &[Self::Real], v: &mut Self::Vector) -> Result<(), Error>;
+}
+
+/// The direction of a relaxation sweep; a forward one followed by a backward one is symmetric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// Sets in order, rows in order.
+    Forward,
+    /// Everything reversed.
+    Backward,
+}
+
+/// A matrix of a place.
+pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
+    /// y = a A x + b y; with b = 0 the old y is not read.
+    fn apply_add(&self, a: B::Real, x: &B::Vector, b: B::Real, y: &mut B::Vector);
+
+    /// One sweep of x_i ← x_i + ω D_i (b − A x)_i in place, over all row sets in the direction of `sweep`.
+    ///
+    /// Rows of one chunk see each other's new values (Gauss-Seidel); the sets guarantee that chunks of one set are not coupled, so
+    /// the result does not depend on who runs first. D holds the inverses of the diagonal blocks for Gauss-Seidel.
+    /// *Cost* one pass over A, b, x and D. *Panics* when the sets belong to another pattern.
+    fn relax(
+        &self,
+        rows: &B::Rows,
+        sweep: Sweep,
+        d: &B::Blocks,
+        omega: B::Real,
+        b: &B::Vector,
+        x: &mut B::Vector,
+    );
+
+    /// New values for the same pattern.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the number of stored values differs; the old values then stay.
+    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
+}
+
+/// Small dense matrices D_k along the diagonal of a place.
+pub trait Blocks<B: Backend>: Send {
+    /// Blocks stored.
+    fn count(&self) -> usize;
+
+    /// z_k = a D_k r_k + b z_k for every block k; with b = 0 the old z is not read.
+    fn apply(&self, a: B::Real, r: &B::Vector, b: B::Real, z: &mut B::Vector);
+
+    /// New values for the same number and size of blocks.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] otherwise; the old values then stay.
+    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
+}

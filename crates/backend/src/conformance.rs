@@ -1,0 +1,236 @@
+//! The laws of a backend: every primitive equals the plain loops of [`Reference`].
+//!
+//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file makes one test per law. The second argument is the
+//! tolerance that the precision of the place allows, relative to the size of the terms.
+
+use std::sync::Arc;
+
+use coarsen_core::{LinearOperator, Real, Scalar, Vector};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep};
+
+/// Sizes in nodes: nothing, one, around a power of two, enough for several leaves.
+const NODES: [usize; 5] = [0, 1, 31, 33, 1000];
+
+/// Block sizes: the specialised ones and one without a kernel of its own.
+const BLOCKS: [usize; 5] = [1, 2, 3, 5, 6];
+
+/// One test per law for a backend value.
+#[macro_export]
+macro_rules! conformance {
+    ($backend:expr, $tolerance:expr) => {
+        #[test]
+        fn vectors_equal_the_reference() {
+            $crate::conformance::vectors(&$backend, $tolerance);
+        }
+        #[test]
+        fn products_equal_the_reference() {
+            $crate::conformance::products(&$backend, $tolerance);
+        }
+        #[test]
+        fn blocks_equal_the_reference() {
+            $crate::conformance::blocks(&$backend, $tolerance);
+        }
+        #[test]
+        fn relaxation_equals_the_reference() {
+            $crate::conformance::relaxation(&$backend, $tolerance);
+        }
+        #[test]
+        fn wrong_sizes_are_refused_and_harmless() {
+            $crate::conformance::wrong_sizes(&$backend);
+        }
+    };
+}
+
+/// Entries between -1 and 1 without a pattern, the same for every run.
+pub fn noise(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        // SplitMix64
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// A diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.
+pub fn ring(n: usize, b: usize) -> Bsr<f64> {
+    let mut places = Vec::new();
+    for i in 0..n as u32 {
+        let n = n as u32;
+        let mut row = vec![i, (i + 1) % n, (i + n - 1) % n, (i * 7 + 3) % n];
+        row.sort_unstable();
+        row.dedup();
+        places.extend(row.into_iter().map(|j| (i, j)));
+    }
+    let mut values = noise(places.len() * b * b, 5);
+    for (k, (i, j)) in places.iter().enumerate() {
+        if i == j {
+            (0..b).for_each(|d| values[k * b * b + d * b + d] += 8.0 * b as f64);
+        }
+    }
+    coarsen_sparse::assembly::from_blocks(n, n, (b, b), &places, &values)
+        .expect("places are inside the matrix")
+}
+
+fn real<T: Real>(x: &[f64]) -> Vec<T> {
+    x.iter().map(|&v| T::of(v)).collect()
+}
+
+fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, tolerance: f64, law: &str) {
+    let mut host = vec![B::Real::default(); expected.len()];
+    on.read(found, &mut host).expect("a vector is readable");
+    for (i, (f, e)) in host.iter().zip(expected).enumerate() {
+        let error = (f.wide() - e).abs();
+        assert!(error <= tolerance * scale, "{law}: entry {i} of {} is {f}, expected {e}", expected.len());
+    }
+}
+
+/// Fill, copy, axpby, hadamard, dots, advance.
+pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
+    for n in NODES.into_iter().chain([4096, 10_000]) {
+        let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
+        let [vx, vy, vd] = [&x, &y, &d].map(|v| on.vector(&real(v)).expect("memory for a vector"));
+        let fresh = || on.vector(&real(&y)).expect("memory for a vector");
+        let scalar = |v: f64| vx.scalar(B::Real::of(v));
+        let zip =
+            |f: &dyn Fn(f64, f64, f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(x[i], y[i], d[i])).collect() };
+
+        let mut v = fresh();
+        assert_eq!(v.size(), n);
+        v.fill(B::Real::of(0.5));
+        close(on, &v, &vec![0.5; n], 1.0, 0.0, "fill");
+        v.copy(&vx);
+        close(on, &v, &x, 1.0, tolerance, "copy");
+        for (a, b) in [(0.5, 0.0), (2.0, 1.0), (-1.0, 0.25)] {
+            let mut v = fresh();
+            v.axpby(&scalar(a), &vx, &scalar(b));
+            close(on, &v, &zip(&|x, y, _| a * x + b * y), 4.0, tolerance, "axpby");
+            let mut v = fresh();
+            v.hadamard(&scalar(a), &vd, &vx, &scalar(b));
+            close(on, &v, &zip(&|x, y, d| a * d * x + b * y), 4.0, tolerance, "hadamard");
+        }
+        let sum = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
+        let [xy, xd] = vx.dots([&vy, &vd]);
+        let m = vx.dot_magnitude(&vy);
+        let expected = [
+            (xy, sum(&|i| x[i] * y[i])),
+            (xd, sum(&|i| x[i] * d[i])),
+            (m.value, sum(&|i| x[i] * y[i])),
+            (m.magnitude, sum(&|i| (x[i] * y[i]).abs())),
+        ];
+        for (found, expected) in expected {
+            assert!((found.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
+        }
+        let (mut u, mut r) = (fresh(), on.vector(&real(&d)).expect("memory for a vector"));
+        let rr = B::Vector::advance(&mut u, &mut r, &scalar(0.5), &vx, &vy);
+        close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "advance x");
+        close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "advance r");
+        let expected = sum(&|i| (d[i] - 0.5 * y[i]).powi(2));
+        assert!((rr.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "advance r.r at {n}");
+    }
+}
+
+/// apply, apply_dot, residual, apply_add, set_values.
+pub fn products<B: Backend>(on: &B, tolerance: f64) {
+    for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
+        let a = ring(n, b);
+        let [x, y] = [1, 2].map(|seed| noise(n * b, seed));
+        let oracle = Reference.matrix(&a).expect("the reference takes any matrix");
+        let matrix = on.matrix(&a).expect("memory for a matrix");
+        let [vx, vy] = [&x, &y].map(|v| on.vector(&real(v)).expect("memory for a vector"));
+        let (mut expected, scale) = (vec![0.0; n * b], 32.0 * b as f64);
+        let mut found = vx.like().expect("memory for a vector");
+        assert_eq!(LinearOperator::shape(&matrix), (n * b, n * b));
+
+        oracle.apply(&x, &mut expected);
+        matrix.apply(&vx, &mut found);
+        close(on, &found, &expected, scale, tolerance, "apply");
+        let dot = matrix.apply_dot(&vx, &mut found);
+        close(on, &found, &expected, scale, tolerance, "apply_dot");
+        let [value, magnitude] = B::Vector::wait_for([&dot.value, &dot.magnitude]);
+        let terms: Vec<f64> = x.iter().zip(&expected).map(|(x, y)| x * y).collect();
+        let allowed = tolerance * scale * (n as f64 + 1.0);
+        assert!((value.wide() - terms.iter().sum::<f64>()).abs() <= allowed);
+        assert!((magnitude.wide() - terms.iter().map(|t| t.abs()).sum::<f64>()).abs() <= allowed);
+        oracle.residual(&y, &x, &mut expected);
+        matrix.residual(&vy, &vx, &mut found);
+        close(on, &found, &expected, scale, tolerance, "residual");
+        for (p, q) in [(0.5, 0.0), (-1.0, 1.0), (2.0, 0.5)] {
+            let mut e = y.clone();
+            oracle.apply_add(p, &x, q, &mut e);
+            found.copy(&vy);
+            matrix.apply_add(B::Real::of(p), &vx, B::Real::of(q), &mut found);
+            close(on, &found, &e, scale * 2.0, tolerance, "apply_add");
+        }
+        let mut changed = a.clone();
+        changed.values_mut().iter_mut().for_each(|v| *v *= 0.5);
+        let mut matrix = matrix;
+        matrix.set_values(&changed).expect("the same pattern");
+        matrix.apply(&vx, &mut found);
+        oracle.apply(&x, &mut expected);
+        expected.iter_mut().for_each(|v| *v *= 0.5);
+        close(on, &found, &expected, scale, tolerance, "set_values");
+    }
+}
+
+/// Dense blocks.
+pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
+    for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
+        let host = DenseBlocks::new(b, noise(n * b * b, 7)).expect("whole blocks");
+        let [r, z] = [1, 2].map(|seed| noise(n * b, seed));
+        let oracle = Reference.blocks(&host).expect("the reference takes any blocks");
+        let mut blocks =
+            on.blocks(&DenseBlocks::new(b, vec![0.0; n * b * b]).expect("whole blocks")).expect("memory");
+        blocks.set_values(&host).expect("the same size");
+        assert_eq!(blocks.count(), n);
+        let vr = on.vector(&real(&r)).expect("memory for a vector");
+        for (p, q) in [(1.0, 0.0), (0.5, 1.0), (-2.0, 0.25)] {
+            let mut expected = z.clone();
+            oracle.apply(p, &r, q, &mut expected);
+            let mut found = on.vector(&real(&z)).expect("memory for a vector");
+            blocks.apply(B::Real::of(p), &vr, B::Real::of(q), &mut found);
+            close(on, &found, &expected, 4.0 * b as f64, tolerance, "blocks");
+        }
+    }
+}
+
+/// Relaxation in the order that the place prefers, and in finely chopped orders.
+pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
+    for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
+        let a = ring(n, b);
+        let d = DenseBlocks::inverse_diagonal(&a, "gauss-seidel").expect("the ring is diagonally dominant");
+        let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
+        let pattern: &Arc<Pattern> = a.pattern();
+        for sets in [on.relaxation_order(pattern), RowSets::chunked(pattern, 10), RowSets::natural(pattern)] {
+            let (matrix, blocks) = (on.matrix(&a).expect("memory"), on.blocks(&d).expect("memory"));
+            let rows = on.rows(&sets).expect("memory");
+            let vb = on.vector(&real(&rhs)).expect("memory");
+            let (mut found, mut expected) = (on.vector(&real(&start)).expect("memory"), start.clone());
+            let oracle = (Reference.matrix(&a).expect("any"), Reference.blocks(&d).expect("any"));
+            for (sweep, omega) in [(Sweep::Forward, 1.0), (Sweep::Backward, 0.5)] {
+                matrix.relax(&rows, sweep, &blocks, B::Real::of(omega), &vb, &mut found);
+                Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);
+            }
+            close(on, &found, &expected, 8.0, tolerance, "relax");
+        }
+    }
+}
+
+/// What does not fit is an error, and the old state stays.
+pub fn wrong_sizes<B: Backend>(on: &B) {
+    let mut v = on.vector(&real(&[1.0, 2.0])).expect("memory");
+    assert!(on.read(&v, &mut [B::Real::default(); 3]).is_err());
+    assert!(on.write(&[B::Real::default(); 1], &mut v).is_err());
+    close(on, &v, &[1.0, 2.0], 1.0, 0.0, "write");
+    let mut matrix = on.matrix(&ring(4, 1)).expect("memory");
+    assert!(matrix.set_values(&ring(5, 1)).is_err());
+    let mut blocks = on.blocks(&DenseBlocks::new(1, vec![1.0, 2.0]).expect("whole blocks")).expect("memory");
+    assert!(blocks.set_values(&DenseBlocks::new(2, vec![1.0; 8]).expect("whole blocks")).is_err());
+    let mut z = v.like().expect("memory");
+    blocks.apply(B::Real::of(1.0), &v, B::Real::of(0.0), &mut z);
+    close(on, &z, &[1.0, 4.0], 1.0, 0.0, "set_values");
+}

@@ -1,0 +1,121 @@
+//! The CPU as a place.
+
+mod blocks;
+mod matrix;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::{Backend, DenseBlocks, RowSets};
+
+pub use blocks::CpuBlocks;
+pub use matrix::CpuMatrix;
+
+/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are made in `V`.
+///
+/// Storing a preconditioner in `f32` under `f64` vectors halves its traffic; the accuracy of a solve is that of the
+/// system matrix and the vectors, not of the preconditioner.
+///
+/// ```
+/// use coarsen_backend::{Backend, Cpu};
+/// assert_eq!(Cpu::new().vector(&[1.0, 2.0])?, [1.0, 2.0]);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Cpu<V = f64, S = V>(PhantomData<(V, S)>);
+
+impl Cpu<f64, f64> {
+    /// `f64` throughout.
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Cpu<f64, f32> {
+    /// `f64` vectors and sums over `f32` storage.
+    pub fn mixed() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Cpu<f32, f32> {
+    /// `f32` throughout.
+    pub fn single() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Default for Cpu<f64, f64> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V, S> Clone for Cpu<V, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V, S> Copy for Cpu<V, S> {}
+
+/// Scalar rows per chunk of a relaxation: 16 chunks of a million rows, and one chunk (the natural order itself) for systems too small to
+/// share between threads.
+const CHUNK: usize = 16_384;
+
+/// The most chunks: more would only shorten the natural order inside them.
+const CHUNKS: usize = 32;
+
+impl<V: Real, S: Real> Backend for Cpu<V, S> {
+    type Real = V;
+    type Stored = S;
+    type Vector = Vec<V>;
+    type Matrix = CpuMatrix<V, S>;
+    type Blocks = CpuBlocks<V, S>;
+    type Rows = RowSets;
+
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn vector(&self, host: &[V]) -> Result<Vec<V>, Error> {
+        Ok(host.to_vec())
+    }
+
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
+        Ok(CpuMatrix::new(host.to()))
+    }
+
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
+        Ok(CpuBlocks::new(host.to()))
+    }
+
+    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
+        Ok(sets.clone())
+    }
+
+    /// Chunks of 16K rows or more, at most 32, in natural order.
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        let n = pattern.rows();
+        RowSets::chunked(pattern, CHUNK.max(n.div_ceil(CHUNKS)))
+    }
+
+    fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {
+        same_length("host slice", v.len(), host.len())?;
+        host.copy_from_slice(v);
+        Ok(())
+    }
+
+    fn write(&self, host: &[V], v: &mut Vec<V>) -> Result<(), Error> {
+        same_length("host slice", v.len(), host.len())?;
+        v.copy_from_slice(host);
+        Ok(())
+    }
+}
+
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}

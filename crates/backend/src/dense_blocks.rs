@@ -1,0 +1,206 @@
+//! Block-diagonal inverses on the host.
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_sparse::{Bsr, SparseError};
+
+use crate::SetupError;
+
+/// Small dense matrices D_k of b x b, one per node, row-major: what block Jacobi, Gauss-Seidel and incomplete
+/// factorisations multiply by.
+///
+/// *Memory* b² values a node.
+///
+/// ```
+/// use coarsen_backend::DenseBlocks;
+/// use coarsen_sparse::assembly;
+/// let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?;
+/// assert_eq!(DenseBlocks::inverse_diagonal(&a, "jacobi")?.values(), [0.5, 0.25]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DenseBlocks<T> {
+    size: usize,
+    values: Vec<T>,
+}
+
+impl<T: Real> DenseBlocks<T> {
+    /// Blocks of `size` x `size` from their values, block after block.
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] when the values are not whole blocks.
+    pub fn new(size: usize, values: Vec<T>) -> Result<Self, SparseError> {
+        let area = size * size;
+        if area == 0 || !values.len().is_multiple_of(area) {
+            let expected = values.len().next_multiple_of(area.max(1));
+            return Err(SparseError::Length { what: "dense blocks", expected, found: values.len() });
+        }
+        Ok(Self { size, values })
+    }
+
+    /// The inverses of the diagonal blocks of A, in parallel.
+    ///
+    /// Gauss-Jordan elimination with partial pivoting, in the scalar of A. A pivot below b · EPSILON of the largest entry of its block
+    /// is a singular block. `method` names the caller in messages.
+    ///
+    /// # Errors
+    /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
+    /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`] name the place.
+    pub fn inverse_diagonal(a: &Bsr<T>, method: &'static str) -> Result<Self, SetupError> {
+        let b = square_block(a)?;
+        let pattern = a.pattern();
+        let mut values = vec![T::zero(); pattern.rows() * b * b];
+        let work = values.len() * b;
+        let invert = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
+            for (i, d) in rows.zip(d.0.chunks_exact_mut(b * b)) {
+                let Some(k) = pattern.find(i, i) else {
+                    return Err(SetupError::ZeroDiagonal { row: i * b, method });
+                };
+                invert(a.value(k), d, b).map_err(|fault| match fault {
+                    Fault::NotFinite(row, column) => {
+                        SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
+                    }
+                    Fault::Singular if b == 1 => SetupError::ZeroDiagonal { row: i, method },
+                    Fault::Singular => SetupError::SingularBlock { node: i, first_row: i * b },
+                })?;
+            }
+            Ok(())
+        };
+        let pieces = (0..pattern.rows(), Groups(&mut values[..], b * b));
+        tree(pieces, 1024, parallel::worth(work), &invert, &|left: Result<(), SetupError>, right| {
+            left.and(right)
+        })?;
+        Ok(Self { size: b, values })
+    }
+
+    /// Rows and columns of a block.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Number of blocks.
+    pub fn count(&self) -> usize {
+        self.values.len() / (self.size * self.size)
+    }
+
+    /// All values, block after block, row-major.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The values of block k.
+    #[inline]
+    pub fn block(&self, k: usize) -> &[T] {
+        let area = self.size * self.size;
+        &self.values[k * area..(k + 1) * area]
+    }
+
+    /// All values, to be changed in place.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// The same blocks in another precision.
+    pub fn to<U: Real>(&self) -> DenseBlocks<U> {
+        DenseBlocks { size: self.size, values: self.values.iter().map(|v| v.to()).collect() }
+    }
+}
+
+/// The block size of a square matrix of square blocks.
+///
+/// # Errors
+/// [`SetupError::NotSquare`] otherwise.
+pub(crate) fn square_block<T: Real>(a: &Bsr<T>) -> Result<usize, SetupError> {
+    let ((rows, columns), (block_rows, block_columns)) = (a.shape(), a.block());
+    if rows != columns || block_rows != block_columns {
+        return Err(SetupError::NotSquare { rows, columns, block_rows, block_columns });
+    }
+    Ok(block_rows)
+}
+
+/// Why a block has no inverse.
+enum Fault {
+    NotFinite(usize, usize),
+    Singular,
+}
+
+/// `d` = `a`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination with partial pivoting.
+fn invert<T: Real>(a: &[T], d: &mut [T], b: usize) -> Result<(), Fault> {
+    if let Some(at) = a.iter().position(|v| !v.is_finite()) {
+        return Err(Fault::NotFinite(at / b, at % b));
+    }
+    if b == 1 {
+        d[0] = T::one() / a[0];
+        return if a[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
+    }
+    let largest = a.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    let tiny = largest * T::EPSILON * T::of(b as f64);
+    let mut w = a.to_vec();
+    d.fill(T::zero());
+    d.iter_mut().step_by(b + 1).for_each(|v| *v = T::one());
+    for p in 0..b {
+        let pivot_row =
+            (p..b).fold(p, |best, i| if w[i * b + p].abs() > w[best * b + p].abs() { i } else { best });
+        if w[pivot_row * b + p].abs() <= tiny {
+            return Err(Fault::Singular);
+        }
+        for c in 0..b {
+            w.swap(p * b + c, pivot_row * b + c);
+            d.swap(p * b + c, pivot_row * b + c);
+        }
+        let scale = T::one() / w[p * b + p];
+        for c in 0..b {
+            w[p * b + c] *= scale;
+            d[p * b + c] *= scale;
+        }
+        for i in (0..b).filter(|&i| i != p) {
+            let factor = w[i * b + p];
+            for c in 0..b {
+                let (wp, dp) = (w[p * b + c], d[p * b + c]);
+                w[i * b + c] -= factor * wp;
+                d[i * b + c] -= factor * dp;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(blocks: &[[f64; 4]]) -> Bsr<f64> {
+        let places: Vec<(u32, u32)> = (0..blocks.len() as u32).map(|i| (i, i)).collect();
+        coarsen_sparse::assembly::from_blocks(
+            blocks.len(),
+            blocks.len(),
+            (2, 2),
+            &places,
+            blocks.as_flattened(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn inverse_times_block_is_identity() {
+        let a = matrix(&[[0.0, 2.0, 4.0, 1.0], [3.0, 1.0, 1.0, 2.0]]);
+        let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+        for k in 0..2 {
+            let (a, d) = (a.value(k), d.block(k));
+            for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let v = a[2 * i] * d[j] + a[2 * i + 1] * d[2 + j];
+                assert!((v - f64::from(u8::from(i == j))).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn singular_blocks_are_named() {
+        let a = matrix(&[[1.0, 0.0, 0.0, 1.0], [1.0, 2.0, 2.0, 4.0]]);
+        let fault = DenseBlocks::inverse_diagonal(&a, "test").unwrap_err();
+        assert_eq!(fault, SetupError::SingularBlock { node: 1, first_row: 2 });
+        let a = matrix(&[[1.0, 0.0, f64::NAN, 1.0]]);
+        let fault = DenseBlocks::inverse_diagonal(&a, "test").unwrap_err();
+        assert_eq!(fault, SparseError::NotFinite { row: 1, column: 0 }.into());
+    }
+}

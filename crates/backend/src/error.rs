@@ -1,0 +1,76 @@
+//! Why a setup failed.
+
+use coarsen_core::Error;
+use coarsen_sparse::SparseError;
+
+/// A preconditioner that cannot be built or updated. After a failed update the old one stays usable.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// A preconditioner needs a square matrix with square blocks.
+    #[error(
+        "the matrix is {rows} x {columns} in blocks of {block_rows} x {block_columns}, but a preconditioner needs square ones"
+    )]
+    NotSquare {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        columns: usize,
+        /// Rows of a block.
+        block_rows: usize,
+        /// Columns of a block.
+        block_columns: usize,
+    },
+    /// A diagonal entry that is zero or missing.
+    #[error(
+        "row {row} has a zero or missing diagonal entry, which {method} divides by; renumber, constrain that unknown, or use a method without a diagonal (none, direct)"
+    )]
+    ZeroDiagonal {
+        /// The scalar row.
+        row: usize,
+        /// The method that divides by it.
+        method: &'static str,
+    },
+    /// A diagonal block that cannot be inverted.
+    #[error(
+        "the diagonal block of node {node} (rows {first_row} and following) is singular to round-off; that node is free to move: constrain it, or use point relaxation"
+    )]
+    SingularBlock {
+        /// The block row.
+        node: usize,
+        /// Its first scalar row.
+        first_row: usize,
+    },
+    /// A factorisation met a pivot it cannot use, and every remedy failed.
+    #[error(
+        "{method} met a pivot of {pivot:.3e} at row {row}, also after shifting the diagonal by {shift:.1e} of itself; the matrix is not positive definite: use ilu0, or Gmres or Minres without it"
+    )]
+    Pivot {
+        /// The method.
+        method: &'static str,
+        /// The scalar row.
+        row: usize,
+        /// The pivot found.
+        pivot: f64,
+        /// The largest relative shift tried.
+        shift: f64,
+    },
+    /// A method for symmetric matrices met an unsymmetric one.
+    #[error(
+        "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"
+    )]
+    Unsymmetric {
+        /// The method.
+        method: &'static str,
+        /// Scalar row of the worst pair.
+        row: usize,
+        /// Scalar column of the worst pair.
+        column: usize,
+    },
+    /// The matrix itself is broken.
+    #[error(transparent)]
+    Matrix(#[from] SparseError),
+    /// The place refused, or a parameter is out of range.
+    #[error(transparent)]
+    Place(#[from] Error),
+}

@@ -1,0 +1,132 @@
+//! Rows that may be relaxed at once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_sparse::Pattern;
+
+/// An order of relaxation: sets one after the other; in a set, chunks at once; in a chunk, rows in order.
+///
+/// Chunks of one set are not coupled by the pattern, in either direction, so what a sweep computes does not depend on threads. On a CPU
+/// a few thick chunks in natural order need two or three sets and keep nearly the convergence of the natural order (slabs of a
+/// grid couple only to their neighbours); on a device single rows are coloured. The number of chunks depends on the
+/// matrix alone, never on threads.
+///
+/// ```
+/// use coarsen_backend::RowSets;
+/// use coarsen_sparse::Pattern;
+/// use std::sync::Arc;
+/// // 0 - 1 - 2 - 3, in chunks of one row: two colours
+/// let path = Pattern::new(4, vec![0, 2, 5, 8, 10], vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3])?;
+/// let sets = RowSets::chunked(&Arc::new(path), 1);
+/// assert_eq!(sets.sets().len(), 2);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RowSets {
+    pattern: Arc<Pattern>,
+    sets: Vec<Vec<Range<usize>>>,
+}
+
+impl RowSets {
+    /// Chunks of `rows` consecutive block rows, coloured greedily in natural order.
+    ///
+    /// *Cost* one pass over the pattern and a list of neighbours per chunk.
+    pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
+        let (n, rows) = (pattern.rows(), rows.max(1));
+        let chunks: Vec<Range<usize>> = (0..n).step_by(rows).map(|s| s..(s + rows).min(n)).collect();
+        let mut neighbours = vec![Vec::<u32>::new(); chunks.len()];
+        for (c, chunk) in chunks.iter().enumerate() {
+            let columns = &pattern.indices()[pattern.offsets()[chunk.start]..pattern.offsets()[chunk.end]];
+            let mut last = c;
+            for other in columns.iter().map(|&j| j as usize / rows) {
+                if other != last && other != c && other < chunks.len() {
+                    neighbours[c].push(other as u32);
+                    neighbours[other].push(c as u32);
+                }
+                last = other;
+            }
+            neighbours[c].sort_unstable();
+            neighbours[c].dedup();
+        }
+        let mut colour = vec![usize::MAX; chunks.len()];
+        let mut sets: Vec<Vec<Range<usize>>> = Vec::new();
+        for (c, chunk) in chunks.into_iter().enumerate() {
+            let taken = |k: usize| neighbours[c].iter().any(|&d| colour[d as usize] == k);
+            colour[c] = (0..).find(|&k| !taken(k)).unwrap_or_default();
+            if colour[c] == sets.len() {
+                sets.push(Vec::new());
+            }
+            sets[colour[c]].push(chunk);
+        }
+        Self { pattern: pattern.clone(), sets }
+    }
+
+    /// All rows in natural order: one set of one chunk.
+    pub fn natural(pattern: &Arc<Pattern>) -> Self {
+        Self::chunked(pattern, pattern.rows())
+    }
+
+    /// The pattern they are made for.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// The sets; each lists its chunks of block rows.
+    pub fn sets(&self) -> &[Vec<Range<usize>>] {
+        &self.sets
+    }
+
+    /// Every row once, in the order of a forward sweep.
+    pub fn order(&self) -> impl Iterator<Item = usize> {
+        self.sets.iter().flatten().cloned().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 5-point pattern of an n x n grid.
+    fn grid(n: usize) -> Arc<Pattern> {
+        let (mut offsets, mut indices) = (vec![0], vec![]);
+        for i in 0..n * n {
+            let (r, c) = (i / n, i % n);
+            let near = [
+                (r > 0, i.wrapping_sub(n)),
+                (c > 0, i.wrapping_sub(1)),
+                (true, i),
+                (c + 1 < n, i + 1),
+                (r + 1 < n, i + n),
+            ];
+            indices.extend(near.iter().filter(|x| x.0).map(|x| x.1 as u32));
+            offsets.push(indices.len());
+        }
+        Arc::new(Pattern::new(n * n, offsets, indices).unwrap())
+    }
+
+    #[test]
+    fn chunks_of_a_set_are_not_coupled() {
+        let pattern = grid(20);
+        for rows in [1, 7, 40, 100, 400] {
+            let sets = RowSets::chunked(&pattern, rows);
+            let mut order: Vec<usize> = sets.order().collect();
+            for set in sets.sets() {
+                for (a, chunk) in set.iter().enumerate() {
+                    for (i, other) in chunk.clone().flat_map(|i| set.iter().enumerate().map(move |o| (i, o)))
+                    {
+                        let coupled = pattern.row(i).iter().any(|&j| other.1.contains(&(j as usize)));
+                        assert!(
+                            other.0 == a || !coupled,
+                            "{rows}: row {i} is coupled to another chunk of its set"
+                        );
+                    }
+                }
+            }
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..400));
+        }
+        assert_eq!(RowSets::chunked(&pattern, 40).sets().len(), 2);
+        assert_eq!(RowSets::natural(&pattern).sets()[0][0], 0..400);
+    }
+}

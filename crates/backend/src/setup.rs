@@ -1,0 +1,78 @@
+//! Recipes and what they build.
+
+use coarsen_core::{Preconditioner, Real, Vector};
+use coarsen_sparse::System;
+
+use crate::{Backend, SetupError};
+
+/// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
+///
+/// Setup runs on the host, in the scalar of the matrix, and rounds once when it moves its results to `on`.
+///
+/// *Errors* name the row or node; see [`SetupError`].
+pub trait Setup<T: Real, B: Backend> {
+    /// What is built.
+    type Built: Preconditioner<B::Vector> + Update<T> + Send;
+
+    /// Builds from all that is known of a system.
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError>;
+
+    /// Builds from a matrix, or from whatever else converts into a [`System`].
+    fn build<'a>(&self, system: impl Into<System<'a, T>>, on: &B) -> Result<Self::Built, SetupError>
+    where
+        Self: Sized,
+        T: 'a,
+    {
+        self.build_from(system.into(), on)
+    }
+}
+
+/// Following a system that changes.
+pub trait Update<T: Real> {
+    /// Takes new values, and finds out itself whether the structure is still the same.
+    ///
+    /// Every check that can fail runs before the first write: after an error the old state is still usable. With
+    /// unchanged values no bit changes.
+    ///
+    /// # Errors
+    /// As the build.
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError>;
+}
+
+/// [`Update::update_from`] for whatever converts into a [`System`].
+pub trait UpdateExt<T: Real>: Update<T> {
+    /// Takes new values of a matrix, or of whatever else converts into a [`System`].
+    ///
+    /// # Errors
+    /// As the build.
+    fn update<'a>(&mut self, system: impl Into<System<'a, T>>) -> Result<Reused, SetupError>
+    where
+        T: 'a,
+    {
+        self.update_from(system.into())
+    }
+}
+
+impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
+
+/// How much of a setup an update could keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reused {
+    /// The structure: only numbers were computed.
+    Structure,
+    /// All but some parts.
+    Rest {
+        /// Parts computed anew.
+        redone: usize,
+        /// Parts there are.
+        of: usize,
+    },
+    /// Nothing: the pattern is another one, and everything was built anew.
+    Nothing,
+}
+
+/// A preconditioner that can follow its system: what a program holds when it does not know the method, as
+/// `Box<dyn Prepared<V, T>>`.
+pub trait Prepared<V: Vector, T: Real>: Preconditioner<V> + Update<T> {}
+
+impl<V: Vector, T: Real, P: Preconditioner<V> + Update<T>> Prepared<V, T> for P {}

@@ -1,0 +1,40 @@
+//! The CPU obeys the laws of a backend in each of its precisions, and so does the reference itself.
+
+mod double {
+    coarsen_backend::conformance!(coarsen_backend::Cpu::new(), 1e-14);
+}
+mod mixed {
+    coarsen_backend::conformance!(coarsen_backend::Cpu::mixed(), 1e-6);
+}
+mod single {
+    coarsen_backend::conformance!(coarsen_backend::Cpu::single(), 1e-6);
+}
+mod reference {
+    coarsen_backend::conformance!(coarsen_backend::Reference, 1e-14);
+}
+
+/// A large sweep over several chunks is the same at 1, 2 and 7 threads, and close to the natural order.
+#[test]
+fn relaxation_has_the_same_bits_at_any_thread_count() {
+    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, Sweep, conformance};
+    let n = 70_000;
+    // The ring without its far links: chunks couple to their neighbours only.
+    let entries: Vec<(u32, u32, f64)> =
+        (0..n).flat_map(|i| [(i, i, 4.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.5)]).collect();
+    let a = coarsen_sparse::assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
+    let on = Cpu::new();
+    let rows = on.relaxation_order(a.pattern());
+    assert!(rows.sets().len() > 1 && rows.sets().len() < 4);
+    let d = on.blocks(&DenseBlocks::inverse_diagonal(&a, "test").unwrap()).unwrap();
+    let (matrix, b) = (on.matrix(&a).unwrap(), conformance::noise(n as usize, 3));
+    let sweep = || {
+        let mut x = vec![0.0; n as usize];
+        matrix.relax(&rows, Sweep::Forward, &d, 1.2, &b, &mut x);
+        matrix.relax(&rows, Sweep::Backward, &d, 1.2, &b, &mut x);
+        x
+    };
+    let one = coarsen_core::parallel::threads(1, sweep).unwrap();
+    for threads in [2, 7] {
+        assert_eq!(one, coarsen_core::parallel::threads(threads, sweep).unwrap());
+    }
+}
