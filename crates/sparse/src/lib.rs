@@ -12,17 +12,21 @@
 //! | [`near_kernel`](NearKernel) | constants and rigid-body modes, and whether they are right |
 //! | [`transpose`](TransposePlan) | Aᵀ; [`adjoint`](Adjoint) applies it without a copy |
 //! | [`permute`](Permutation) | renumbering of vectors and matrices |
+//! | [`columns`](Bsr::apply_columns) | Y = A X for several right-hand sides at once |
+//! | [`reblock`](block_sizes) | finding the block size, changing it |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
 pub mod assembly;
 mod bsr;
+mod columns;
 mod error;
 mod near_kernel;
 mod pattern;
 mod permute;
 #[cfg(test)]
 mod random;
+mod reblock;
 mod rows;
 mod system;
 mod transpose;
@@ -33,5 +37,6 @@ pub use error::SparseError;
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
+pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use system::System;
 pub use transpose::TransposePlan;

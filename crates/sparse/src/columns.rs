@@ -1,0 +1,141 @@
+//! Y = A X: several right-hand sides in one pass over the matrix.
+//!
+//! A product with one vector is bound by the traffic of the matrix; with k vectors the same traffic serves k times the
+//! arithmetic. X is stored row by row (the k values of an unknown together), so that the inner loop runs over them
+//! without a gather.
+
+use std::ops::Range;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, each};
+
+use crate::Bsr;
+
+/// Columns handled in one pass: their sums fit the vector registers.
+const PANEL: usize = 8;
+
+/// Scalar rows per leaf.
+const ROWS: usize = 512;
+
+impl<T: Real> Bsr<T> {
+    /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
+    ///
+    /// *Use* for k = 2 to 8 at once (rigid-body modes, Lanczos blocks, several loads): about the time of one or two
+    /// products with a single vector. More columns are done in panels of 8, each one pass over A. Products accumulate in
+    /// `V`, each column in the order of the row; a column may differ in its last bits from
+    /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order, but not with k or the threads.
+    ///
+    /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has rows.
+    ///
+    /// ```
+    /// use coarsen_sparse::Bsr;
+    /// let a = Bsr::<f64>::identity(2, 1)?;
+    /// let mut y = [0.0; 4];
+    /// a.apply_columns(2, &[1.0, 2.0, 3.0, 4.0], &mut y);
+    /// assert_eq!(y, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn apply_columns<V: Real>(&self, k: usize, x: &[V], y: &mut [V]) {
+        let (m, n) = self.shape();
+        assert!(
+            x.len() == n * k && y.len() == m * k,
+            "apply_columns: a {m} x {n} matrix and {k} columns met x of {} and y of {}",
+            x.len(),
+            y.len()
+        );
+        if k == 0 {
+            return;
+        }
+        let r = self.block().0;
+        let rows = (0..self.pattern().rows(), Groups(y, r * k));
+        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
+            for first in (0..k).step_by(PANEL) {
+                let (rows, y) = (rows.clone(), &mut y.0[..]);
+                match k - first {
+                    1 => self.panel::<V, 1>(rows, k, first, x, y),
+                    2 => self.panel::<V, 2>(rows, k, first, x, y),
+                    3 => self.panel::<V, 3>(rows, k, first, x, y),
+                    4 => self.panel::<V, 4>(rows, k, first, x, y),
+                    5 => self.panel::<V, 5>(rows, k, first, x, y),
+                    6 => self.panel::<V, 6>(rows, k, first, x, y),
+                    7 => self.panel::<V, 7>(rows, k, first, x, y),
+                    _ => self.panel::<V, PANEL>(rows, k, first, x, y),
+                }
+            }
+        };
+        each(rows, (ROWS / r).max(1), parallel::worth(self.nnz() * k), &body);
+    }
+
+    /// Columns `first .. first + K` of (A X) for some block rows; `y` holds only those rows.
+    fn panel<V: Real, const K: usize>(
+        &self,
+        rows: Range<usize>,
+        k: usize,
+        first: usize,
+        x: &[V],
+        y: &mut [V],
+    ) {
+        let (r, c) = self.block();
+        for (i, y) in rows.zip(y.chunks_exact_mut(r * k)) {
+            for (row, y) in y.chunks_exact_mut(k).enumerate() {
+                let mut sums = [V::zero(); K];
+                for (j, block) in self.row(i) {
+                    let x = x[j * c * k..(j + 1) * c * k].chunks_exact(k);
+                    for (a, x) in block[row * c..(row + 1) * c].iter().zip(x) {
+                        let a = a.to::<V>();
+                        sums.iter_mut().zip(&x[first..first + K]).for_each(|(s, &x)| *s += a * x);
+                    }
+                }
+                y[first..first + K].copy_from_slice(&sums);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random;
+    use coarsen_core::LinearOperator;
+
+    #[test]
+    fn each_column_is_a_product() {
+        for (seed, block) in (1..).zip([(1, 1), (3, 3), (6, 6), (3, 6), (2, 5)]) {
+            let a = random::matrix(20, 30, block, 4, seed);
+            let (m, n) = a.shape();
+            for k in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
+                let x = random::vector(n * k, seed);
+                let mut y = vec![f64::NAN; m * k];
+                a.apply_columns(k, &x, &mut y);
+                for c in 0..k {
+                    let mut expected = vec![0.0; m];
+                    a.apply(&x.iter().copied().skip(c).step_by(k).collect(), &mut expected);
+                    let found = y.iter().skip(c).step_by(k);
+                    assert!(found.zip(&expected).all(|(f, e)| (f - e).abs() < 1e-12), "{block:?} {k} {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_and_neighbours_do_not_change_bits() {
+        let a = random::matrix(3000, 3000, (3, 3), 6, 4);
+        let x = random::vector(9000 * 5, 1);
+        let run = |k: usize, x: &[f64]| {
+            let mut y = vec![0.0; 9000 * k];
+            a.apply_columns(k, x, &mut y);
+            y
+        };
+        let one = parallel::threads(1, || run(5, &x)).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one, parallel::threads(n, || run(5, &x)).unwrap());
+        }
+        let third: Vec<f64> = x.iter().copied().skip(2).step_by(5).collect();
+        assert!(run(1, &third).iter().eq(one.iter().skip(2).step_by(5)));
+    }
+
+    #[test]
+    fn no_columns_are_no_work() {
+        Bsr::<f64>::identity(2, 2).unwrap().apply_columns::<f64>(0, &[], &mut []);
+    }
+}
