@@ -14,14 +14,24 @@
 //! | [`permute`](Permutation) | renumbering of vectors and matrices |
 //! | [`columns`](Bsr::apply_columns) | Y = A X for several right-hand sides at once |
 //! | [`reblock`](block_sizes) | finding the block size, changing it |
+//! | [`graph`](Graph) | which nodes are coupled; levels, components, (reverse) Cuthill-McKee |
+//! | [`classes`](Classes) | a class for each node: colours, parts, components |
+//! | [`coloring`] | nodes that one sweep may treat at once |
+//! | [`partition`] | parts of equal size: by coordinates, by growing |
+//! | [`morton`] | points along a space-filling curve |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
 pub mod assembly;
 mod bsr;
 mod columns;
+mod classes;
+pub mod coloring;
 mod error;
+mod graph;
+pub mod morton;
 mod near_kernel;
+pub mod partition;
 mod pattern;
 mod permute;
 #[cfg(test)]
@@ -33,7 +43,9 @@ mod transpose;
 
 pub use adjoint::Adjoint;
 pub use bsr::Bsr;
+pub use classes::{Classes, Members};
 pub use error::SparseError;
+pub use graph::{Graph, Levels};
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};

@@ -1,0 +1,109 @@
+//! Nodes told apart: by colour, by part, by connected component.
+
+use coarsen_core::Error;
+
+/// A class for each node: what colourings, partitions and connected components all are.
+///
+/// *Memory* 4 bytes a node.
+///
+/// ```
+/// use coarsen_sparse::Classes;
+/// let c = Classes::new(2, vec![1, 0, 1])?;
+/// assert_eq!(c.sizes(), [1, 2]);
+/// assert_eq!(c.members().of(1), [0, 2]);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classes {
+    count: usize,
+    of: Vec<u32>,
+}
+
+/// The nodes of each class, in increasing order; made by [`Classes::members`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Members {
+    offsets: Vec<usize>,
+    nodes: Vec<u32>,
+}
+
+impl Classes {
+    /// `of[i]` is the class of node i, below `count`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a class that does not exist, [`Error::TooLarge`] for more nodes than `u32` can name.
+    pub fn new(count: usize, of: Vec<u32>) -> Result<Self, Error> {
+        let limit = u32::MAX as usize;
+        if of.len() > limit {
+            return Err(Error::TooLarge { what: "nodes", count: of.len(), limit });
+        }
+        match of.iter().find(|&&class| class as usize >= count) {
+            Some(&c) => {
+                Err(Error::Parameter { name: "class", value: f64::from(c), range: "below the count" })
+            }
+            None => Ok(Self { count, of }),
+        }
+    }
+
+    /// Classes, empty ones included.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The class of each node.
+    pub fn of(&self) -> &[u32] {
+        &self.of
+    }
+
+    /// Nodes in each class.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.count];
+        self.of.iter().for_each(|&class| sizes[class as usize] += 1);
+        sizes
+    }
+
+    /// The nodes of each class. *Cost* two passes.
+    pub fn members(&self) -> Members {
+        let mut offsets = vec![0; self.count + 1];
+        for (class, size) in self.sizes().into_iter().enumerate() {
+            offsets[class + 1] = offsets[class] + size;
+        }
+        let mut next = offsets.clone();
+        let mut nodes = vec![0; self.of.len()];
+        for (i, &class) in self.of.iter().enumerate() {
+            nodes[next[class as usize]] = i as u32;
+            next[class as usize] += 1;
+        }
+        Members { offsets, nodes }
+    }
+}
+
+impl Members {
+    /// The nodes of one class.
+    pub fn of(&self, class: usize) -> &[u32] {
+        &self.nodes[self.offsets[class]..self.offsets[class + 1]]
+    }
+
+    /// Where each class starts in [`nodes`](Self::nodes): one more than there are classes.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// All nodes, class after class.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_list_every_node_once() {
+        let c = Classes::new(4, vec![3, 0, 3, 1, 0]).unwrap();
+        let m = c.members();
+        assert_eq!(m.offsets(), [0, 2, 3, 3, 5]);
+        assert_eq!((m.nodes(), m.of(2).len(), m.of(3)), (&[1, 4, 3, 0, 2][..], 0, &[0, 2][..]));
+        assert!(matches!(Classes::new(1, vec![0, 1]), Err(Error::Parameter { .. })));
+    }
+}

@@ -1,0 +1,151 @@
+//! Which nodes of a matrix are coupled.
+
+mod cuthill_mckee;
+mod search;
+
+pub use search::Levels;
+pub(crate) use search::Search;
+
+use coarsen_core::Error;
+
+use crate::{Pattern, SparseError};
+
+/// The undirected graph of a square pattern: nodes are block rows, i and j are neighbours when (i, j) or (j, i) is stored.
+///
+/// There are no loops, and neighbours are sorted. It answers what reorderings, colourings, partitions and aggregations ask;
+/// it knows no values.
+///
+/// *Memory* 8 bytes a node and 8 an edge.
+///
+/// ```
+/// use coarsen_sparse::{Graph, assembly};
+/// let a = assembly::from_triplets(3, 3, &[(0, 0, 1.0), (2, 0, 1.0), (0, 1, 1.0)])?;
+/// let g = Graph::of(a.pattern())?;
+/// assert_eq!((g.neighbours(0), g.neighbours(1), g.neighbours(2)), (&[1, 2][..], &[0][..], &[0][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    offsets: Vec<usize>,
+    neighbours: Vec<u32>,
+}
+
+impl Graph {
+    /// The graph of a square pattern, symmetrised. *Cost* a sort of each row.
+    ///
+    /// # Errors
+    /// [`Error::NotSquare`].
+    pub fn of(pattern: &Pattern) -> Result<Self, Error> {
+        let (rows, columns) = (pattern.rows(), pattern.columns());
+        if rows != columns {
+            return Err(Error::NotSquare { rows, columns });
+        }
+        let stored = (0..rows).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j)));
+        Ok(Self::symmetrised(rows, stored))
+    }
+
+    /// The graph with these edges on `nodes` nodes; direction, duplicates and loops do not matter.
+    ///
+    /// # Errors
+    /// [`SparseError::Row`] names the first edge with an end outside, [`SparseError::TooLarge`].
+    pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, SparseError> {
+        let limit = u32::MAX as usize;
+        if nodes > limit {
+            return Err(SparseError::TooLarge { what: "nodes", count: nodes, limit });
+        }
+        if let Some(entry) = edges.iter().position(|&(i, j)| i.max(j) as usize >= nodes) {
+            let row = edges[entry].0.max(edges[entry].1) as usize;
+            return Err(SparseError::Row { entry, row, rows: nodes });
+        }
+        Ok(Self::symmetrised(nodes, edges.iter().copied()))
+    }
+
+    /// Both directions of every edge, sorted, once.
+    pub(crate) fn symmetrised(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let edges = edges.filter(|(i, j)| i != j);
+        let mut starts = vec![0_usize; nodes + 1];
+        for (i, j) in edges.clone() {
+            starts[i as usize + 1] += 1;
+            starts[j as usize + 1] += 1;
+        }
+        (0..nodes).for_each(|i| starts[i + 1] += starts[i]);
+        let mut next = starts.clone();
+        let mut neighbours = vec![0_u32; starts[nodes]];
+        for (i, j) in edges {
+            for (i, j) in [(i as usize, j), (j as usize, i)] {
+                neighbours[next[i]] = j;
+                next[i] += 1;
+            }
+        }
+        let (mut offsets, mut end) = (vec![0; nodes + 1], 0);
+        for i in 0..nodes {
+            let row = starts[i]..starts[i + 1];
+            neighbours[row.clone()].sort_unstable();
+            for k in row {
+                if end == offsets[i] || neighbours[end - 1] != neighbours[k] {
+                    neighbours[end] = neighbours[k];
+                    end += 1;
+                }
+            }
+            offsets[i + 1] = end;
+        }
+        neighbours.truncate(end);
+        neighbours.shrink_to_fit();
+        Self { offsets, neighbours }
+    }
+
+    /// Nodes.
+    pub fn nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Undirected edges.
+    pub fn edges(&self) -> usize {
+        self.neighbours.len() / 2
+    }
+
+    /// The neighbours of node i, increasing, without i.
+    #[inline]
+    pub fn neighbours(&self, i: usize) -> &[u32] {
+        &self.neighbours[self.offsets[i]..self.offsets[i + 1]]
+    }
+
+    /// How many neighbours node i has.
+    #[inline]
+    pub fn degree(&self, i: usize) -> usize {
+        self.offsets[i + 1] - self.offsets[i]
+    }
+
+    /// Whether i and j are neighbours, by binary search.
+    pub fn has_edge(&self, i: usize, j: usize) -> bool {
+        u32::try_from(j).is_ok_and(|j| self.neighbours(i).binary_search(&j).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path through n nodes.
+    pub(super) fn path(n: u32) -> Graph {
+        Graph::from_edges(n as usize, &(1..n).map(|i| (i - 1, i)).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn edges_are_symmetric_sorted_and_unique() {
+        let g = Graph::from_edges(4, &[(2, 0), (0, 2), (3, 3), (1, 0), (2, 0)]).unwrap();
+        assert_eq!((g.nodes(), g.edges()), (4, 2));
+        assert_eq!(g.neighbours(0), [1, 2]);
+        assert_eq!((g.degree(3), g.has_edge(1, 0), g.has_edge(1, 2)), (0, true, false));
+        assert_eq!(g, Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap());
+        assert_eq!(Graph::from_edges(0, &[]).unwrap().nodes(), 0);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let outside = Graph::from_edges(2, &[(0, 1), (0, 2)]);
+        assert_eq!(outside, Err(SparseError::Row { entry: 1, row: 2, rows: 2 }));
+        let wide = Pattern::new(3, vec![0, 1], vec![2]).unwrap();
+        assert_eq!(Graph::of(&wide), Err(Error::NotSquare { rows: 1, columns: 3 }));
+    }
+}

@@ -1,0 +1,173 @@
+//! Breadth-first search: levels, connected components, pseudo-peripheral nodes.
+
+use super::Graph;
+use crate::Classes;
+
+/// A breadth-first search: the nodes reached, level by level; made by [`Graph::levels`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    order: Vec<u32>,
+    starts: Vec<usize>,
+}
+
+impl Levels {
+    /// Levels; the root alone is level 0.
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The nodes at distance `d` from the root, in the order of discovery.
+    pub fn level(&self, d: usize) -> &[u32] {
+        let end = self.starts.get(d + 1).copied().unwrap_or(self.order.len());
+        &self.order[self.starts[d]..end]
+    }
+
+    /// All nodes reached, level after level.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+}
+
+impl Graph {
+    /// The nodes reached from `root`, by distance. *Panics* when `root` is no node.
+    pub fn levels(&self, root: usize) -> Levels {
+        assert!(root < self.nodes(), "levels: root {root} of {} nodes", self.nodes());
+        let mut search = Search::new(self.nodes());
+        search.from(self, root as u32, &|_| true);
+        Levels { order: search.order, starts: search.starts }
+    }
+
+    /// The connected components, numbered by their lowest nodes.
+    ///
+    /// ```
+    /// use coarsen_sparse::Graph;
+    /// let c = Graph::from_edges(4, &[(0, 2), (1, 3)])?.components();
+    /// assert_eq!((c.count(), c.of()), (2, &[0, 1, 0, 1][..]));
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn components(&self) -> Classes {
+        const NONE: u32 = u32::MAX; // there are fewer components
+        let mut of = vec![NONE; self.nodes()];
+        let (mut count, mut queue) = (0, Vec::new());
+        for root in 0..self.nodes() {
+            if of[root] != NONE {
+                continue;
+            }
+            of[root] = count;
+            queue.push(root as u32);
+            while let Some(i) = queue.pop() {
+                for &j in self.neighbours(i as usize) {
+                    if of[j as usize] == NONE {
+                        of[j as usize] = count;
+                        queue.push(j);
+                    }
+                }
+            }
+            count += 1;
+        }
+        Classes::new(count as usize, of).expect("components are numbered below their count")
+    }
+
+    /// A node that is nearly as far as any from some other node of the component of `root`.
+    ///
+    /// *Reference* George & Liu 1979, An implementation of a pseudoperipheral node finder.
+    pub fn pseudo_peripheral(&self, root: usize) -> usize {
+        assert!(root < self.nodes(), "pseudo_peripheral: root {root} of {} nodes", self.nodes());
+        Search::new(self.nodes()).pseudo_peripheral(self, root as u32, &|_| true) as usize
+    }
+}
+
+/// Scratch of repeated searches: each costs the edges it sees, not the size of the graph.
+pub(crate) struct Search {
+    seen: Vec<u32>,
+    stamp: u32,
+    /// The nodes the last search reached, level after level.
+    pub(crate) order: Vec<u32>,
+    starts: Vec<usize>,
+}
+
+impl Search {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { seen: vec![0; nodes], stamp: 0, order: Vec::new(), starts: Vec::new() }
+    }
+
+    /// Visits what `root` reaches through nodes that are `inside`.
+    pub(crate) fn from(&mut self, graph: &Graph, root: u32, inside: &impl Fn(u32) -> bool) {
+        if self.stamp == u32::MAX {
+            self.seen.fill(0);
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        self.order.clear();
+        self.starts.clear();
+        self.seen[root as usize] = self.stamp;
+        self.order.push(root);
+        let mut start = 0;
+        while start < self.order.len() {
+            let end = self.order.len();
+            self.starts.push(start);
+            for at in start..end {
+                for &j in graph.neighbours(self.order[at] as usize) {
+                    if self.seen[j as usize] != self.stamp && inside(j) {
+                        self.seen[j as usize] = self.stamp;
+                        self.order.push(j);
+                    }
+                }
+            }
+            start = end;
+        }
+    }
+
+    /// George & Liu: search from a node of least degree in the last level as long as that makes more levels.
+    pub(crate) fn pseudo_peripheral(
+        &mut self,
+        graph: &Graph,
+        root: u32,
+        inside: &impl Fn(u32) -> bool,
+    ) -> u32 {
+        let (mut best, mut depth) = (root, 0);
+        let mut next = root;
+        loop {
+            self.from(graph, next, inside);
+            if self.starts.len() <= depth {
+                return best;
+            }
+            (best, depth) = (next, self.starts.len());
+            let last = &self.order[self.starts[depth - 1]..];
+            next = last.iter().copied().min_by_key(|&i| (graph.degree(i as usize), i)).unwrap_or(best);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::path;
+    use super::*;
+
+    #[test]
+    fn levels_are_distances() {
+        let g = path(5);
+        let levels = g.levels(1);
+        assert_eq!(levels.count(), 4);
+        assert_eq!((levels.level(0), levels.level(1), levels.level(3)), (&[1][..], &[0, 2][..], &[4][..]));
+        assert_eq!(levels.order(), [1, 0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_far_end_of_a_path_is_peripheral() {
+        let g = path(9);
+        assert!([0, 8].contains(&g.pseudo_peripheral(4)));
+        let alone = Graph::from_edges(2, &[]).unwrap();
+        assert_eq!(alone.pseudo_peripheral(1), 1);
+    }
+
+    #[test]
+    fn searches_stay_inside() {
+        let g = path(6);
+        let mut search = Search::new(6);
+        search.from(&g, 1, &|i| i != 3);
+        assert_eq!(search.order, [1, 0, 2]);
+        search.from(&g, 4, &|i| i != 3);
+        assert_eq!(search.order, [4, 5]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Points along a space-filling curve: near in memory what is near in space.
+//!
+//! *Reference* Morton 1966, A computer oriented geodetic data base. Wu et al. 2022 order nodes so before they group
+//! 32 of them into a domain.
+
+use std::ops::Range;
+
+use coarsen_core::Error;
+use coarsen_core::parallel::{self, LEAF, each};
+
+/// Cells along each axis: 20 bits of three coordinates fill 60 of 64.
+pub const CELLS: u32 = 1 << 20;
+
+/// Bits sorted at a time, five passes in all.
+const DIGIT: u32 = 12;
+
+/// The order of points along the curve: `order[k]` is the point that comes k-th; points in one cell keep their order.
+///
+/// *Cost* one pass for the box, one for the codes, up to five passes of a radix sort.
+///
+/// ```
+/// use coarsen_sparse::morton;
+/// let points = [[3.0, 3.0, 0.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0]];
+/// assert_eq!(morton::order(&points)?, [1, 2, 3, 0]); // the letter Z
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`codes`].
+pub fn order(points: &[[f64; 3]]) -> Result<Vec<u32>, Error> {
+    Ok(sort(&codes(points)?))
+}
+
+/// The Morton code of each point: bits of x, y and z in turn, x lowest, from 2²⁰ cells along each axis of the bounding box.
+///
+/// Cells are cubes, as many as the longest side of the box needs: a sheet that is a hundred times wider than
+/// thick is ordered along its surface. 2D points have z = 0. Points closer than a cell share a code.
+///
+/// # Errors
+/// [`Error::NotFinite`] names a point by its index; [`Error::Parameter`] for a box whose longest side is zero although there are several
+/// points (positions never filled?) or overflows; [`Error::TooLarge`] for more points than `u32` can name.
+pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
+    let limit = u32::MAX as usize;
+    if points.len() > limit {
+        return Err(Error::TooLarge { what: "points", count: points.len(), limit });
+    }
+    if let Some(index) = points.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
+        return Err(Error::NotFinite { what: "positions", index });
+    }
+    let (low, high) = bounding_box(points);
+    let side = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
+    if points.len() > 1 && !(side > 0.0 && side.is_finite()) {
+        let (name, range) = ("longest side of the bounding box", "positive and finite");
+        return Err(Error::Parameter { name, value: side, range });
+    }
+    let mut codes = vec![0; points.len()];
+    let leaf = |(points, codes): (&[[f64; 3]], &mut [u64])| {
+        for (p, code) in points.iter().zip(codes) {
+            let cell = |a: usize| cell((p[a] - low[a]) / side);
+            *code = spread(cell(0)) | spread(cell(1)) << 1 | spread(cell(2)) << 2;
+        }
+    };
+    each((points, &mut codes[..]), LEAF, parallel::worth(8 * points.len()), &leaf);
+    Ok(codes)
+}
+
+/// The stable order of 60-bit codes: `order[k]` is the code that comes k-th, equal codes in the order given.
+///
+/// *Cost* a radix sort by 12 bits; passes whose bits are all equal are skipped. *Panics* for more codes than `u32` can name.
+pub fn sort(codes: &[u64]) -> Vec<u32> {
+    let n = u32::try_from(codes.len()).expect("more codes than u32 can name");
+    let mut from: Vec<u32> = (0..n).collect();
+    let mut to = vec![0; from.len()];
+    for shift in (0..u64::BITS).step_by(DIGIT as usize) {
+        let digit = |i: u32| (codes[i as usize] >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut next = vec![0_usize; (1 << DIGIT) + 1];
+        from.iter().for_each(|&i| next[digit(i) + 1] += 1);
+        if next.contains(&from.len()) {
+            continue;
+        }
+        (0..1 << DIGIT).for_each(|d| next[d + 1] += next[d]);
+        for &i in &from {
+            to[next[digit(i)]] = i;
+            next[digit(i)] += 1;
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    from
+}
+
+/// The smallest and largest coordinates; empty for no points.
+pub(crate) fn bounding_box(points: &[[f64; 3]]) -> ([f64; 3], [f64; 3]) {
+    let worth = parallel::worth(3 * points.len());
+    let leaf = |range: Range<usize>| {
+        let mut ends = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for p in &points[range] {
+            for (a, &c) in p.iter().enumerate() {
+                ends.0[a] = c.min(ends.0[a]);
+                ends.1[a] = c.max(ends.1[a]);
+            }
+        }
+        ends
+    };
+    let join = |p: ([f64; 3], [f64; 3]), q: ([f64; 3], [f64; 3])| {
+        ([0, 1, 2].map(|a| p.0[a].min(q.0[a])), [0, 1, 2].map(|a| p.1[a].max(q.1[a])))
+    };
+    parallel::tree(0..points.len(), LEAF, worth, &leaf, &join)
+}
+
+/// The cell of a coordinate between 0 and 1; a single point gives 0/0 and belongs to cell 0.
+fn cell(t: f64) -> u64 {
+    ((t * f64::from(CELLS)) as u64).min(u64::from(CELLS) - 1)
+}
+
+/// The 20 bits of v, three apart.
+fn spread(v: u64) -> u64 {
+    let v = (v | v << 32) & 0x001f_0000_0000_ffff;
+    let v = (v | v << 16) & 0x001f_0000_ff00_00ff;
+    let v = (v | v << 8) & 0x100f_00f0_0f00_f00f;
+    let v = (v | v << 4) & 0x10c3_0c30_c30c_30c3;
+    (v | v << 2) & 0x1249_2492_4924_9249
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(n: usize) -> Vec<[f64; 3]> {
+        let mut state = 17_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..n).map(|_| [next(), next() * 0.5, next() * 0.1]).collect()
+    }
+
+    #[test]
+    fn bits_are_interleaved() {
+        for v in [0, 1, 0b1011, 0xf_ffff, 0x5_4321] {
+            let slow = (0..20).fold(0, |code, bit| code | (((v >> bit) & 1) << (3 * bit)));
+            assert_eq!(spread(v), slow);
+        }
+    }
+
+    #[test]
+    fn radix_order_is_the_stable_order() {
+        let codes: Vec<u64> = (0..5000_u64).map(|i| (i * i * 7919) % 701 << (i % 3 * 20)).collect();
+        let mut expected: Vec<u32> = (0..5000).collect();
+        expected.sort_by_key(|&i| codes[i as usize]);
+        assert_eq!(sort(&codes), expected);
+        assert_eq!(sort(&[u64::MAX, 5, 5]), [1, 2, 0]);
+        assert!(sort(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_curve_keeps_neighbours_near() {
+        let points = random(4096);
+        let order = order(&points).unwrap();
+        let length = |order: &[u32]| -> f64 {
+            let step = |w: &[u32]| {
+                let (p, q) = (points[w[0] as usize], points[w[1] as usize]);
+                (0..3).map(|a| (p[a] - q[a]).powi(2)).sum::<f64>().sqrt()
+            };
+            order.windows(2).map(step).sum()
+        };
+        let natural: Vec<u32> = (0..4096).collect();
+        assert!(length(&order) < 0.15 * length(&natural));
+    }
+
+    #[test]
+    fn codes_do_not_depend_on_threads_or_scale() {
+        let points = random(50_000);
+        let one = parallel::threads(1, || codes(&points).unwrap()).unwrap();
+        assert_eq!(one, parallel::threads(7, || codes(&points).unwrap()).unwrap());
+        let larger: Vec<[f64; 3]> = points.iter().map(|p| p.map(|c| 8.0 * c)).collect();
+        assert_eq!(one, codes(&larger).unwrap());
+        assert!(one.iter().all(|c| c >> 60 == 0));
+    }
+
+    #[test]
+    fn bad_points_are_named() {
+        let flat = [[0.0; 3], [0.0, 1.0, 0.0]];
+        assert_eq!(order(&flat), Ok(vec![0, 1]));
+        assert_eq!(order(&[[5.0; 3]]), Ok(vec![0]));
+        assert_eq!(order(&[]), Ok(vec![]));
+        assert!(matches!(order(&[[1.0; 3]; 2]), Err(Error::Parameter { value: 0.0, .. })));
+        assert!(matches!(order(&[[f64::MAX; 3], [f64::MIN; 3]]), Err(Error::Parameter { .. })));
+        let nan = [[0.0; 3], [0.0, 0.0, f64::NAN]];
+        assert!(matches!(order(&nan), Err(Error::NotFinite { index: 1, .. })));
+    }
+}

@@ -1,0 +1,86 @@
+//! Parts from positions alone.
+
+use coarsen_core::{Error, parallel};
+
+use super::{assign, check, half};
+use crate::Classes;
+
+/// Halves the points again and again, across the longest side of their bounding box.
+///
+/// The sizes of any two parts differ by at most one. Points with equal coordinates are told apart by their index.
+/// *Use* when positions are known and the mesh is roughly uniform; parts of curved or branching bodies may fall into pieces.
+/// *Cost* O(n log parts), parallel over halves, the same parts at any thread count.
+///
+/// ```
+/// use coarsen_sparse::partition;
+/// let line = [[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [1.0, 0.0, 0.0], [8.0, 0.0, 0.0]];
+/// assert_eq!(partition::coordinate_bisection(&line, 2)?.of(), [0, 1, 0, 1]);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+///
+/// *Reference* Berger & Bokhari 1987, A partitioning strategy for nonuniform problems on multiprocessors.
+///
+/// # Errors
+/// [`Error::Parameter`] for 0 parts, [`Error::NotFinite`] names a point by its index, [`Error::TooLarge`].
+pub fn coordinate_bisection(positions: &[[f64; 3]], parts: usize) -> Result<Classes, Error> {
+    check(positions.len(), parts)?;
+    if let Some(index) = positions.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
+        return Err(Error::NotFinite { what: "positions", index });
+    }
+    let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
+    bisect(&mut nodes, parts, positions);
+    assign(&nodes, parts)
+}
+
+/// Orders `nodes` so that each part is a consecutive piece.
+fn bisect(nodes: &mut [u32], parts: usize, positions: &[[f64; 3]]) {
+    let (n, p) = half(nodes.len(), parts.max(1));
+    if parts <= 1 || nodes.len() <= 1 {
+        return;
+    }
+    let side = |a: usize| {
+        let coordinates = nodes.iter().map(|&i| positions[i as usize][a]);
+        let (low, high) = coordinates.fold((f64::MAX, f64::MIN), |(l, h), c| (l.min(c), h.max(c)));
+        high - low
+    };
+    let sides = [side(0), side(1), side(2)];
+    let axis = if sides[0] >= sides[1].max(sides[2]) { 0 } else { 1 + usize::from(sides[2] > sides[1]) };
+    let at = |i: u32| positions[i as usize][axis];
+    nodes.select_nth_unstable_by(n, |&i, &j| at(i).total_cmp(&at(j)).then(i.cmp(&j)));
+    let (first, second) = nodes.split_at_mut(n);
+    if parallel::worth(8 * (first.len() + second.len())) {
+        rayon::join(|| bisect(first, p, positions), || bisect(second, parts - p, positions));
+    } else {
+        bisect(first, p, positions);
+        bisect(second, parts - p, positions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cut;
+    use super::super::tests::grid;
+    use super::*;
+
+    #[test]
+    fn a_long_plate_is_cut_across() {
+        let (graph, positions) = grid(40, 4);
+        let parts = coordinate_bisection(&positions, 4).unwrap();
+        assert_eq!(cut(&graph, &parts), 12);
+    }
+
+    #[test]
+    fn threads_do_not_change_parts() {
+        let (_, positions) = grid(201, 97);
+        let one = parallel::threads(1, || coordinate_bisection(&positions, 37).unwrap()).unwrap();
+        let seven = parallel::threads(7, || coordinate_bisection(&positions, 37).unwrap()).unwrap();
+        assert_eq!(one, seven);
+    }
+
+    #[test]
+    fn equal_points_are_told_apart() {
+        assert_eq!(coordinate_bisection(&[[1.0; 3]; 5], 5).unwrap().sizes(), [1; 5]);
+        let nan = [[0.0; 3], [f64::NAN, 0.0, 0.0]];
+        assert!(matches!(coordinate_bisection(&nan, 2), Err(Error::NotFinite { index: 1, .. })));
+    }
+}

@@ -1,0 +1,108 @@
+//! Parts of nearly equal size with few couplings between them.
+//!
+//! | function | needs | parts |
+//! |---|---|---|
+//! | [`coordinate_bisection`] | positions | boxes; fast, blind to the matrix |
+//! | [`graph_growing`] | the graph | layers of a breadth-first search, cut again and again |
+//!
+//! Both halve n nodes and p parts recursively so that the sizes of any two parts differ by at most one; with n ≥ p no part is
+//! empty. Neither minimises the cut: [`cut`] says how large it is.
+
+mod coordinate_bisection;
+mod graph_growing;
+
+pub use coordinate_bisection::coordinate_bisection;
+pub use graph_growing::graph_growing;
+
+use coarsen_core::Error;
+
+use crate::{Classes, Graph};
+
+/// Edges between nodes of different parts. *Panics* when `parts` belongs to another number of nodes.
+///
+/// ```
+/// use coarsen_sparse::{Graph, partition};
+/// let path = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])?;
+/// let parts = partition::graph_growing(&path, 2)?;
+/// assert_eq!((parts.sizes(), partition::cut(&path, &parts)), (vec![3, 3], 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cut(graph: &Graph, parts: &Classes) -> usize {
+    let of = parts.of();
+    assert_eq!(of.len(), graph.nodes(), "cut: a partition of another graph");
+    let crossing = |i: usize| graph.neighbours(i).iter().filter(|&&j| of[j as usize] != of[i]).count();
+    (0..graph.nodes()).map(crossing).sum::<usize>() / 2
+}
+
+/// How a set of `nodes` nodes for `parts` parts is halved: nodes and parts of the first half.
+///
+/// With nodes = q·parts + r, a first half of p parts gets q·p + ⌊r p / parts⌋ nodes: then each half again has q or q + 1
+/// nodes a part.
+fn half(nodes: usize, parts: usize) -> (usize, usize) {
+    let first = parts / 2;
+    (nodes / parts * first + nodes % parts * first / parts, first)
+}
+
+/// The partition whose parts are consecutive pieces of `nodes`, as the halvings leave them.
+fn assign(nodes: &[u32], parts: usize) -> Result<Classes, Error> {
+    fn fill(nodes: &[u32], first: usize, parts: usize, of: &mut [u32]) {
+        if parts == 1 {
+            return nodes.iter().for_each(|&i| of[i as usize] = first as u32);
+        }
+        let (n, p) = half(nodes.len(), parts);
+        fill(&nodes[..n], first, p, of);
+        fill(&nodes[n..], first + p, parts - p, of);
+    }
+    let mut of = vec![0; nodes.len()];
+    fill(nodes, 0, parts, &mut of);
+    Classes::new(parts, of)
+}
+
+/// Checks counts: at least one part, and no more parts or nodes than `u32` can name.
+fn check(nodes: usize, parts: usize) -> Result<(), Error> {
+    if parts == 0 {
+        return Err(Error::Parameter { name: "parts", value: 0.0, range: "at least 1" });
+    }
+    let limit = u32::MAX as usize;
+    for (what, count) in [("nodes", nodes), ("parts", parts)] {
+        if count > limit {
+            return Err(Error::TooLarge { what, count, limit });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grid of w x h nodes with its positions.
+    pub(super) fn grid(w: u32, h: u32) -> (Graph, Vec<[f64; 3]>) {
+        let right = (0..w * h).filter(|i| i % w + 1 < w).map(|i| (i, i + 1));
+        let up = (0..w * (h - 1)).map(|i| (i, i + w));
+        let graph = Graph::from_edges((w * h) as usize, &right.chain(up).collect::<Vec<_>>()).unwrap();
+        (graph, (0..w * h).map(|i| [f64::from(i % w), f64::from(i / w), 0.0]).collect())
+    }
+
+    #[test]
+    fn sizes_differ_by_at_most_one() {
+        let (graph, positions) = grid(13, 11);
+        for parts in [1, 2, 3, 7, 16, 100, 143, 200] {
+            for p in [graph_growing(&graph, parts).unwrap(), coordinate_bisection(&positions, parts).unwrap()]
+            {
+                let sizes = p.sizes();
+                let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+                assert!(sizes.len() == parts && most - least <= 1, "{parts} parts: {sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn counts_are_checked() {
+        let (graph, positions) = grid(2, 2);
+        assert!(matches!(graph_growing(&graph, 0), Err(Error::Parameter { .. })));
+        assert!(matches!(coordinate_bisection(&positions, 0), Err(Error::Parameter { .. })));
+        assert!(matches!(coordinate_bisection(&positions, 1 << 40), Err(Error::TooLarge { .. })));
+        assert_eq!(coordinate_bisection(&[], 3).unwrap().sizes(), [0, 0, 0]);
+    }
+}
