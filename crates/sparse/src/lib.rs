@@ -24,9 +24,9 @@
 mod adjoint;
 pub mod assembly;
 mod bsr;
-mod columns;
 mod classes;
 pub mod coloring;
+mod columns;
 mod error;
 mod graph;
 pub mod morton;
