@@ -19,6 +19,7 @@
 //! | [`coloring`] | nodes that one sweep may treat at once |
 //! | [`partition`] | parts of equal size: by coordinates, by growing |
 //! | [`morton`] | points along a space-filling curve |
+//! | [`matrix_market`] | files: reading, writing, and what is wrong with them |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
@@ -30,6 +31,7 @@ mod columns;
 mod error;
 mod graph;
 pub mod morton;
+pub mod matrix_market;
 mod near_kernel;
 pub mod partition;
 mod pattern;

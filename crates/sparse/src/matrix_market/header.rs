@@ -1,0 +1,274 @@
+//! The banner and the size line.
+//!
+//! ```text
+//! %%MatrixMarket matrix coordinate real symmetric      object, format, field, symmetry; case does not matter
+//! % comments and blank lines
+//! rows columns entries                                 of an array: rows columns
+//! ```
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935, §2-4.
+
+use super::Problem;
+use super::number::whole;
+use super::read::text::{is_comment, quote, words};
+
+/// Rows, columns and places that a matrix may have beyond [`HOLLOW`] times its entries: 8 MB of row offsets.
+const FREE: usize = 1 << 20;
+
+/// Rows, columns or places per entry above which the size line is taken for damaged. Memory grows with entries that
+/// arrived, by at most 8 · 64 bytes for each, never with a number that a file merely declares.
+const HOLLOW: usize = 64;
+
+/// How the body is laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Format {
+    Coordinate,
+    Array,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Field {
+    Real,
+    Integer,
+    Pattern,
+}
+
+/// Which part of the matrix is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Structure {
+    General,
+    Symmetric,
+    Skew,
+}
+
+/// All that a file says before its first entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    pub(super) format: Format,
+    pub(super) field: Field,
+    pub(super) structure: Structure,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Entries in the body.
+    pub(super) entries: usize,
+    /// Where the size line is.
+    pub(super) line: usize,
+}
+
+/// The three words of the banner that matter.
+#[derive(Clone, Copy)]
+pub(super) struct Banner {
+    format: Format,
+    field: Field,
+    structure: Structure,
+}
+
+impl Banner {
+    /// The first line.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
+        let lower = line.to_ascii_lowercase();
+        let all: Vec<&[u8]> = words(&lower).collect();
+        let &[b"%%matrixmarket", object, format, field, symmetry] = &all[..] else {
+            return Err(Problem::Banner { found: quote(line) });
+        };
+        let unknown = |what, found, expected| Problem::Word { what, found: quote(found), expected };
+        if object != b"matrix" {
+            return Err(unknown("object", object, "matrix"));
+        }
+        let format = match format {
+            b"coordinate" => Format::Coordinate,
+            b"array" => Format::Array,
+            _ => return Err(unknown("format", format, "coordinate or array")),
+        };
+        let field = match field {
+            b"real" | b"double" => Field::Real,
+            b"integer" | b"unsigned-integer" => Field::Integer,
+            b"pattern" if format == Format::Array => return Err(Problem::PatternArray),
+            b"pattern" => Field::Pattern,
+            b"complex" => return Err(Problem::Complex),
+            _ => return Err(unknown("field", field, "real, integer or pattern")),
+        };
+        let structure = match symmetry {
+            b"general" => Structure::General,
+            b"symmetric" => Structure::Symmetric,
+            b"skew-symmetric" => Structure::Skew,
+            b"hermitian" => return Err(Problem::Hermitian),
+            _ => return Err(unknown("symmetry", symmetry, "general, symmetric or skew-symmetric")),
+        };
+        Ok(Self { format, field, structure })
+    }
+
+    /// What the size line holds.
+    pub(super) fn sizes(&self) -> &'static str {
+        match self.format {
+            Format::Coordinate => "rows columns entries",
+            Format::Array => "rows columns",
+        }
+    }
+
+    /// The header, if this line is the size line rather than a comment or blank.
+    pub(super) fn size_line(&self, text: &[u8], line: usize) -> Result<Option<Header>, Problem> {
+        if is_comment(text) {
+            return Ok(None);
+        }
+        let malformed = || Problem::Size { expected: self.sizes(), found: quote(text) };
+        let mut numbers = Vec::new();
+        for word in words(text) {
+            match whole(word) {
+                Some((n, [])) if numbers.len() < 3 => numbers.push(n),
+                _ => return Err(malformed()),
+            }
+        }
+        let (rows, columns, entries) = match (self.format, &numbers[..]) {
+            (Format::Coordinate, &[rows, columns, entries]) => (rows, columns, Some(entries)),
+            (Format::Array, &[rows, columns]) => (rows, columns, None),
+            _ => return Err(malformed()),
+        };
+        let rows = checked("rows", rows)?;
+        let columns = checked("columns", columns)?;
+        if self.structure != Structure::General && rows != columns {
+            return Err(Problem::SymmetricRectangle { rows, columns });
+        }
+        let entries = match entries {
+            Some(entries) => checked("entries", entries)?,
+            None => self.structure.places(rows, columns),
+        };
+        if entries > 0 && (rows == 0 || columns == 0) {
+            return Err(Problem::NoPlaces { rows, columns, entries });
+        }
+        let Self { format, field, structure } = *self;
+        Ok(Some(Header { format, field, structure, rows, columns, entries, line }))
+    }
+}
+
+/// A size that `u32` indices can name.
+fn checked(what: &'static str, count: u64) -> Result<usize, Problem> {
+    let limit = u64::from(u32::MAX);
+    if count > limit {
+        return Err(Problem::TooLarge { what, count, limit });
+    }
+    Ok(count as usize)
+}
+
+impl Structure {
+    /// The word of the banner.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Symmetric => "symmetric",
+            Self::Skew => "skew-symmetric",
+        }
+    }
+
+    /// Values that an array of this structure stores. Both sizes are below 2³², so the product fits.
+    fn places(self, rows: usize, columns: usize) -> usize {
+        match self {
+            Self::General => rows * columns,
+            Self::Symmetric => (rows + 1) * rows / 2,
+            Self::Skew => rows * rows.saturating_sub(1) / 2,
+        }
+    }
+}
+
+impl Header {
+    /// Refuses what cannot be a system to solve, before any memory is spent on it.
+    pub(super) fn check_system(&self) -> Result<(), Problem> {
+        let &Self { rows, columns, entries, .. } = self;
+        if rows != columns {
+            return Err(Problem::Rectangular { rows, columns });
+        }
+        // A stored entry off the diagonal of a symmetric matrix fills two rows.
+        let filled = if self.structure == Structure::General { entries } else { entries.saturating_mul(2) };
+        if filled < rows {
+            return Err(Problem::EmptyRows { rows, entries, filled });
+        }
+        Ok(())
+    }
+
+    /// Refuses sizes that the declared entries cannot justify, for a sparse matrix.
+    pub(super) fn check_sparse(&self) -> Result<(), Problem> {
+        self.check_extent(self.rows.max(self.columns))
+    }
+
+    /// The same where every place will be stored.
+    pub(super) fn check_dense(&self) -> Result<(), Problem> {
+        self.check_extent(self.rows.saturating_mul(self.columns))
+    }
+
+    /// Refuses what is neither a column nor a row.
+    pub(super) fn check_vector(&self) -> Result<(), Problem> {
+        let &Self { rows, columns, .. } = self;
+        if rows != 1 && columns != 1 {
+            return Err(Problem::NotVector { rows, columns });
+        }
+        self.check_dense()
+    }
+
+    fn check_extent(&self, extent: usize) -> Result<(), Problem> {
+        let &Self { rows, columns, entries, .. } = self;
+        if extent > entries.saturating_mul(HOLLOW).saturating_add(FREE) {
+            return Err(Problem::Hollow { rows, columns, entries });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(banner: &str, sizes: &str) -> Result<Header, Problem> {
+        Ok(Banner::parse(banner.as_bytes())?.size_line(sizes.as_bytes(), 2)?.expect("a size line"))
+    }
+
+    #[test]
+    fn banners_in_any_case() {
+        let h = header("%%matrixmarket MATRIX Coordinate Real SYMMETRIC\r", " 3\t3  4 \r").unwrap();
+        assert_eq!((h.format, h.field, h.structure), (Format::Coordinate, Field::Real, Structure::Symmetric));
+        assert_eq!((h.rows, h.columns, h.entries), (3, 3, 4));
+        let h = header("%%MatrixMarket matrix array integer skew-symmetric", "4 4").unwrap();
+        assert_eq!((h.field, h.structure, h.entries), (Field::Integer, Structure::Skew, 6));
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        let banner = |text: &str| Banner::parse(format!("%%MatrixMarket {text}").as_bytes()).err().unwrap();
+        assert!(matches!(banner("wrong"), Problem::Banner { .. }));
+        assert!(matches!(banner("matrix coordinate real general x"), Problem::Banner { .. }));
+        assert!(matches!(banner("vector coordinate real general"), Problem::Word { what: "object", .. }));
+        assert!(matches!(banner("matrix sparse real general"), Problem::Word { what: "format", .. }));
+        assert!(matches!(banner("matrix array float general"), Problem::Word { what: "field", .. }));
+        assert!(matches!(banner("matrix array real spd"), Problem::Word { what: "symmetry", .. }));
+        assert_eq!(banner("matrix array pattern general"), Problem::PatternArray);
+        assert_eq!(banner("matrix array complex general"), Problem::Complex);
+        assert_eq!(banner("matrix array real Hermitian"), Problem::Hermitian);
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        let general = "%%MatrixMarket matrix coordinate real general";
+        for line in ["2 2", "2 2 2 2", "2 -2 2", "2 2.0 2", "a b c", "2 2 99999999999999999999"] {
+            assert!(matches!(header(general, line), Err(Problem::Size { .. })), "{line}");
+        }
+        assert!(matches!(header(general, "4294967296 1 1"), Err(Problem::TooLarge { what: "rows", .. })));
+        assert!(matches!(header(general, "1 1 4294967296"), Err(Problem::TooLarge { what: "entries", .. })));
+        assert!(matches!(header(general, "0 1 1"), Err(Problem::NoPlaces { .. })));
+        assert_eq!(header(general, "0 0 0").unwrap().entries, 0);
+        let symmetric = "%%MatrixMarket matrix coordinate real symmetric";
+        assert!(matches!(header(symmetric, "4 3 4"), Err(Problem::SymmetricRectangle { .. })));
+    }
+
+    #[test]
+    fn declared_sizes_need_entries() {
+        let general = |line| header("%%MatrixMarket matrix coordinate real general", line).unwrap();
+        let symmetric = |line| header("%%MatrixMarket matrix coordinate real symmetric", line).unwrap();
+        assert!(matches!(general("3 4 9").check_system(), Err(Problem::Rectangular { .. })));
+        assert!(matches!(general("5 5 4").check_system(), Err(Problem::EmptyRows { filled: 4, .. })));
+        assert_eq!(general("5 5 5").check_system(), Ok(()));
+        assert!(matches!(symmetric("5 5 2").check_system(), Err(Problem::EmptyRows { filled: 4, .. })));
+        assert_eq!(symmetric("5 5 3").check_system(), Ok(()));
+        assert!(matches!(general("1 4000000000 5").check_sparse(), Err(Problem::Hollow { .. })));
+        assert!(matches!(general("100000 100000 5").check_dense(), Err(Problem::Hollow { .. })));
+        assert_eq!(general("100000 100000 5").check_sparse(), Ok(()));
+    }
+}

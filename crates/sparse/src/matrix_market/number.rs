@@ -1,0 +1,173 @@
+//! Numbers from text, fast where that is exact.
+//!
+//! A decimal number is m · 10ᵉ. Where m < 2⁵³ and |e| ≤ 22, both m and 10^|e| are `f64` numbers, so that one product or
+//! quotient rounds once: the result is the nearest `f64` (Clinger 1990, "How to read floating point numbers accurately",
+//! §4). Everything else goes to `str::parse`, which rounds correctly, too.
+
+/// The powers of ten that `f64` holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// Digits whose number always fits `u64`.
+const DIGITS: usize = 19;
+
+/// The unsigned whole number at the start of `text`, and what follows it; none without digits or beyond `u64`.
+#[inline]
+pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut n, mut rest) = (0, text);
+    let digits = digits(&mut n, &mut rest);
+    (1..=DIGITS).contains(&digits).then_some((n, rest))
+}
+
+/// The nearest `f64` to the decimal number at the start of `text`, and what follows it; none where there is no number.
+///
+/// The exponent letter is e, E, or Fortran's d, D. Beyond the range of `f64` the result is infinite.
+#[inline]
+pub(super) fn real(text: &[u8]) -> Option<(f64, &[u8])> {
+    let mut rest = text;
+    let negative = sign(&mut rest);
+    let mut m = 0;
+    let mut length = digits(&mut m, &mut rest);
+    let mut e = 0_i64;
+    if let [b'.', fraction @ ..] = rest {
+        rest = fraction;
+        let places = digits(&mut m, &mut rest);
+        length += places;
+        e = -(places as i64);
+    }
+    if length == 0 {
+        return None;
+    }
+    if let [b'e' | b'E' | b'd' | b'D', exponent @ ..] = rest {
+        rest = exponent;
+        let negative = sign(&mut rest);
+        let mut n = 0;
+        match digits(&mut n, &mut rest) {
+            0 => return None,
+            1..=DIGITS if n < 1 << 32 => e += if negative { -(n as i64) } else { n as i64 },
+            _ => e = i64::MAX, // the slow path reads it from the text
+        }
+    }
+    let power = e.unsigned_abs() as usize;
+    if length <= DIGITS && m <= 1 << 53 && power < POWERS.len() {
+        let v = if e < 0 { m as f64 / POWERS[power] } else { m as f64 * POWERS[power] };
+        return Some((if negative { -v } else { v }, rest));
+    }
+    Some((slow(&text[..text.len() - rest.len()])?, rest))
+}
+
+/// A scanned number as `str::parse` reads it, which knows no exponent letter but e.
+fn slow(word: &[u8]) -> Option<f64> {
+    let word = std::str::from_utf8(word).ok()?;
+    word.parse().or_else(|_| word.replace(['d', 'D'], "e").parse()).ok()
+}
+
+/// Takes a sign, if there is one; true for minus.
+#[inline]
+fn sign(text: &mut &[u8]) -> bool {
+    match *text {
+        [sign @ (b'+' | b'-'), rest @ ..] => {
+            *text = rest;
+            *sign == b'-'
+        }
+        _ => false,
+    }
+}
+
+/// Appends the digits at the start of `text` to n (modulo 2⁶⁴), takes them, and says how many there were.
+#[inline]
+fn digits(n: &mut u64, text: &mut &[u8]) -> usize {
+    let before = text.len();
+    while let [byte, rest @ ..] = *text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        *n = n.wrapping_mul(10).wrapping_add(u64::from(digit));
+        *text = rest;
+    }
+    before - text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn same(text: &str) {
+        let expected: f64 = text.parse().unwrap();
+        let (found, rest) = real(text.as_bytes()).unwrap();
+        assert_eq!((found.to_bits(), rest), (expected.to_bits(), &b""[..]), "{text}");
+    }
+
+    #[test]
+    fn numbers_at_the_edges() {
+        for text in [
+            "0",
+            "-0",
+            "+1",
+            "1.",
+            ".5",
+            "-.5e1",
+            "9007199254740992",
+            "9007199254740993",
+            "1e22",
+            "1e23",
+            "1e-22",
+            "1e-23",
+            "5e-324",
+            "2.4703282292062327e-324",
+            "1.7976931348623157e308",
+            "1e999",
+            "0e99999999999999999999",
+            "00000000000000000000000001",
+            "0.000000000000000000000000000012",
+            "18446744073709551616",
+            "1e99999999999999999999",
+            "1e-9223372036854775808",
+            "0.1e9223372036854775807",
+            "123456789012345678e-5",
+        ] {
+            same(text);
+        }
+        assert_eq!(real(b"1.5D+03 x"), Some((1500.0, &b" x"[..])));
+        assert_eq!(real(b"1.2345678901234567890d-300"), Some((1.234_567_890_123_456_8e-300, &b""[..])));
+        for text in ["", "-", "+", ".", "e5", "1e", "1e+", "nan", "inf", "-inf", "x"] {
+            assert_eq!(real(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(real(b"1.2.3"), Some((1.2, &b".3"[..])));
+    }
+
+    #[test]
+    fn whole_numbers() {
+        assert_eq!(whole(b"12 3"), Some((12, &b" 3"[..])));
+        assert_eq!(whole(b"9999999999999999999"), Some((9_999_999_999_999_999_999, &b""[..])));
+        for text in ["", "-1", "+1", "x", "10000000000000000000"] {
+            assert_eq!(whole(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printed_numbers_come_back(bits: u64) {
+            let v = f64::from_bits(bits);
+            prop_assume!(v.is_finite());
+            for text in [format!("{v:e}"), format!("{v}"), format!("{v:.6e}"), format!("{v:.16e}")] {
+                same(&text);
+            }
+        }
+
+        #[test]
+        fn short_decimals_round_correctly(m in 0_u64..1 << 60, shift in 0..60, e in -40..40, negative: bool) {
+            let sign = if negative { "-" } else { "" };
+            same(&format!("{sign}{}e{e}", m >> shift));
+        }
+
+        #[test]
+        fn any_decimal_rounds_correctly(text in "[+-]?[0-9]{1,25}(\\.[0-9]{0,25})?([eE][+-]?[0-9]{1,4})?") {
+            same(&text);
+        }
+    }
+}
