@@ -1,0 +1,60 @@
+//! What is checked before the first write, and the vectors a method keeps between solves.
+
+use coarsen_core::{Class, Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
+
+/// Refuses systems that do not fit together and preconditioners the method cannot use; writes nothing.
+pub(crate) fn check<V: Vector>(
+    method: &'static str,
+    needed: Class,
+    stop: &Stop<V::Real>,
+    a: &dyn LinearOperator<V>,
+    m: &dyn Preconditioner<V>,
+    b: &V,
+    x: &V,
+) -> Result<(), Error> {
+    stop.validate()?;
+    let (rows, columns) = a.shape();
+    if rows != columns {
+        return Err(Error::NotSquare { rows, columns });
+    }
+    for (what, found) in [("b", b.size()), ("x", x.size()), ("M", m.size().unwrap_or(rows))] {
+        if found != rows {
+            return Err(Error::Shape { what, expected: rows, found });
+        }
+    }
+    if m.class() > needed {
+        return Err(Error::Preconditioner { method, needed, found: m.class() });
+    }
+    Ok(())
+}
+
+/// `ROUNDINGS · EPSILON`, what [`Dot::floor`] asks for.
+pub(crate) fn round_off<T: Real>() -> T {
+    T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
+}
+
+/// N vectors like b, made at the first solve and again when the length changes.
+pub(crate) struct Workspace<V, const N: usize>(Vec<V>);
+
+impl<V: Vector, const N: usize> Workspace<V, N> {
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The vectors, with whatever the last solve left in them.
+    pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
+        grow(&mut self.0, N, b)?;
+        Ok(self.0.first_chunk_mut().expect("grow makes N vectors"))
+    }
+}
+
+/// Makes `kept` hold at least `count` vectors like b.
+pub(crate) fn grow<V: Vector>(kept: &mut Vec<V>, count: usize, b: &V) -> Result<(), Error> {
+    if kept.first().is_some_and(|v| v.size() != b.size()) {
+        kept.clear();
+    }
+    while kept.len() < count {
+        kept.push(b.like()?);
+    }
+    Ok(())
+}

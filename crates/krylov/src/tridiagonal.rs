@@ -1,0 +1,120 @@
+//! The eigenvalues of a Lanczos matrix by Sturm sequences.
+//!
+//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4.2);
+//! bisection on it needs no memory.
+
+/// Coefficients kept: what is learned after that many steps no longer changes the ends of the spectrum much.
+pub(crate) const KEPT: usize = 1024;
+
+/// Bisections of an interval: enough for 6 digits of the smaller end over 12 decades.
+const BISECTIONS: usize = 64;
+
+/// A symmetric tridiagonal matrix that grows row by row; after `KEPT` rows it grows no more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tridiagonal {
+    /// T_jj, and T_{j,j−1}² (0 for j = 0).
+    rows: Vec<(f64, f64)>,
+    /// ρ and pᵀAp of the last step of conjugate gradients.
+    last: (f64, f64),
+}
+
+impl Tridiagonal {
+    /// Forgets all rows, keeps the memory (and asks for it the first time).
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.rows.reserve_exact(KEPT);
+    }
+
+    /// Adds the row with diagonal entry `alpha`, coupled to the one above by `beta`.
+    pub(crate) fn push(&mut self, alpha: f64, beta: f64) {
+        if self.rows.len() < KEPT {
+            let square = if self.rows.is_empty() { 0.0 } else { beta * beta };
+            self.rows.push((alpha, square));
+        }
+    }
+
+    /// Adds the row that one step of conjugate gradients with ρ = rᵀz and pᵀAp makes (Saad 2003, eq. 6.103).
+    ///
+    /// A step that is not positive is left out: the process ends there.
+    pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
+        let (rho0, curvature0) = std::mem::replace(&mut self.last, (rho, curvature));
+        if !(rho > 0.0 && curvature > 0.0) {
+            return;
+        }
+        if self.rows.is_empty() {
+            return self.push(curvature / rho, 0.0);
+        }
+        let (inverse_alpha, beta) = (curvature0 / rho0, rho / rho0);
+        self.push(curvature / rho + beta * inverse_alpha, beta.sqrt() * inverse_alpha);
+    }
+
+    /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
+    ///
+    /// Cost: 128 Sturm counts of one division a row.
+    pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
+        let n = self.rows.len();
+        let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (j, row) in self.rows.iter().enumerate() {
+            let radius = couple(j) + couple(j + 1); // Gerschgorin
+            low = low.min(row.0 - radius);
+            high = high.max(row.0 + radius);
+        }
+        let finite = self.rows.iter().all(|row| row.0.is_finite() && row.1.is_finite());
+        (n > 0 && finite).then(|| [self.eigenvalue(0, low, high), self.eigenvalue(n - 1, low, high)])
+    }
+
+    /// The k-th smallest eigenvalue, known to lie in [low, high].
+    fn eigenvalue(&self, k: usize, mut low: f64, mut high: f64) -> f64 {
+        for _ in 0..BISECTIONS {
+            let middle = low + 0.5 * (high - low);
+            if self.below(middle) > k {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        low + 0.5 * (high - low)
+    }
+
+    /// How many eigenvalues lie below s.
+    fn below(&self, s: f64) -> usize {
+        let (mut count, mut pivot) = (0, 1.0_f64);
+        for &(diagonal, square) in &self.rows {
+            pivot = diagonal - s - square / pivot;
+            if pivot == 0.0 {
+                pivot = -f64::EPSILON * square.sqrt().max(f64::MIN_POSITIVE / f64::EPSILON);
+            }
+            count += usize::from(pivot < 0.0);
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_differences() {
+        let mut t = Tridiagonal::default();
+        let n = 50;
+        for _ in 0..n {
+            t.push(2.0, -1.0);
+        }
+        let exact = |k: f64| 2.0 - 2.0 * (std::f64::consts::PI * k / 51.0).cos();
+        let [low, high] = t.extremes().unwrap();
+        assert!((low - exact(1.0)).abs() < 1e-12 && (high - exact(50.0)).abs() < 1e-12);
+        assert_eq!(t.below(2.0), n / 2);
+    }
+
+    #[test]
+    fn nothing_and_infinity_give_nothing() {
+        let mut t = Tridiagonal::default();
+        assert_eq!(t.extremes(), None);
+        t.push(3.0, 9.0);
+        assert_eq!(t.extremes().map(|e| e.map(|v| v.round())), Some([3.0, 3.0]));
+        t.push(f64::INFINITY, 1.0);
+        assert_eq!(t.extremes(), None);
+    }
+}

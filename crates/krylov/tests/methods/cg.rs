@@ -1,0 +1,317 @@
+//! What conjugate gradients promise.
+
+use std::ops::ControlFlow;
+
+use crate::common::{Dense, Scaling, distance, random, spread};
+use coarsen_core::{
+    Class, Error, History, Identity, Iteration, LinearOperator, Outcome, Report, Stop, from_fn, parallel,
+};
+use coarsen_krylov::{Cg, Krylov};
+
+fn cg(stop: Stop<f64>, a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>) -> Report<f64> {
+    Cg::new(stop).solve(a, &mut Identity, &b.to_vec(), x).unwrap()
+}
+
+/// ‖b − A x‖ / ‖b‖ by plain loops.
+fn residual(a: &Dense<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let mut y = vec![0.0; b.len()];
+    a.apply(&x.to_vec(), &mut y);
+    y.iter_mut().zip(b).for_each(|(y, b)| *y = b - *y);
+    norm(&y) / norm(b)
+}
+
+#[test]
+fn equals_the_dense_solution() {
+    for seed in 0..10 {
+        let n = 5 + 9 * seed as usize;
+        let a = Dense::<f64>::with_spectrum(&spread(n, 0.1, 1000.0), seed);
+        let b = random(n, 100 + seed);
+        let d = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
+        let mut x = random(n, 200 + seed);
+        let mut m = Scaling { d, class: Class::Symmetric };
+        let report = Cg::new(Stop::relative(1e-12)).solve(&a, &mut m, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged);
+        assert!(report.true_residual <= 1e-12);
+        assert!((report.true_residual - residual(&a, &b, &x)).abs() < 1e-15);
+        assert!(distance(&x, &a.solve(&b)) < 1e-8);
+    }
+}
+
+#[test]
+fn ends_after_as_many_steps_as_eigenvalues() {
+    for k in 1..8 {
+        let d: Vec<f64> = (0..60).map(|i| f64::from(1 + i % k)).collect();
+        let a = Dense::with_spectrum(&d, 7);
+        let report = cg(Stop::relative(1e-10), &a, &random(60, 3), &mut vec![0.0; 60]);
+        assert_eq!((report.outcome, report.iterations), (Outcome::Converged, k as usize));
+    }
+}
+
+#[test]
+fn error_stays_under_the_chebyshev_bound() {
+    let kappa: f64 = 400.0;
+    let d = spread(300, 1.0, kappa);
+    let a = Dense::<f64>::diagonal(&d);
+    let b = random(300, 5);
+    let energy = |x: &[f64]| (0..300).map(|i| d[i] * (x[i] - b[i] / d[i]).powi(2)).sum::<f64>().sqrt();
+    let (start, rate) = (energy(&vec![0.0; 300]), (kappa.sqrt() - 1.0) / (kappa.sqrt() + 1.0));
+    let mut looks = 0;
+    let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
+        assert!(energy(it.x.unwrap()) <= 2.0 * rate.powi(it.number as i32) * start * (1.0 + 1e-10));
+        looks += 1;
+        ControlFlow::Continue(())
+    };
+    let mut x = vec![0.0; 300];
+    let report =
+        Cg::new(Stop::relative(1e-10)).solve_with(&a, &mut Identity, &b, &mut x, &mut monitor).unwrap();
+    assert_eq!(looks, report.iterations + 1);
+}
+
+#[test]
+fn condition_comes_from_the_coefficients() {
+    let a = Dense::with_spectrum(&spread(80, 0.5, 5000.0), 1);
+    let mut method = Cg::new(Stop::relative(1e-12));
+    let report = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
+    assert!((report.condition.unwrap() / 1e4 - 1.0).abs() < 0.05);
+    let [low, high] = method.eigenvalues().unwrap();
+    assert!((low / 0.5 - 1.0).abs() < 0.05 && (high / 5e3 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn wrong_matrices_have_typed_outcomes() {
+    let end = |d: &[f64]| {
+        let mut x = vec![0.0; d.len()];
+        let report = cg(Stop::default(), &Dense::diagonal(d), &random(d.len(), 1), &mut x);
+        assert!(x.iter().all(|x| x.is_finite()) && report.true_residual.is_finite());
+        report.outcome
+    };
+    assert_eq!(end(&[-1.0, -2.0, -3.0]), Outcome::IndefiniteOperator);
+    assert_eq!(end(&[1.0, 2.0, 3.0, -4.0, 5.0, -6.0]), Outcome::IndefiniteOperator);
+    assert_eq!(end(&[0.0, 0.0]), Outcome::Breakdown);
+    assert_eq!(end(&[1.0, 0.0]), Outcome::Breakdown);
+    let swap = Dense::from_fn(2, |i, j| f64::from(u8::from(i != j)));
+    assert_eq!(cg(Stop::default(), &swap, &[1.0, 0.0], &mut vec![0.0; 2]).outcome, Outcome::Breakdown);
+    let turn = Dense::from_fn(2, |i, j| [[0.0, 1.0], [-1.0, 0.0]][i][j]);
+    assert_eq!(cg(Stop::default(), &turn, &[1.0, 1.0], &mut vec![0.0; 2]).outcome, Outcome::Breakdown);
+    let shear = Dense::from_fn(30, |i, j| {
+        if i == j {
+            1.0
+        } else if j == i + 1 {
+            3.0
+        } else {
+            0.0
+        }
+    });
+    let report = cg(Stop::default(), &shear, &random(30, 4), &mut vec![0.0; 30]);
+    assert_ne!(report.outcome, Outcome::Converged);
+    assert!(report.true_residual.is_finite());
+}
+
+#[test]
+fn wrong_preconditioners_have_typed_outcomes() {
+    let a = Dense::with_spectrum(&spread(20, 1.0, 50.0), 3);
+    let b = random(20, 4);
+    let end = |d: Vec<f64>| {
+        let mut x = vec![0.0; 20];
+        let mut m = Scaling { d, class: Class::Symmetric };
+        let report = Cg::default().solve(&a, &mut m, &b, &mut x).unwrap();
+        assert!(x.iter().all(|x| x.is_finite()) && report.true_residual.is_finite());
+        report.outcome
+    };
+    assert_eq!(end(vec![-1.0; 20]), Outcome::IndefinitePreconditioner);
+    assert_eq!(end(vec![0.0; 20]), Outcome::Breakdown);
+    assert_eq!(end(vec![f64::NAN; 20]), Outcome::NotFinite);
+    assert_eq!(end(vec![f64::INFINITY; 20]), Outcome::NotFinite);
+    let mut m = Scaling { d: vec![1.0; 20], class: Class::Linear };
+    assert!(matches!(
+        Cg::default().solve(&a, &mut m, &b, &mut vec![0.0; 20]),
+        Err(Error::Preconditioner { method: "Cg", needed: Class::Symmetric, found: Class::Linear })
+    ));
+}
+
+#[test]
+fn trivial_systems_take_no_iteration() {
+    let a = Dense::<f64>::with_spectrum(&spread(10, 1.0, 9.0), 2);
+    let mut x = random(10, 1);
+    let report = cg(Stop::default(), &a, &[0.0; 10], &mut x);
+    assert_eq!((report.outcome, report.iterations, report.true_residual), (Outcome::Converged, 0, 0.0));
+    assert_eq!(x, [0.0; 10]);
+    let mut b = vec![0.0; 10];
+    let exact = random(10, 8);
+    a.apply(&exact, &mut b);
+    let mut x = exact.clone();
+    let report = cg(Stop::relative(0.0), &a, &b, &mut x);
+    assert_eq!((report.outcome, report.iterations), (Outcome::Converged, 0));
+    assert_eq!(x, exact);
+    let mut none = vec![];
+    let empty = from_fn(0, |_: &Vec<f64>, _: &mut Vec<f64>| ());
+    let report = Cg::default().solve(&empty, &mut Identity, &vec![], &mut none).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged);
+}
+
+#[test]
+fn tiny_right_hand_sides_are_not_zero() {
+    let a = Dense::<f64>::with_spectrum(&spread(10, 1.0, 9.0), 2);
+    let tiny = |scale: f64| random(10, 3).iter().map(|v| v * scale).collect::<Vec<_>>();
+    let mut x = vec![0.0; 10];
+    assert_eq!(cg(Stop::default(), &a, &tiny(1e-120), &mut x).outcome, Outcome::Converged);
+    assert!(distance(&x, &a.solve(&tiny(1e-120))) < 1e-6);
+    let mut x = vec![1.0; 10];
+    let refused = Cg::default().solve(&a, &mut Identity, &tiny(1e-200), &mut x);
+    assert!(matches!(refused, Err(Error::Parameter { value, .. }) if value > 0.0 && value < 1e-190));
+    assert_eq!(x, [1.0; 10]);
+    assert_eq!(cg(Stop::absolute(1e-10), &a, &tiny(1e-200), &mut x).outcome, Outcome::Converged);
+}
+
+#[test]
+fn values_that_are_not_finite_are_reported() {
+    let n = 12;
+    let good = Dense::<f64>::with_spectrum(&spread(n, 1.0, 9.0), 2);
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut a = good.clone();
+        a.entries[5] = bad;
+        let mut x = random(n, 1);
+        assert_eq!(cg(Stop::default(), &a, &random(n, 2), &mut x).outcome, Outcome::NotFinite);
+        assert_eq!(x, random(n, 1));
+        let mut b = random(n, 2);
+        b[3] = bad;
+        let mut x = random(n, 1);
+        assert_eq!(cg(Stop::default(), &good, &b, &mut x).outcome, Outcome::NotFinite);
+        assert_eq!(x, random(n, 1));
+        let mut x = random(n, 1);
+        x[2] = bad;
+        assert_eq!(cg(Stop::default(), &good, &random(n, 2), &mut x).outcome, Outcome::NotFinite);
+    }
+}
+
+#[test]
+fn a_preconditioner_that_fails_late_leaves_the_best_iterate() {
+    struct Late(usize);
+    impl coarsen_core::Preconditioner<Vec<f64>> for Late {
+        fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+            self.0 += 1;
+            z.copy_from_slice(r);
+            if self.0 > 20 {
+                z[1] = f64::NAN;
+            }
+        }
+    }
+    let a = Dense::<f64>::with_spectrum(&spread(50, 1.0, 100.0), 2);
+    let b = random(50, 2);
+    for look_every in [1, 6] {
+        let stop = Stop { look_every, ..Stop::default() };
+        let mut x = vec![0.0; 50];
+        let report = Cg::new(stop).solve(&a, &mut Late(0), &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::NotFinite);
+        assert!(report.true_residual < 0.2, "{report}");
+        assert!((report.true_residual - residual(&a, &b, &x)).abs() < 1e-14);
+    }
+}
+
+#[test]
+fn impossible_tolerances_stagnate() {
+    let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e6), 2);
+    for tolerance in [1e-30, 0.0] {
+        for look_every in [1, 10] {
+            let mut x = vec![0.0; 60];
+            let stop = Stop { look_every, ..Stop::relative(tolerance) };
+            let report = cg(stop, &a, &random(60, 1), &mut x);
+            assert_eq!(report.outcome, Outcome::Stagnated, "{report}");
+            assert!(report.true_residual < 1e-9 && report.iterations < 2000, "{report}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_met_exactly_at_convergence_is_convergence() {
+    let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e3), 2);
+    let run = |max_iterations, look_every| {
+        let stop = Stop { max_iterations, look_every, ..Stop::default() };
+        cg(stop, &a, &random(60, 1), &mut vec![0.0; 60])
+    };
+    let k = run(5000, 1).iterations;
+    assert_eq!((run(k, 1).outcome, run(k, 1).iterations), (Outcome::Converged, k));
+    assert_eq!((run(k, 7).outcome, run(k, 7).iterations), (Outcome::Converged, k));
+    assert_eq!(run(k - 1, 1).outcome, Outcome::IterationLimit);
+    assert_eq!((run(0, 1).outcome, run(0, 1).iterations), (Outcome::IterationLimit, 0));
+}
+
+#[test]
+fn warm_starts_and_monitors() {
+    let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e3), 2);
+    let b = random(60, 1);
+    let mut method = Cg::new(Stop::relative(1e-4));
+    let (mut x, mut history) = (vec![0.0; 60], History::default());
+    let first = method.solve_with(&a, &mut Identity, &b, &mut x, &mut history).unwrap();
+    assert_eq!((history.relative.len(), history.relative[0]), (first.iterations + 1, 1.0));
+    let second = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!((second.iterations, second.initial_residual), (0, first.true_residual));
+    method.stop_mut().relative = 1e-6;
+    let third = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert!(third.iterations > 0 && third.outcome == Outcome::Converged);
+    for last in [0, 4] {
+        let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
+            if it.number == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let report = method.solve_with(&a, &mut Identity, &b, &mut vec![0.0; 60], &mut monitor).unwrap();
+        assert_eq!((report.outcome, report.iterations), (Outcome::Stopped, last));
+    }
+}
+
+#[test]
+fn misfits_are_refused_before_anything_is_written() {
+    let a = Dense::<f64>::diagonal(&[1.0, 2.0, 3.0]);
+    let mut method = Cg::new(Stop::default());
+    let mut x = vec![7.0; 3];
+    let b = method.solve(&a, &mut Identity, &vec![1.0; 2], &mut x);
+    assert!(matches!(b, Err(Error::Shape { what: "b", expected: 3, found: 2 })));
+    let m =
+        method.solve(&a, &mut Scaling { d: vec![1.0; 4], class: Class::Symmetric }, &vec![1.0; 3], &mut x);
+    assert!(matches!(m, Err(Error::Shape { what: "M", expected: 3, found: 4 })));
+    let flat = Dense { n: 3, entries: vec![1.0; 6] };
+    let square = method.solve(&flat, &mut Identity, &vec![1.0; 3], &mut x);
+    assert!(matches!(square, Err(Error::NotSquare { rows: 3, columns: 2 })));
+    method.stop.look_every = 0;
+    assert!(matches!(method.solve(&a, &mut Identity, &vec![1.0; 3], &mut x), Err(Error::Parameter { .. })));
+    assert_eq!(x, [7.0; 3]);
+    method.stop.look_every = 1;
+    let short = method.solve(&a, &mut Identity, &vec![1.0; 3], &mut vec![0.0; 2]);
+    assert!(matches!(short, Err(Error::Shape { what: "x", .. })));
+}
+
+#[test]
+fn single_precision_reaches_what_it_can() {
+    let a = Dense::<f32>::with_spectrum(&spread(60, 1.0, 100.0), 2);
+    let b: Vec<f32> = random(60, 1).iter().map(|&v| v as f32).collect();
+    let mut x = vec![0.0_f32; 60];
+    let report = Cg::default().solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged, "{report}");
+    assert!(distance(&x, &a.solve(&b)) < 1e-3);
+    let report = Cg::new(Stop::relative(1e-12)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Stagnated);
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let n = 150_000;
+    let chain = from_fn(n, |x: &Vec<f64>, y: &mut Vec<f64>| {
+        for i in 0..n {
+            let left = if i > 0 { x[i - 1] } else { 0.0 };
+            let right = if i + 1 < n { x[i + 1] } else { 0.0 };
+            y[i] = 2.5 * x[i] - left - right;
+        }
+    });
+    let b = random(n, 1);
+    let run = |threads| {
+        parallel::threads(threads, || {
+            let mut x = vec![0.0; n];
+            let report = Cg::default().solve(&chain, &mut Identity, &b, &mut x).unwrap();
+            (report, x.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+        })
+        .unwrap()
+    };
+    let one = run(1);
+    assert_eq!(one.0.outcome, Outcome::Converged);
+    assert!(one == run(2) && one == run(7));
+}

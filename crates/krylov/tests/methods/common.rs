@@ -1,0 +1,114 @@
+//! Small dense systems and a plain solver to compare with.
+
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real, Vector};
+
+/// A dense matrix by rows.
+#[derive(Clone)]
+pub(crate) struct Dense<T> {
+    pub(crate) n: usize,
+    pub(crate) entries: Vec<T>,
+}
+
+impl<T: Real> Dense<T> {
+    pub(crate) fn from_fn(n: usize, f: impl Fn(usize, usize) -> f64) -> Self {
+        Self { n, entries: (0..n * n).map(|k| T::of(f(k / n, k % n))).collect() }
+    }
+
+    pub(crate) fn diagonal(d: &[f64]) -> Self {
+        Self::from_fn(d.len(), |i, j| if i == j { d[i] } else { 0.0 })
+    }
+
+    /// Q diag(d) Qᵀ with Q a product of random reflections.
+    pub(crate) fn with_spectrum(d: &[f64], seed: u64) -> Self {
+        let n = d.len();
+        let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k % (n + 1) == 0))).collect();
+        for k in 0..3 {
+            let v = random(n, seed + k);
+            let vv: f64 = v.iter().map(|v| v * v).sum();
+            for row in q.chunks_exact_mut(n) {
+                let s: f64 = 2.0 / vv * row.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>();
+                row.iter_mut().zip(&v).for_each(|(a, b)| *a -= s * b);
+            }
+        }
+        Self::from_fn(n, |i, j| (0..n).map(|k| q[i * n + k] * d[k] * q[j * n + k]).sum())
+    }
+
+    /// A⁻¹ b by Gaussian elimination with partial pivoting, in f64.
+    pub(crate) fn solve(&self, b: &[T]) -> Vec<f64> {
+        let n = self.n;
+        let mut a: Vec<f64> = self.entries.iter().map(|v| v.wide()).collect();
+        let mut x: Vec<f64> = b.iter().map(|v| v.wide()).collect();
+        for k in 0..n {
+            let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap();
+            (0..n).for_each(|j| a.swap(k * n + j, pivot * n + j));
+            x.swap(k, pivot);
+            for i in k + 1..n {
+                let f = a[i * n + k] / a[k * n + k];
+                (k..n).for_each(|j| a[i * n + j] -= f * a[k * n + j]);
+                x[i] -= f * x[k];
+            }
+        }
+        for i in (0..n).rev() {
+            let s: f64 = (i + 1..n).map(|j| a[i * n + j] * x[j]).sum();
+            x[i] = (x[i] - s) / a[i * n + i];
+        }
+        x
+    }
+}
+
+impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.n, self.entries.len() / self.n)
+    }
+
+    fn apply(&self, x: &Vec<T>, y: &mut Vec<T>) {
+        for (y, row) in y.iter_mut().zip(self.entries.chunks_exact(self.n)) {
+            *y = row.iter().zip(x).map(|(&a, &x)| a * x).sum();
+        }
+    }
+}
+
+/// M⁻¹ = a diagonal, of any class.
+pub(crate) struct Scaling<V> {
+    pub(crate) d: V,
+    pub(crate) class: Class,
+}
+
+impl<V: Vector> Preconditioner<V> for Scaling<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        let one = num_traits::one;
+        z.hadamard(&r.scalar(one()), &self.d, r, &r.scalar(num_traits::zero()));
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.d.size())
+    }
+}
+
+/// n numbers between −1 and 1 (splitmix64).
+pub(crate) fn random(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (0..n)
+        .map(|_| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        })
+        .collect()
+}
+
+/// n eigenvalues between low and high, evenly in the logarithm.
+pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
+    (0..n).map(|i| low * (high / low).powf(i as f64 / (n - 1) as f64)).collect()
+}
+
+/// The largest difference of two vectors as a share of the larger one's largest entry.
+pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
+    let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
+    x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
+}

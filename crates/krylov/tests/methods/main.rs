@@ -1,0 +1,4 @@
+//! Every method against its promises, on small dense systems.
+
+mod cg;
+mod common;
