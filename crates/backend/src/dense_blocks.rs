@@ -1,7 +1,7 @@
 //! Block-diagonal inverses on the host.
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_core::{Class, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
@@ -48,10 +48,26 @@ impl<T: Real> DenseBlocks<T> {
     /// [`SetupError::NotSquare`], and [`SparseError::NotFinite`] name the place.
     pub fn inverse_diagonal(a: &Bsr<T>, method: &'static str) -> Result<Self, SetupError> {
         let b = square_block(a)?;
-        let pattern = a.pattern();
-        let mut values = vec![T::zero(); pattern.rows() * b * b];
-        let work = values.len() * b;
-        let invert = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
+        let mut inverses = Self { size: b, values: vec![T::zero(); a.shape().0 * b] };
+        inverses.invert_diagonal(a, method)?;
+        Ok(inverses)
+    }
+
+    /// [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for blocks up to 12 x 12.
+    ///
+    /// # Errors
+    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some blocks may hold new values then: what
+    /// an update hands on to a place it hands on after success only.
+    pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        let b = square_block(a)?;
+        let (pattern, expected) = (a.pattern(), a.shape().0 * b);
+        if b != self.size || self.values.len() != expected {
+            return Err(
+                SparseError::Length { what: "dense blocks", expected, found: self.values.len() }.into()
+            );
+        }
+        let parallel = parallel::worth(self.values.len() * b);
+        let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
             for (i, d) in rows.zip(d.0.chunks_exact_mut(b * b)) {
                 let Some(k) = pattern.find(i, i) else {
                     return Err(SetupError::ZeroDiagonal { row: i * b, method });
@@ -66,11 +82,21 @@ impl<T: Real> DenseBlocks<T> {
             }
             Ok(())
         };
-        let pieces = (0..pattern.rows(), Groups(&mut values[..], b * b));
-        tree(pieces, 1024, parallel::worth(work), &invert, &|left: Result<(), SetupError>, right| {
-            left.and(right)
-        })?;
-        Ok(Self { size: b, values })
+        let pieces = (0..pattern.rows(), Groups(&mut self.values[..], b * b));
+        tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
+    }
+
+    /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not finite.
+    pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
+        invert(a, d, size).is_ok()
+    }
+
+    /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal entry is not
+    /// positive, which no inverse of a positive definite block has.
+    pub fn class(&self) -> Class {
+        let area = self.size * self.size;
+        let positive = |d: &[T]| d.iter().step_by(self.size + 1).all(|v| *v > T::zero());
+        if self.values.chunks_exact(area).all(positive) { Class::Symmetric } else { Class::Linear }
     }
 
     /// Rows and columns of a block.
@@ -135,7 +161,15 @@ fn invert<T: Real>(a: &[T], d: &mut [T], b: usize) -> Result<(), Fault> {
     }
     let largest = a.iter().fold(T::zero(), |m, v| m.max(v.abs()));
     let tiny = largest * T::EPSILON * T::of(b as f64);
-    let mut w = a.to_vec();
+    let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
+    let w = match stack.get_mut(..b * b) {
+        Some(w) => w,
+        None => {
+            heap.resize(b * b, T::zero());
+            &mut heap[..]
+        }
+    };
+    w.copy_from_slice(a);
     d.fill(T::zero());
     d.iter_mut().step_by(b + 1).for_each(|v| *v = T::one());
     for p in 0..b {

@@ -20,6 +20,7 @@
 //! | [`partition`] | parts of equal size: by coordinates, by growing |
 //! | [`morton`] | points along a space-filling curve |
 //! | [`matrix_market`] | files: reading, writing, and what is wrong with them |
+//! | `symmetry` | is a matrix symmetric? |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
@@ -40,6 +41,7 @@ mod permute;
 mod random;
 mod reblock;
 mod rows;
+mod symmetry;
 mod system;
 mod transpose;
 

@@ -1,0 +1,65 @@
+//! ILU(0): incomplete LU factors on the pattern of A.
+
+use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_core::{Class, Real};
+use coarsen_sparse::{Bsr, System};
+
+use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, eliminate};
+
+/// Incomplete LU without fill, on blocks.
+///
+/// *Use* for unsymmetric systems under `Gmres` or `BiCgStab`. On a symmetric matrix with positive pivots it is symmetric, and
+/// `Cg` accepts it; [`Ic0`](super::Ic0) also repairs bad pivots.
+/// *Cost* memory as A; one pass over it an application.
+/// *Reference* Saad 2003, §10.3.2.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_core::Preconditioner;
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?;
+/// let mut m = coarsen_relax::Ilu0.build(&a, &Cpu::new())?;
+/// let mut z = vec![0.0; 2];
+/// m.apply(&vec![2.0, 5.0], &mut z);
+/// assert_eq!(z, [1.0, 1.0]); // exact on a triangular matrix
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ilu0;
+
+impl Factorise for Ilu0 {
+    const NAME: &'static str = "ilu0";
+
+    fn factorise<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        order: &Order,
+        to: &mut Workspace<T>,
+    ) -> Result<(Class, f64), SetupError> {
+        a.check_finite()?;
+        let b = a.block().0;
+        if a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
+            order.gather(a, &mut to.factors)?;
+            if eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, true).is_ok() {
+                return Ok((Class::Symmetric, 0.0));
+            }
+        }
+        order.gather(a, &mut to.factors)?;
+        eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, false).map_err(
+            |Fault { row, pivot }| SetupError::Pivot {
+                method: "ilu0",
+                row: order.old(row) * b,
+                pivot,
+                shift: 0.0,
+            },
+        )?;
+        Ok((Class::Linear, 0.0))
+    }
+}
+
+impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ilu0 {
+    type Built = IncompleteFactor<Self, T, B>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        IncompleteFactor::new(*self, system, on)
+    }
+}

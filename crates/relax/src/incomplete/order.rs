@@ -1,0 +1,98 @@
+//! The order of elimination: P A Pᵀ, and which rows may be substituted at once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_backend::{RowSets, SetupError};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern, Permutation, PermutePlan};
+
+/// Rows renumbered in the order of the row sets; each stage is one set, its chunks contiguous in the new numbering.
+pub(super) struct Order {
+    of: Arc<Pattern>,
+    pattern: Arc<Pattern>,
+    diagonal: Vec<usize>,
+    stages: Vec<Vec<Range<usize>>>,
+    renumbering: Option<(Permutation, PermutePlan)>,
+}
+
+impl Order {
+    /// The order of row sets; `method` needs every diagonal block.
+    ///
+    /// # Errors
+    /// [`SetupError::ZeroDiagonal`] names the first row without a diagonal block.
+    pub(super) fn new(sets: &RowSets, block: usize, method: &'static str) -> Result<Self, SetupError> {
+        let of = sets.pattern();
+        let mut start = 0;
+        let mut renumber = |chunk: &Range<usize>| {
+            let new = start..start + chunk.len();
+            start = new.end;
+            new
+        };
+        let stages = sets.sets().iter().map(|set| set.iter().map(&mut renumber).collect()).collect();
+        let order: Vec<u32> = sets.order().map(|i| i as u32).collect();
+        let natural = order.iter().enumerate().all(|(k, &i)| k == i as usize);
+        let renumbering = if natural {
+            None
+        } else {
+            let p = Permutation::new(order).map_err(|_| Error::Shape {
+                what: "row sets (every row once)",
+                expected: of.rows(),
+                found: sets.order().count(),
+            })?;
+            let plan = PermutePlan::new(of, &p, &p)?;
+            Some((p, plan))
+        };
+        let pattern = renumbering.as_ref().map_or(of, |(_, plan)| plan.pattern()).clone();
+        let mut order = Self { of: of.clone(), pattern, diagonal: Vec::new(), stages, renumbering };
+        order.diagonal = (0..order.pattern.rows())
+            .map(|i| {
+                let missing = SetupError::ZeroDiagonal { row: order.old(i) * block, method };
+                order.pattern.find(i, i).ok_or(missing)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(order)
+    }
+
+    /// The pattern of A.
+    pub(super) fn of(&self) -> &Arc<Pattern> {
+        &self.of
+    }
+
+    /// The pattern of P A Pᵀ.
+    pub(super) fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// Where the diagonal block of each row is stored.
+    pub(super) fn diagonal(&self) -> &[usize] {
+        &self.diagonal
+    }
+
+    /// The stages in order; chunks of one stage do not depend on each other.
+    pub(super) fn stages(&self) -> &[Vec<Range<usize>>] {
+        &self.stages
+    }
+
+    pub(super) fn is_natural(&self) -> bool {
+        self.renumbering.is_none()
+    }
+
+    pub(super) fn permutation(&self) -> Option<&Permutation> {
+        self.renumbering.as_ref().map(|(p, _)| p)
+    }
+
+    /// The block row of A that row i of P A Pᵀ is.
+    pub(super) fn old(&self, i: usize) -> usize {
+        self.permutation().map_or(i, |p| p.to_old(i))
+    }
+
+    /// The values of P A Pᵀ.
+    pub(super) fn gather<T: Real>(&self, a: &Bsr<T>, to: &mut Bsr<T>) -> Result<(), SetupError> {
+        match &self.renumbering {
+            None => to.values_mut().copy_from_slice(a.values()),
+            Some((_, plan)) => plan.update(a, to)?,
+        }
+        Ok(())
+    }
+}

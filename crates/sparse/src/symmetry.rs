@@ -1,0 +1,66 @@
+//! Is a matrix symmetric?
+
+use coarsen_core::Real;
+
+use crate::Bsr;
+
+impl<T: Real> Bsr<T> {
+    /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max(|aᵢᵢ|, |aⱼⱼ|), if A is not symmetric.
+    ///
+    /// The scale is that of the diagonal blocks, so that round-off of an assembly does not count; the square root of EPSILON is a
+    /// sensible tolerance. A matrix or block that is not square is not symmetric: its first pair is (0, 0).
+    /// *Cost* one binary search for each block of the upper triangle.
+    ///
+    /// ```
+    /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
+    /// assert_eq!(a.asymmetric_pair(1e-8), Some((0, 1)));
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn asymmetric_pair(&self, tolerance: T) -> Option<(usize, usize)> {
+        let (b, pattern) = (self.block().0, self.pattern());
+        if self.block().1 != b || pattern.rows() != pattern.columns() {
+            return Some((0, 0));
+        }
+        let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
+        let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
+        for i in 0..pattern.rows() {
+            let own = size(i);
+            for (j, here) in self.row(i) {
+                let mirror = pattern.find(j, i);
+                if j < i && mirror.is_some() {
+                    continue; // compared from row j
+                }
+                let allowed = tolerance * own.max(size(j));
+                for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
+                    let there = mirror.map_or(T::zero(), |k| self.value(k)[c * b + r]);
+                    if (here[r * b + c] - there).abs() > allowed {
+                        return Some((i * b + r, j * b + c));
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::assembly::{from_triplets, from_triplets_blocked};
+
+    #[test]
+    fn finds_pairs_inside_and_between_blocks() {
+        let symmetric =
+            [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0), (0, 3, 5.0), (3, 0, 5.0), (3, 3, 1.0)];
+        for block in [(1, 1), (2, 2), (4, 4)] {
+            let with = |extra: &[(u32, u32, f64)]| {
+                let entries = [&symmetric[..], extra].concat();
+                from_triplets_blocked(4, 4, block, &entries).unwrap().asymmetric_pair(1e-8)
+            };
+            assert_eq!(with(&[]), None);
+            assert_eq!(with(&[(0, 1, 1e-12)]), None);
+            assert_eq!(with(&[(0, 1, 1e-3)]), Some((0, 1)));
+            assert!(with(&[(3, 1, 1.0)]).is_some());
+        }
+        assert_eq!(from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap().asymmetric_pair(1e-8), Some((0, 0)));
+    }
+}
