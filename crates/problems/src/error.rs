@@ -1,0 +1,88 @@
+//! What is no problem of the gallery, and why.
+
+use coarsen_sparse::SparseError;
+
+/// A problem that cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// A name that the gallery does not hold.
+    #[error("there is no problem `{name}`; the gallery holds {}", crate::Problem::NAMES.join(", "))]
+    Unknown {
+        /// The name found.
+        name: String,
+    },
+    /// A text that is not NAME:SIZE.
+    #[error("expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31; found `{found}`")]
+    Spec {
+        /// The text found.
+        found: String,
+    },
+    /// A size that the problem does not come in.
+    #[error("{problem}:{size}: the size must be at least {least} and a multiple of {multiple}")]
+    Size {
+        /// The problem.
+        problem: &'static str,
+        /// The size found.
+        size: usize,
+        /// The smallest size there is.
+        least: usize,
+        /// What it must be a multiple of.
+        multiple: usize,
+    },
+    /// An option of another problem.
+    #[error("{problem} takes no option `{option}`; `dt` belongs to cloth, `jump` to elasticity3d")]
+    Option {
+        /// The problem.
+        problem: String,
+        /// The option.
+        option: &'static str,
+    },
+    /// An option with an impossible value.
+    #[error("option `{option}` must be a positive, finite number; found {found}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// The value found.
+        found: f64,
+    },
+    /// More unknowns than the gallery makes.
+    #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]
+    TooLarge {
+        /// The problem.
+        problem: &'static str,
+        /// The size found.
+        size: usize,
+        /// The most unknowns.
+        limit: usize,
+    },
+    /// The matrix could not be made.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
+}
+
+impl ProblemError {
+    /// The most unknowns of a problem, so that a slip of the keyboard does not take all memory.
+    pub(crate) const MOST: usize = 1 << 28;
+
+    /// [`ProblemError::Size`] unless `size` is at least `least` and a multiple of `multiple`.
+    pub(crate) fn check_size(
+        problem: &'static str,
+        size: usize,
+        least: usize,
+        multiple: usize,
+    ) -> Result<(), Self> {
+        if size < least || !size.is_multiple_of(multiple) {
+            return Err(Self::Size { problem, size, least, multiple });
+        }
+        Ok(())
+    }
+
+    /// [`ProblemError::Value`] unless `found` is positive and finite.
+    pub(crate) fn check_positive(option: &'static str, found: f64) -> Result<(), Self> {
+        if !(found.is_finite() && found > 0.0) {
+            return Err(Self::Value { option, found });
+        }
+        Ok(())
+    }
+}

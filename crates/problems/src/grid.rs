@@ -1,0 +1,67 @@
+//! Boxes of points, numbered with x slowest.
+
+use crate::ProblemError;
+
+/// Points (x, y, z) with x < extents[0], y < extents[1], z < extents[2]; point (x, y, z) is number (x e₁ + y) e₂ + z.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    extents: [usize; 3],
+}
+
+impl Grid {
+    /// A grid that carries `components` unknowns a point.
+    pub(crate) fn new(
+        problem: &'static str,
+        extents: [usize; 3],
+        components: usize,
+    ) -> Result<Self, ProblemError> {
+        let count = extents.iter().try_fold(components, |n, &e| n.checked_mul(e));
+        match count {
+            Some(count) if count <= ProblemError::MOST => Ok(Self { extents }),
+            _ => Err(ProblemError::TooLarge { problem, size: extents[0], limit: ProblemError::MOST }),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// The number of a point.
+    pub(crate) fn index(&self, [x, y, z]: [usize; 3]) -> usize {
+        (x * self.extents[1] + y) * self.extents[2] + z
+    }
+
+    /// The point of a number.
+    pub(crate) fn at(&self, i: usize) -> [usize; 3] {
+        let [_, e1, e2] = self.extents;
+        [i / (e1 * e2), i / e2 % e1, i % e2]
+    }
+
+    /// The number of the next point along an axis, to the lower and to the upper side, where there is one.
+    pub(crate) fn neighbours(&self, i: usize, axis: usize) -> [Option<usize>; 2] {
+        let stride: usize = self.extents[axis + 1..].iter().product();
+        let x = self.at(i)[axis];
+        [(x > 0).then(|| i - stride), (x + 1 < self.extents[axis]).then_some(i + stride)]
+    }
+
+    /// The place of every point.
+    pub(crate) fn positions(&self, place: impl Fn([usize; 3]) -> [f64; 3]) -> Vec<[f64; 3]> {
+        (0..self.len()).map(|i| place(self.at(i))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_points_agree() {
+        let grid = Grid::new("test", [4, 3, 2], 1).unwrap();
+        assert_eq!(grid.len(), 24);
+        assert_eq!((grid.index([1, 2, 1]), grid.at(11)), (11, [1, 2, 1]));
+        assert_eq!(grid.neighbours(11, 0), [Some(5), Some(17)]);
+        assert_eq!(grid.neighbours(11, 1), [Some(9), None]);
+        assert_eq!(grid.neighbours(11, 2), [Some(10), None]);
+        assert!(Grid::new("test", [1 << 40, 1 << 40, 1], 3).is_err());
+    }
+}

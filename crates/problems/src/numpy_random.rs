@@ -1,0 +1,140 @@
+//! The random numbers of NumPy's `default_rng(seed)`, bit for bit.
+//!
+//! The peers were measured on matrices drawn by NumPy; the same draws here make the same matrices. Two parts:
+//!
+//! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into every other
+//!   (Knuth's multiplicative hashing with running constants; the constants are those of NumPy's documentation).
+//! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG: a family of
+//!   simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905, §6.3.3).
+//!
+//! | symbol | name |
+//! |---|---|
+//! | s | `state` |
+//! | a | `MULTIPLIER` |
+//! | c | `increment`, odd |
+
+/// a of s ← a s + c modulo 2¹²⁸.
+const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
+
+/// NumPy's `default_rng(seed)`: the generator PCG64 seeded through `SeedSequence`.
+///
+/// Reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`. Its normal numbers are another algorithm than
+/// NumPy's, see [`normal`](Self::normal). Not for cryptography.
+///
+/// *Cost* one 128-bit multiplication a number; 32 bytes.
+///
+/// ```
+/// let mut random = coarsen_problems::NumpyRandom::new(7);
+/// assert_eq!(random.uniform(), 0.625095466604667);          // numpy.random.default_rng(7).random()
+/// ```
+#[derive(Clone, Debug)]
+pub struct NumpyRandom {
+    state: u128,
+    increment: u128,
+}
+
+impl NumpyRandom {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
+        let [a, b, c, d] = seed_sequence(seed);
+        let join = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
+        let mut random = Self { state: 0, increment: join(c, d) << 1 | 1 };
+        random.step();
+        random.state = random.state.wrapping_add(join(a, b));
+        random.step();
+        random
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.step();
+        let folded = (self.state >> 64) as u64 ^ self.state as u64; // XSL
+        folded.rotate_right((self.state >> 122) as u32) // RR
+    }
+
+    /// A number uniform in [0, 1), a multiple of 2⁻⁵³.
+    pub fn uniform(&mut self) -> f64 {
+        const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.bits() >> 11) as f64 * UNIT
+    }
+
+    /// A number uniform in [low, high).
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    /// A standard normal number, by the cosine half of Box and Muller's transform (1958).
+    ///
+    /// Deviation: NumPy draws normals by a ziggurat with tables; these are others with the same distribution.
+    pub fn normal(&mut self) -> f64 {
+        let (u, v) = (1.0 - self.uniform(), self.uniform());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    fn step(&mut self) {
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+    }
+}
+
+/// Four words of state from a seed: `SeedSequence(seed).generate_state(4, uint64)`.
+fn seed_sequence(seed: u64) -> [u64; 4] {
+    let mut next = hasher(0x43b0_d7e5, 0x931e_8875);
+    let mut pool = [seed as u32, (seed >> 32) as u32, 0, 0].map(&mut next);
+    for from in 0..4 {
+        for to in (0..4).filter(|&to| to != from) {
+            let y = next(pool[from]);
+            pool[to] = fold(0xca01_f9dd_u32.wrapping_mul(pool[to]).wrapping_sub(0x4973_f715_u32.wrapping_mul(y)));
+        }
+    }
+    let mut next = hasher(0x8b51_f9dd, 0x58f3_8ded);
+    let words: [u32; 8] = std::array::from_fn(|i| next(pool[i % 4]));
+    std::array::from_fn(|i| u64::from(words[2 * i + 1]) << 32 | u64::from(words[2 * i]))
+}
+
+/// A hash of words whose constant moves on with every word.
+fn hasher(mut constant: u32, multiplier: u32) -> impl FnMut(u32) -> u32 {
+    move |word| {
+        let mixed = word ^ constant;
+        constant = constant.wrapping_mul(multiplier);
+        fold(mixed.wrapping_mul(constant))
+    }
+}
+
+/// x ⊕ ⌊x / 2¹⁶⌋.
+fn fold(x: u32) -> u32 {
+    x ^ x >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seed and `np.random.default_rng(seed).random(3)`.
+    const DRAWS: [(u64, [f64; 3]); 4] = [
+        (0, [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]),
+        (7, [0.625095466604667, 0.8972138009695755, 0.7756856902451935]),
+        (11, [0.12857020276919962, 0.49927786244011496, 0.6014983576233575]),
+        (1099511627779, [0.7736560850714245, 0.9958573802012665, 0.47317891460392636]),
+    ];
+
+    /// `SeedSequence(7).generate_state(4, np.uint64)`, then `default_rng(seed).random()` of NumPy 2.4.
+    #[test]
+    fn agrees_with_numpy() {
+        let expected =
+            [0xead0_f701_7c32_6e58, 0x0879_c4f0_f97e_037a, 0x623a_8c4b_6745_675f, 0xb344_3fad_6038_6cac];
+        assert_eq!(seed_sequence(7), expected);
+        for (seed, draws) in DRAWS {
+            let mut random = NumpyRandom::new(seed);
+            assert_eq!(draws, [(); 3].map(|()| random.uniform()), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn normal_numbers_have_mean_zero_and_variance_one() {
+        let mut random = NumpyRandom::new(1);
+        let n = 100_000;
+        let x: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+        let moment = |k: i32| x.iter().map(|x| x.powi(k)).sum::<f64>() / f64::from(n);
+        assert!(moment(1).abs() < 0.01 && (moment(2) - 1.0).abs() < 0.02 && (moment(4) - 3.0).abs() < 0.1);
+    }
+}

@@ -1,0 +1,109 @@
+//! Matrices made row by row.
+//!
+//! Each block row gathers its own sums, element after element in a fixed order, straight into its final place: no stream
+//! of element blocks is ever stored, rows are independent, and the bits do not depend on the number of threads. When the
+//! element blocks satisfy K_ji = K_ijᵀ to the bit, so does the matrix.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_core::parallel;
+use coarsen_sparse::{Bsr, Pattern, SparseError};
+
+/// Block rows that one task makes.
+const CHUNK: usize = 1024;
+
+/// One block row in the making.
+pub(crate) struct Row<'a> {
+    start: usize,
+    size: usize,
+    indices: &'a mut Vec<u32>,
+    values: &'a mut Vec<f64>,
+}
+
+impl Row<'_> {
+    /// Adds a row-major block to the one in `column`, which is 0 at first.
+    pub(crate) fn add(&mut self, column: usize, block: &[f64]) {
+        self.block(column).iter_mut().zip(block).for_each(|(sum, v)| *sum += v);
+    }
+
+    /// Adds s times the identity to the block in `column`.
+    pub(crate) fn add_identity(&mut self, column: usize, s: f64) {
+        let step = self.size.isqrt() + 1;
+        self.block(column).iter_mut().step_by(step).for_each(|sum| *sum += s);
+    }
+
+    /// The block in `column`; columns stay sorted, and grids visit most of them in order.
+    fn block(&mut self, column: usize) -> &mut [f64] {
+        let column = column as u32;
+        let at = self.start + self.indices[self.start..].partition_point(|&j| j < column);
+        let first = at * self.size;
+        if self.indices.get(at) != Some(&column) {
+            self.indices.insert(at, column);
+            let end = self.values.len();
+            self.values.resize(end + self.size, 0.0);
+            self.values.copy_within(first..end, first + self.size);
+            self.values[first..first + self.size].fill(0.0);
+        }
+        &mut self.values[first..first + self.size]
+    }
+}
+
+/// The rows of one chunk.
+#[derive(Default)]
+struct Chunk {
+    lengths: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// The n x n matrix of b x b blocks whose block row i is what `fill(i, row)` adds to an empty row.
+pub(crate) fn assemble(
+    n: usize,
+    b: usize,
+    fill: &(impl Fn(usize, &mut Row<'_>) + Sync),
+) -> Result<Bsr<f64>, SparseError> {
+    let size = b * b;
+    let mut chunks: Vec<Chunk> = (0..n.div_ceil(CHUNK)).map(|_| Chunk::default()).collect();
+    let fill_chunks = |(numbers, chunks): (Range<usize>, &mut [Chunk])| {
+        for (number, chunk) in numbers.zip(chunks) {
+            for i in number * CHUNK..n.min((number + 1) * CHUNK) {
+                let start = chunk.indices.len();
+                fill(i, &mut Row { start, size, indices: &mut chunk.indices, values: &mut chunk.values });
+                chunk.lengths.push(chunk.indices.len() - start);
+            }
+        }
+    };
+    let work = n * size * 8; // a row holds about eight blocks
+    parallel::each((0..chunks.len(), &mut chunks[..]), 1, parallel::worth(work), &fill_chunks);
+
+    let total = chunks.iter().map(|c| c.indices.len()).sum();
+    let mut offsets = Vec::with_capacity(n + 1);
+    let (mut indices, mut values) = (Vec::with_capacity(total), Vec::with_capacity(total * size));
+    offsets.push(0);
+    for chunk in chunks {
+        chunk.lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+        indices.extend_from_slice(&chunk.indices);
+        values.extend_from_slice(&chunk.values);
+    }
+    Bsr::new(Arc::new(Pattern::new(n, offsets, indices)?), (b, b), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_summed() {
+        let a = assemble(3, 2, &|i, row| {
+            row.add(2, &[1.0, 2.0, 3.0, 4.0]);
+            row.add_identity(i, 10.0);
+            row.add(0, &[5.0; 4]);
+            row.add(2, &[1.0; 4]);
+        })
+        .unwrap();
+        assert_eq!((a.pattern().row(0), a.pattern().row(1)), (&[0, 2][..], &[0, 1, 2][..]));
+        assert_eq!(a.value(0), [15.0, 5.0, 5.0, 15.0]);
+        assert_eq!(a.value(6), [12.0, 3.0, 4.0, 15.0]);
+    }
+}
