@@ -59,6 +59,9 @@ pub enum ProblemError {
     /// The matrix could not be made.
     #[error(transparent)]
     Sparse(#[from] SparseError),
+    /// The near-kernel could not be made.
+    #[error(transparent)]
+    Core(#[from] coarsen_core::Error),
 }
 
 impl ProblemError {

@@ -1,1 +1,42 @@
-//! A gallery of systems shared by tests, benches, book and command line.
+//! A gallery of symmetric positive definite systems, shared by tests, benches, book and command line.
+//!
+//! Every problem comes with what a multigrid may ask for: a point per node and a near-kernel. They are the systems that the
+//! other libraries were measured with, entry for entry up to round-off, random coefficients included.
+//!
+//! | problem | what | unknowns | file |
+//! |---|---|---|---|
+//! | `poisson2d:N` `poisson3d:N` | 5 and 7 points, fixed boundary | N², N³ | [`poisson`](poisson2d) |
+//! | `anisotropic2d:N` | Q1, diffusion a thousand times stronger along 60 degrees | N² | [`anisotropic`](anisotropic2d) |
+//! | `jump3d:N` | 7 points, coefficient over six decades | N³ | [`jump`](jump3d) |
+//! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
+//! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
+//! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
+//!
+//! | file | what |
+//! |---|---|
+//! | [`problem`](Problem) | a problem, and its name as text |
+//! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
+//! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
+//! | [`error`](ProblemError) | what is no problem, and why |
+
+mod anisotropic;
+mod cloth;
+mod elasticity;
+mod error;
+mod graph;
+mod grid;
+mod jump;
+mod numpy_random;
+mod poisson;
+mod problem;
+mod rows;
+
+pub use anisotropic::anisotropic2d;
+pub use cloth::cloth;
+pub use elasticity::elasticity3d;
+pub use error::ProblemError;
+pub use graph::graph;
+pub use jump::jump3d;
+pub use numpy_random::NumpyRandom;
+pub use poisson::{poisson2d, poisson3d};
+pub use problem::{Options, Problem, random_vector};

@@ -83,7 +83,8 @@ fn seed_sequence(seed: u64) -> [u64; 4] {
     for from in 0..4 {
         for to in (0..4).filter(|&to| to != from) {
             let y = next(pool[from]);
-            pool[to] = fold(0xca01_f9dd_u32.wrapping_mul(pool[to]).wrapping_sub(0x4973_f715_u32.wrapping_mul(y)));
+            pool[to] =
+                fold(0xca01_f9dd_u32.wrapping_mul(pool[to]).wrapping_sub(0x4973_f715_u32.wrapping_mul(y)));
         }
     }
     let mut next = hasher(0x8b51_f9dd, 0x58f3_8ded);

@@ -1,0 +1,102 @@
+//! Diffusion that is strong along one direction, and that direction is not the grid's.
+//!
+//! −div(Q diag(1, ε) Qᵀ grad u) = f, Q the rotation by θ, with bilinear (Q1) elements on squares. Strong couplings follow
+//! no grid line, which defeats coarsening along axes and tests the strength of connection: Trottenberg, Oosterlee &
+//! Schüller 2001, §7.7.2; PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
+
+use std::f64::consts::FRAC_PI_3;
+
+use coarsen_sparse::NearKernel;
+
+use crate::grid::Grid;
+use crate::{Problem, ProblemError, rows};
+
+/// ε: diffusion across the strong direction over diffusion along it.
+const WEAK: f64 = 1e-3;
+
+/// θ: from the x axis to the strong direction, 60 degrees.
+const ANGLE: f64 = FRAC_PI_3;
+
+/// Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, u = 0 on the boundary.
+///
+/// With the tensor entries k_xx = cos²θ + ε sin²θ, k_yy = ε cos²θ + sin²θ and k_xy = (1 − ε) cos θ sin θ, the stencil is
+///
+/// | | y − h | y | y + h |
+/// |---|---|---|---|
+/// | **x − h** | −(k_xx + k_yy)/6 − k_xy/2 | (k_yy − 2 k_xx)/3 | −(k_xx + k_yy)/6 + k_xy/2 |
+/// | **x** | (k_xx − 2 k_yy)/3 | 4 (k_xx + k_yy)/3 | (k_xx − 2 k_yy)/3 |
+/// | **x + h** | −(k_xx + k_yy)/6 + k_xy/2 | (k_yy − 2 k_xx)/3 | −(k_xx + k_yy)/6 − k_xy/2 |
+///
+/// Some couplings are positive: the matrix is no M-matrix.
+///
+/// ```
+/// let p = coarsen_problems::anisotropic2d(10)?;
+/// assert_eq!((p.matrix.shape().0, p.matrix.nnz()), (100, 784));
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
+pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
+    ProblemError::check_size("anisotropic2d", n, 1, 1)?;
+    let grid = Grid::new("anisotropic2d", [n, n, 1], 1)?;
+    let stencil = stencil(WEAK, ANGLE);
+    let matrix = rows::assemble(grid.len(), 1, &|i, row| {
+        let [x, y, _] = grid.at(i);
+        for p in x.saturating_sub(1)..n.min(x + 2) {
+            for q in y.saturating_sub(1)..n.min(y + 2) {
+                row.add(grid.index([p, q, 0]), &[stencil[p + 1 - x][q + 1 - y]]);
+            }
+        }
+    })?;
+    let h = 1.0 / (n + 1) as f64;
+    let positions = grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]);
+    let near_kernel = NearKernel::constants(grid.len(), 1)?;
+    Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel })
+}
+
+/// The weights towards (x + p − 1, y + q − 1).
+fn stencil(epsilon: f64, theta: f64) -> [[f64; 3]; 3] {
+    let (s, c) = theta.sin_cos();
+    let (xx, yy, xy) = (c * c + epsilon * s * s, epsilon * c * c + s * s, (1.0 - epsilon) * c * s);
+    let along = -(xx + yy) / 6.0 - xy / 2.0;
+    let across = -(xx + yy) / 6.0 + xy / 2.0;
+    let (in_x, in_y) = ((yy - 2.0 * xx) / 3.0, (xx - 2.0 * yy) / 3.0);
+    [[along, in_x, across], [in_y, 4.0 * (xx + yy) / 3.0, in_y], [across, in_x, along]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without anisotropy: the 9-point Q1 Laplacian, 8/3 and −1/3.
+    #[test]
+    fn isotropic_stencil() {
+        for (k, v) in stencil(1.0, 0.7).as_flattened().iter().enumerate() {
+            let expected = if k == 4 { 8.0 / 3.0 } else { -1.0 / 3.0 };
+            assert!((v - expected).abs() < 1e-15);
+        }
+    }
+
+    /// At 90 degrees with ε = 0, all diffusion runs along y: the stencil is the 1D Laplacian times the mass (1, 4, 1)/6.
+    #[test]
+    fn diffusion_along_y() {
+        let mass = [1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0];
+        let laplacian = [-1.0, 2.0, -1.0];
+        for (p, line) in stencil(0.0, std::f64::consts::FRAC_PI_2).iter().enumerate() {
+            for (q, v) in line.iter().enumerate() {
+                assert!((v - mass[p] * laplacian[q]).abs() < 1e-15);
+            }
+        }
+    }
+
+    /// The tensor is isotropic or not, rows sum to zero, and the strong diagonal of 60 degrees is (1, 1).
+    #[test]
+    fn rotated_stencil() {
+        let s = stencil(WEAK, ANGLE);
+        assert!(s.as_flattened().iter().sum::<f64>().abs() < 1e-15);
+        assert!(s[0][0] < -0.38 && s[0][2] > 0.04 && s[1][0] < -0.41 && s[0][1] > 0.08);
+        let a = anisotropic2d(3).unwrap().matrix;
+        assert_eq!((a.get(4, 0), a.get(4, 1), a.get(4, 3)), (s[0][0], s[0][1], s[1][0]));
+    }
+}

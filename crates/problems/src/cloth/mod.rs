@@ -1,0 +1,127 @@
+//! One implicit step of a sheet of cloth that hangs between two bars.
+//!
+//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; as in Tamstorf, Jones &
+//! McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang & Wang 2022, *A GPU-Based Multilevel
+//! Additive Schwarz Preconditioner for Cloth and Deformable Body Simulation*)
+//!
+//! > A Δx = b,  A = M + Δt² K    (1)
+//!
+//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching is a thousand times stiffer than
+//! inertia and bending far softer than both: small Δt gives a system near M, large Δt one near a shell in equilibrium.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`sheet`] | vertices, triangles, hinges, and which of them meet at a vertex |
+//! | [`membrane`] | stretching and shearing of a triangle |
+//! | [`bending`] | bending of two triangles about their common edge |
+
+mod bending;
+mod membrane;
+mod sheet;
+
+use coarsen_sparse::NearKernel;
+
+use crate::grid::Grid;
+use crate::{Problem, ProblemError, rows};
+use bending::Hinge;
+use membrane::Triangle;
+use sheet::{Incidence, Sheet};
+
+/// Mass per area, kg/m².
+const DENSITY: f64 = 0.2;
+
+/// An implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
+///
+/// The sheet droops, is wrinkled, and its vertices are off the grid by up to 2 % of its spacing. The sides u = 0 and u = 1 are
+/// held: their rows are identities, and nothing couples to them. Stretching 5·10³ N/m, shearing 10³ N/m, bending
+/// 5·10⁻⁵ N m, 0.2 kg/m². The near-kernel holds the rigid-body modes about the centroid, zero on held rows.
+///
+/// *Use* dt = 0.002 or 0.010, what the peers were measured with.
+///
+/// ```
+/// let p = coarsen_problems::cloth(21, 0.01)?;
+/// assert_eq!(p.matrix.shape(), (1323, 1323));
+/// assert_eq!(p.matrix.get(0, 0), 1.0);
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError::Size`] for n < 3 (no vertex would be free), [`ProblemError::Value`] for a `dt` that is not positive and
+/// finite, [`ProblemError::TooLarge`].
+pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
+    ProblemError::check_positive("dt", dt)?;
+    ProblemError::check_size("cloth", n, 3, 1)?;
+    let sheet = Sheet::new(Grid::new("cloth", [n, n, 1], 3)?, n);
+    let hinges = Hinge::all(&sheet);
+    let triangles_at = Incidence::new(sheet.positions.len(), &sheet.triangles);
+    let hinge_corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
+    let hinges_at = Incidence::new(sheet.positions.len(), &hinge_corners);
+
+    let matrix = rows::assemble(sheet.positions.len(), 3, &|i, row| {
+        if sheet.held(i) {
+            return row.add_identity(i, 1.0);
+        }
+        for (t, a) in triangles_at.of(i) {
+            let triangle = Triangle::new(&sheet, t);
+            row.add_identity(i, DENSITY * triangle.area / 3.0); // M
+            for (b, &j) in sheet.triangles[t].iter().enumerate() {
+                if !sheet.held(j as usize) {
+                    row.add(j as usize, &triangle.stiffness(a, b).map(|k| dt * dt * k));
+                }
+            }
+        }
+        for (hinge, a) in hinges_at.of(i).map(|(h, a)| (&hinges[h], a)) {
+            for (b, &j) in hinge.corners.iter().enumerate() {
+                if !sheet.held(j as usize) {
+                    row.add_identity(j as usize, dt * dt * hinge.stiffness(a, b));
+                }
+            }
+        }
+    })?; // (1)
+
+    let mut near_kernel = NearKernel::rigid_body_modes(&sheet.positions, 3)?;
+    let held: Vec<usize> = (0..matrix.shape().0).filter(|&k| sheet.held(k / 3)).collect();
+    near_kernel.constrain(&held)?;
+    Ok(Problem { name: format!("cloth:{n} dt={dt}"), matrix, positions: sheet.positions, near_kernel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::LinearOperator;
+
+    #[test]
+    fn held_rows_are_identities() {
+        let (n, a) = (5, cloth(5, 0.01).unwrap().matrix);
+        for i in (0..n).chain(n * (n - 1)..n * n) {
+            assert_eq!(a.pattern().row(i), [i as u32]);
+            assert_eq!(
+                a.row(i).next().map(|(_, v)| v),
+                Some(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0][..])
+            );
+        }
+        for i in n..n * (n - 1) {
+            assert!(a.pattern().row(i).iter().all(|&j| (n..n * (n - 1)).contains(&(j as usize))));
+        }
+    }
+
+    /// Away from the bars K annihilates translations, so that A c = M c: the mass of the cells around, 0.2 h².
+    #[test]
+    fn translations_feel_only_mass() {
+        let n = 9;
+        let p = cloth(n, 0.01).unwrap();
+        for axis in 0..3 {
+            let mut y = vec![0.0; 3 * n * n];
+            p.matrix.apply(&p.near_kernel.column(axis), &mut y);
+            let total: f64 = (3 * n..n * (n - 3)) // two vertices away from either bar
+                .map(|i| {
+                    let (v, scale) = (&y[3 * i..3 * i + 3], p.matrix.get(3 * i, 3 * i));
+                    assert!((0..3).all(|a| a == axis || v[a].abs() < 1e-13 * scale));
+                    v[axis]
+                })
+                .sum();
+            let expected = DENSITY * 3.0 / 8.0; // three lines of the eight that the sheet is wide
+            assert!((total - expected).abs() < 1e-10, "axis {axis}: {total} for {expected}");
+        }
+    }
+}

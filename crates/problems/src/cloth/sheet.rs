@@ -1,0 +1,111 @@
+//! The sheet: a square grid cut into triangles with alternating diagonals.
+
+use std::f64::consts::PI;
+
+use crate::NumpyRandom;
+use crate::grid::Grid;
+
+/// Sag of the middle line between the bars, m.
+const SAG: f64 = -0.06;
+
+/// Amplitude of the wrinkles, m.
+const WRINKLE: f64 = 0.003;
+
+/// Noise on each coordinate in units of the grid spacing.
+const NOISE: f64 = 0.02;
+
+/// The seed the peers were measured with.
+const SEED: u64 = 3;
+
+/// A triangulated sheet at rest and in space.
+pub(super) struct Sheet {
+    side: usize,
+    /// (u, v): where a vertex is in the flat cloth, m.
+    pub(super) rest: Vec<[f64; 2]>,
+    /// x: where it is in space, m.
+    pub(super) positions: Vec<[f64; 3]>,
+    /// Vertices of each triangle, counter-clockwise in (u, v).
+    pub(super) triangles: Vec<[u32; 3]>,
+}
+
+impl Sheet {
+    /// N x N vertices, v fastest.
+    pub(super) fn new(grid: Grid, n: usize) -> Self {
+        let h = 1.0 / (n - 1) as f64;
+        let at = |i: usize| {
+            let [u, v, _] = grid.at(i);
+            [u as f64 * h, v as f64 * h]
+        };
+        let rest: Vec<[f64; 2]> = (0..grid.len()).map(at).collect();
+        let mut random = NumpyRandom::new(SEED);
+        let mut place = |&[u, v]: &[f64; 2]| {
+            let z = SAG * (PI * u).sin() + WRINKLE * (12.0 * PI * v + 3.0 * u).sin();
+            [u, v, z].map(|x| x + random.between(-1.0, 1.0) * NOISE * h)
+        };
+        let positions = rest.iter().map(&mut place).collect();
+        Self { side: n, rest, positions, triangles: triangles(&grid, n) }
+    }
+
+    /// Whether vertex i is on a bar, u = 0 or u = 1.
+    pub(super) fn held(&self, i: usize) -> bool {
+        let line = i / self.side;
+        line == 0 || line + 1 == self.side
+    }
+}
+
+/// First one triangle of every cell, then the other; the diagonal turns from cell to cell like a chessboard.
+fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
+    let corners = |cell: usize| {
+        let (i, j) = (cell / (n - 1), cell % (n - 1));
+        let [a, b, c, d] =
+            [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|[i, j]| grid.index([i, j, 0]) as u32);
+        if (i + j).is_multiple_of(2) { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] }
+    };
+    let cells = 0..(n - 1) * (n - 1);
+    cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
+}
+
+/// Which elements meet at a vertex, and as which of their corners.
+pub(super) struct Incidence {
+    starts: Vec<usize>,
+    elements: Vec<(u32, u8)>,
+}
+
+impl Incidence {
+    /// The incidence of `vertices` vertices and elements of K corners, elements in increasing order.
+    pub(super) fn new<const K: usize>(vertices: usize, corners: &[[u32; K]]) -> Self {
+        let mut starts = vec![0; vertices + 1];
+        corners.as_flattened().iter().for_each(|&i| starts[i as usize + 1] += 1);
+        (0..vertices).for_each(|i| starts[i + 1] += starts[i]);
+        let (mut next, mut elements) = (starts.clone(), vec![(0, 0); corners.len() * K]);
+        for (e, corners) in corners.iter().enumerate() {
+            for (a, &i) in corners.iter().enumerate() {
+                elements[next[i as usize]] = (e as u32, a as u8);
+                next[i as usize] += 1;
+            }
+        }
+        Self { starts, elements }
+    }
+
+    /// The elements at vertex i with the corner that i is of them.
+    pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.elements[self.starts[i]..self.starts[i + 1]].iter().map(|&(e, a)| (e as usize, usize::from(a)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagonals_alternate() {
+        let sheet = Sheet::new(Grid::new("cloth", [3, 3, 1], 3).unwrap(), 3);
+        let expected =
+            [[0, 3, 4], [1, 4, 2], [3, 6, 4], [4, 7, 8], [0, 4, 1], [4, 5, 2], [6, 7, 4], [4, 8, 5]];
+        assert_eq!(sheet.triangles, expected);
+        assert_eq!((0..9).filter(|&i| sheet.held(i)).collect::<Vec<_>>(), [0, 1, 2, 6, 7, 8]);
+        let at = Incidence::new(9, &sheet.triangles);
+        assert_eq!(at.of(3).collect::<Vec<_>>(), [(0, 1), (2, 0)]);
+        assert_eq!(at.of(4).count(), 8);
+    }
+}

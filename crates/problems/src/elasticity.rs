@@ -1,0 +1,186 @@
+//! Linear elasticity of a cube that hangs on a wall.
+//!
+//! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between nodes a and b of
+//! an element is (Hughes 2000, *The Finite Element Method*, §2.9 and §3.5)
+//!
+//! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
+//!
+//! by Gauss points 2 x 2 x 2, exact on cubes. K_ba = K_abᵀ holds to the bit, and so A = Aᵀ does.
+//!
+//! | symbol | name |
+//! |---|---|
+//! | E, ν | `young`, `POISSON` |
+//! | λ, μ for E = 1 | `lambda`, `mu` |
+//! | ∇N_a | `gradients[a]` |
+//! | h | `h`, side of an element |
+
+use coarsen_sparse::NearKernel;
+
+use crate::grid::Grid;
+use crate::{NumpyRandom, Problem, ProblemError, rows};
+
+/// E in Pa, of the soft elements.
+const YOUNG: f64 = 1e5;
+
+/// ν.
+const POISSON: f64 = 0.3;
+
+/// Elements along the side of a block of one stiffness.
+const BLOCK: usize = 5;
+
+/// The seed the peers were measured with.
+const SEED: u64 = 11;
+
+/// The unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), its face x = 0 held and eliminated; 3x3 blocks.
+///
+/// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, blocks of 5³ elements are hard (E times
+/// `jump`) or soft with equal chances, drawn by [`NumpyRandom`] with seed 11, one draw a block, z fastest. The near-kernel
+/// holds the six rigid-body modes about the centroid of the free nodes.
+///
+/// ```
+/// let p = coarsen_problems::elasticity3d(10, 1e4)?;
+/// assert_eq!(p.matrix.shape(), (3630, 3630));
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError::Size`] for n = 0, or n no multiple of 5 where blocks differ; [`ProblemError::Value`] for a `jump` that
+/// is not positive and finite; [`ProblemError::TooLarge`].
+pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
+    ProblemError::check_positive("jump", jump)?;
+    let homogeneous = jump == 1.0;
+    ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
+    let planes = n.saturating_add(1);
+    let nodes = Grid::new("elasticity3d", [n, planes, planes], 3)?; // node x of this grid lies in plane x + 1
+    let elements = Grid::new("elasticity3d", [n; 3], 1)?;
+
+    let h = 1.0 / n as f64;
+    let element = stiffness(h);
+    let young = if homogeneous { vec![YOUNG; elements.len()] } else { moduli(&elements, n / BLOCK, jump) };
+    let matrix = rows::assemble(nodes.len(), 3, &|i, row| {
+        let [x, y, z] = nodes.at(i);
+        let x = x + 1;
+        let around = |c: usize| c.saturating_sub(1)..n.min(c + 1);
+        for (ex, ey, ez) in
+            around(x).flat_map(|ex| around(y).flat_map(move |ey| around(z).map(move |ez| (ex, ey, ez))))
+        {
+            let e = young[elements.index([ex, ey, ez])];
+            let a = corner([x - ex, y - ey, z - ez]);
+            for b in 0..8 {
+                let [dx, dy, dz] = offset(b);
+                if ex + dx > 0 {
+                    let j = nodes.index([ex + dx - 1, ey + dy, ez + dz]);
+                    row.add(j, &element[a][b].map(|k| e * k));
+                }
+            }
+        }
+    })?;
+    let positions = nodes.positions(|[x, y, z]| [x + 1, y, z].map(|c| c as f64 * h));
+    let near_kernel = NearKernel::rigid_body_modes(&positions, 3)?;
+    let name =
+        if homogeneous { format!("elasticity3d:{n}") } else { format!("elasticity3d:{n} jump={jump}") };
+    Ok(Problem { name, matrix, positions, near_kernel })
+}
+
+/// Where corner a of an element lies, in units of h: z fastest, so that corners rise as node numbers do.
+fn offset(a: usize) -> [usize; 3] {
+    [a >> 2, a >> 1 & 1, a & 1]
+}
+
+/// The corner at an offset.
+fn corner([x, y, z]: [usize; 3]) -> usize {
+    x << 2 | y << 1 | z
+}
+
+/// E of every element, for `side`³ blocks.
+fn moduli(elements: &Grid, side: usize, jump: f64) -> Vec<f64> {
+    let mut random = NumpyRandom::new(SEED);
+    let hard: Vec<bool> = (0..side * side * side).map(|_| random.uniform() < 0.5).collect();
+    let block = |e: usize| {
+        let [x, y, z] = elements.at(e).map(|c| c / BLOCK);
+        (x * side + y) * side + z
+    };
+    (0..elements.len()).map(|e| if hard[block(e)] { YOUNG * jump } else { YOUNG }).collect()
+}
+
+/// K_ab of a cube of side h for E = 1, row-major 3x3.
+fn stiffness(h: f64) -> [[[f64; 9]; 8]; 8] {
+    let lambda = POISSON / ((1.0 + POISSON) * (1.0 - 2.0 * POISSON));
+    let mu = 0.5 / (1.0 + POISSON);
+    let weight = (h / 2.0).powi(3);
+    let mut k = [[[0.0; 9]; 8]; 8];
+    for point in 0..8 {
+        let gradients = gradients(offset(point).map(|side| (2.0 * side as f64 - 1.0) / 3_f64.sqrt()), h);
+        for (a, k) in k.iter_mut().enumerate() {
+            for (b, k) in k.iter_mut().enumerate() {
+                let (na, nb) = (gradients[a], gradients[b]);
+                let dot = na[0] * nb[0] + na[1] * nb[1] + na[2] * nb[2];
+                for (entry, k) in k.iter_mut().enumerate() {
+                    let (p, q) = (entry / 3, entry % 3);
+                    let isotropic = if p == q { mu * dot } else { 0.0 };
+                    *k += weight * (lambda * (na[p] * nb[q]) + mu * (na[q] * nb[p]) + isotropic); // (1)
+                }
+            }
+        }
+    }
+    k
+}
+
+/// ∇N_a of the eight corners at a point of the reference cube [−1, 1]³.
+fn gradients(point: [f64; 3], h: f64) -> [[f64; 3]; 8] {
+    std::array::from_fn(|a| {
+        let sign = offset(a).map(|side| 2.0 * side as f64 - 1.0);
+        let hat: [f64; 3] = std::array::from_fn(|d| (1.0 + sign[d] * point[d]) / 2.0);
+        let slope = sign.map(|s| s / h); // d/dx of a hat of width h
+        [slope[0] * hat[1] * hat[2], hat[0] * slope[1] * hat[2], hat[0] * hat[1] * slope[2]]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block of side h stretched by 1 along x: nodal forces are stress times area over four, σ_xx = λ + 2 μ.
+    #[test]
+    fn one_element_under_uniform_strain() {
+        let h = 0.25;
+        let k = stiffness(h);
+        let (lambda, mu) = (0.3 / (1.3 * 0.4), 1.0 / 2.6);
+        for (a, k) in k.iter().enumerate() {
+            let force: [f64; 3] =
+                std::array::from_fn(|p| (0..8).map(|b| k[b][3 * p] * offset(b)[0] as f64 * h).sum::<f64>());
+            let sign = offset(a).map(|side| 2.0 * side as f64 - 1.0);
+            for p in 0..3 {
+                let stress = if p == 0 { lambda + 2.0 * mu } else { lambda };
+                assert!((force[p] - sign[p] * stress * h * h / 4.0).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn symmetric_to_the_bit() {
+        let k = stiffness(0.1);
+        for (a, b) in (0..64).map(|ab| (ab / 8, ab % 8)) {
+            for (p, q) in (0..9).map(|pq| (pq / 3, pq % 3)) {
+                assert_eq!(k[a][b][3 * p + q], k[b][a][3 * q + p]);
+            }
+        }
+    }
+
+    /// Nothing holds nodes beyond the second plane: rigid motions cost no force there.
+    #[test]
+    fn rigid_motions_cost_nothing_away_from_the_wall() {
+        use coarsen_core::LinearOperator;
+        for jump in [1.0, 1e4] {
+            let p = elasticity3d(5, jump).unwrap();
+            let scale = p.matrix.diagonal().iter().fold(0.0_f64, |m, d| m.max(*d));
+            for mode in 0..6 {
+                let mut f = vec![0.0; p.matrix.shape().0];
+                p.matrix.apply(&p.near_kernel.column(mode), &mut f);
+                let (wall, free) = f.split_at(3 * 36);
+                assert!(free.iter().all(|f| f.abs() < 1e-13 * scale), "mode {mode}");
+                assert!(wall.iter().any(|f| f.abs() > 1e-2 * scale), "mode {mode}");
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A network with no grid behind it.
+//!
+//! The graph joins n points, uniform in the unit square, that lie closer than r: a random geometric graph (Penrose 2003,
+//! *Random Geometric Graphs*). Rows vary in length, numbers say nothing about places, and a tour through strips (Beardwood,
+//! Halton & Hammersley 1959) keeps it connected where points are sparse.
+
+use std::f64::consts::PI;
+
+use coarsen_sparse::NearKernel;
+
+use crate::grid::Grid;
+use crate::{NumpyRandom, Problem, ProblemError, rows};
+
+/// Neighbours of a point far from the boundary, on average: n π r² = DEGREE.
+const DEGREE: f64 = 8.0;
+
+/// Added to the diagonal: the smallest eigenvalue.
+const SHIFT: f64 = 1e-4;
+
+/// Seed of the points.
+const SEED: u64 = 5;
+
+/// L + 10⁻⁴ I for the Laplacian L of a connected random geometric graph of N nodes with unit weights.
+///
+/// Node i lies at (x, y), two uniform draws of [`NumpyRandom`] with seed 5, nodes in order. It is joined to all nodes within
+/// r = (8 / (π N))^½, and to its two neighbours in the tour. The constant is an exact eigenvector, of the smallest
+/// eigenvalue 10⁻⁴.
+///
+/// ```
+/// let p = coarsen_problems::graph(1000)?;
+/// assert_eq!(p.matrix.shape(), (1000, 1000));
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
+pub fn graph(n: usize) -> Result<Problem, ProblemError> {
+    ProblemError::check_size("graph", n, 1, 1)?;
+    Grid::new("graph", [n, 1, 1], 1)?;
+    let mut random = NumpyRandom::new(SEED);
+    let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
+    let radius = (DEGREE / (PI * n as f64)).sqrt();
+    let cells = Cells::new(&positions, radius);
+    let tour = tour(&positions);
+
+    let matrix = rows::assemble(n, 1, &|i, row| {
+        let mut degree = 0.0;
+        let mut join = |j: usize| {
+            row.add(j, &[-1.0]);
+            degree += 1.0;
+        };
+        let close = |j: usize| distance2(positions[i], positions[j]) < radius * radius;
+        cells.around(positions[i]).filter(|&j| j != i && close(j)).for_each(&mut join);
+        tour[i].into_iter().flatten().filter(|&j| !close(j)).for_each(&mut join);
+        row.add(i, &[degree + SHIFT]);
+    })?;
+    let near_kernel = NearKernel::constants(n, 1)?;
+    Ok(Problem { name: format!("graph:{n}"), matrix, positions, near_kernel })
+}
+
+fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
+}
+
+/// The node before and the node after each, along a tour that sweeps strips of width (3 / n)^½ up and down in turn.
+fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
+    let n = positions.len();
+    let strips = (n as f64 / 3.0).sqrt().ceil();
+    let key = |i: usize| {
+        let strip = (positions[i][0] * strips).floor();
+        (strip, if strip % 2.0 == 0.0 { positions[i][1] } else { -positions[i][1] })
+    };
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| {
+        let ((a, p), (b, q)) = (key(i), key(j));
+        a.total_cmp(&b).then(p.total_cmp(&q))
+    });
+    let mut tour = vec![[None; 2]; n];
+    for pair in order.windows(2) {
+        tour[pair[0]][1] = Some(pair[1]);
+        tour[pair[1]][0] = Some(pair[0]);
+    }
+    tour
+}
+
+/// Points sorted into square cells no smaller than r, so that all points within r lie in the 3 x 3 cells around.
+struct Cells {
+    side: usize,
+    starts: Vec<usize>,
+    points: Vec<usize>,
+}
+
+impl Cells {
+    fn new(positions: &[[f64; 3]], radius: f64) -> Self {
+        let side = ((1.0 / radius) as usize).max(1);
+        let mut cells = Self { side, starts: vec![0; side * side + 1], points: vec![0; positions.len()] };
+        let cell = |p: &[f64; 3]| cells.line(p[0]) * side + cells.line(p[1]);
+        let numbers: Vec<usize> = positions.iter().map(cell).collect();
+        numbers.iter().for_each(|&c| cells.starts[c + 1] += 1);
+        (0..side * side).for_each(|c| cells.starts[c + 1] += cells.starts[c]);
+        let mut next = cells.starts.clone();
+        for (i, c) in numbers.into_iter().enumerate() {
+            cells.points[next[c]] = i;
+            next[c] += 1;
+        }
+        cells
+    }
+
+    /// The line of cells that holds a coordinate.
+    fn line(&self, x: f64) -> usize {
+        ((x * self.side as f64) as usize).min(self.side - 1)
+    }
+
+    /// The points in the cell of p and the cells around it.
+    fn around(&self, p: [f64; 3]) -> impl Iterator<Item = usize> {
+        let near = |x: f64| self.line(x).saturating_sub(1)..self.side.min(self.line(x) + 2);
+        let columns = near(p[1]);
+        near(p[0]).flat_map(move |line| {
+            let first = line * self.side;
+            self.points[self.starts[first + columns.start]..self.starts[first + columns.end]].iter().copied()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against all pairs of points, without cells.
+    #[test]
+    fn close_points_are_joined() {
+        for n in [1, 2, 5, 300] {
+            let p = graph(n).unwrap();
+            let r2 = DEGREE / (PI * n as f64);
+            for (i, j) in (0..n).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                if distance2(p.positions[i], p.positions[j]) < r2 * (1.0 - 1e-14) {
+                    assert_eq!(p.matrix.get(i, j), -1.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn connected_and_shifted() {
+        let n = 2000;
+        let a = graph(n).unwrap().matrix;
+        let (mut reached, mut front) = (vec![false; n], vec![0]);
+        while let Some(i) = front.pop() {
+            if !std::mem::replace(&mut reached[i], true) {
+                front.extend(a.row(i).map(|(j, _)| j));
+            }
+        }
+        assert!(reached.iter().all(|&r| r));
+        for i in 0..n {
+            let sum: f64 = a.row(i).map(|(_, v)| v[0]).sum();
+            assert!((sum - SHIFT).abs() < 1e-13);
+        }
+        let degree = a.nnz() as f64 / n as f64 - 1.0;
+        assert!((7.0..10.0).contains(&degree), "mean degree {degree}");
+    }
+}

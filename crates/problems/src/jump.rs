@@ -1,0 +1,97 @@
+//! Diffusion through blocks of rock: −div(k grad u) = f with k constant on cells and wild between blocks.
+//!
+//! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard, Gallouët &
+//! Herbin 2000, *Finite Volume Methods*, §7; the coefficient over many decades is the classic trial of robustness (Alcouffe,
+//! Brandt, Dendy & Painter 1981).
+
+use coarsen_sparse::NearKernel;
+
+use crate::grid::Grid;
+use crate::{NumpyRandom, Problem, ProblemError, rows};
+
+/// Cells along the side of a block of one coefficient.
+const BLOCK: usize = 8;
+
+/// The coefficient is 10 to a power uniform in 0 .. DECADES.
+const DECADES: f64 = 6.0;
+
+/// The seed the peers were measured with.
+const SEED: u64 = 7;
+
+/// Finite volumes on N x N x N cells whose coefficient jumps over six decades between blocks of 8³ cells.
+///
+/// The face between cells with k and k' couples by 2 k k' / (k + k'); a face on the boundary, where u = 0, adds 2 k to the
+/// diagonal. log₁₀ k is uniform in 0 .. 6, drawn by [`NumpyRandom`] with seed 7, one draw a block, z fastest.
+///
+/// ```
+/// let p = coarsen_problems::jump3d(8)?;
+/// assert_eq!((p.matrix.shape().0, p.matrix.nnz()), (512, 3200));
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError::Size`] unless n is a positive multiple of 8, [`ProblemError::TooLarge`].
+pub fn jump3d(n: usize) -> Result<Problem, ProblemError> {
+    ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
+    let grid = Grid::new("jump3d", [n; 3], 1)?;
+    let k = coefficients(&grid, n / BLOCK);
+    let matrix = rows::assemble(grid.len(), 1, &|i, row| {
+        let mut diagonal = 0.0;
+        for axis in 0..3 {
+            for side in grid.neighbours(i, axis) {
+                diagonal += match side {
+                    Some(j) => {
+                        let face = 2.0 * k[i] * k[j] / (k[i] + k[j]);
+                        row.add(j, &[-face]);
+                        face
+                    }
+                    None => 2.0 * k[i],
+                };
+            }
+        }
+        row.add(i, &[diagonal]);
+    })?;
+    let h = 1.0 / n as f64;
+    let positions = grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h));
+    let near_kernel = NearKernel::constants(grid.len(), 1)?;
+    Ok(Problem { name: format!("jump3d:{n}"), matrix, positions, near_kernel })
+}
+
+/// k of every cell, for `side`³ blocks.
+fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
+    let mut random = NumpyRandom::new(SEED);
+    let blocks: Vec<f64> =
+        (0..side * side * side).map(|_| 10_f64.powf(random.between(0.0, DECADES))).collect();
+    let block = |cell: [usize; 3]| {
+        let [x, y, z] = cell.map(|c| c / BLOCK);
+        blocks[(x * side + y) * side + z]
+    };
+    (0..cells.len()).map(|i| block(cells.at(i))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One block: a constant coefficient, so k times the 7-point Laplacian with boundary faces of half a cell.
+    #[test]
+    fn one_block_is_a_scaled_laplacian() {
+        let a = jump3d(8).unwrap().matrix;
+        let k = 10_f64.powf(6.0 * 0.625_095_466_604_667);
+        let near = |x: f64, y: f64| (x / (k * y) - 1.0).abs() < 1e-14;
+        let inside = 8 * 8 * 3 + 8 * 3 + 3;
+        assert!(near(a.get(inside, inside), 6.0) && near(a.get(inside, inside + 1), -1.0));
+        assert!(near(a.get(0, 0), 9.0) && near(a.get(0, 64), -1.0));
+    }
+
+    #[test]
+    fn faces_carry_harmonic_means() {
+        let p = jump3d(16).unwrap();
+        let grid = Grid::new("jump3d", [16; 3], 1).unwrap();
+        let k = coefficients(&grid, 2);
+        let (i, j) = (grid.index([2, 3, 7]), grid.index([2, 3, 8]));
+        assert!(k[i] != k[j]);
+        let harmonic = 2.0 / (1.0 / k[i] + 1.0 / k[j]);
+        assert!((p.matrix.get(i, j) / -harmonic - 1.0).abs() < 1e-14);
+    }
+}

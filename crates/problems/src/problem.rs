@@ -1,0 +1,148 @@
+//! A problem of the gallery, and its name as text.
+
+use coarsen_sparse::{Bsr, NearKernel, System};
+
+use crate::{
+    NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, graph, jump3d, poisson2d, poisson3d,
+};
+
+/// A symmetric positive definite matrix with what is known about it.
+///
+/// ```
+/// use coarsen_problems::{Options, Problem};
+/// let p = Problem::parse("elasticity3d:4", &Options::default())?;
+/// assert_eq!((p.matrix.shape(), p.matrix.block()), ((300, 300), (3, 3)));
+/// assert_eq!((p.positions.len(), p.near_kernel.vectors()), (100, 6));
+/// let b = p.right_hand_side(1);
+/// # assert_eq!(b.len(), 300);
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// NAME:SIZE and the options that are not the usual ones, as `elasticity3d:10 jump=10000`.
+    pub name: String,
+    /// The matrix, in its natural blocks: 3x3 for displacements, 1x1 otherwise.
+    pub matrix: Bsr<f64>,
+    /// One point per block row, in metres; 2D points have z = 0.
+    pub positions: Vec<[f64; 3]>,
+    /// Constants, or rigid-body modes about the centroid with zeros on held rows.
+    pub near_kernel: NearKernel,
+}
+
+/// What a problem may be told beside its size; `None` leaves the usual value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// `cloth`: the time step in seconds, usually 0.002.
+    pub dt: Option<f64>,
+    /// `elasticity3d`: how much stiffer the hard blocks are, usually 1, which is a homogeneous body.
+    pub jump: Option<f64>,
+}
+
+impl Problem {
+    /// The names [`parse`](Self::parse) knows.
+    pub const NAMES: [&str; 7] =
+        ["poisson2d", "poisson3d", "anisotropic2d", "jump3d", "elasticity3d", "cloth", "graph"];
+
+    /// The problem of a text NAME:SIZE, as a user types it.
+    ///
+    /// *Use* the functions of the same names where the problem is known at compile time.
+    /// *Cost* at most about 0.1 s per million stored entries on one core.
+    ///
+    /// # Errors
+    /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for another name,
+    /// [`ProblemError::Option`] for an option that the problem would ignore, otherwise as the function of that name.
+    pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
+        let malformed = || ProblemError::Spec { found: spec.to_owned() };
+        let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+        let n: usize = size.parse().map_err(|_| malformed())?;
+        match (name, *options) {
+            ("poisson2d", Options { dt: None, jump: None }) => poisson2d(n),
+            ("poisson3d", Options { dt: None, jump: None }) => poisson3d(n),
+            ("anisotropic2d", Options { dt: None, jump: None }) => anisotropic2d(n),
+            ("jump3d", Options { dt: None, jump: None }) => jump3d(n),
+            ("elasticity3d", Options { dt: None, jump }) => elasticity3d(n, jump.unwrap_or(1.0)),
+            ("cloth", Options { dt, jump: None }) => cloth(n, dt.unwrap_or(0.002)),
+            ("graph", Options { dt: None, jump: None }) => graph(n),
+            _ if Self::NAMES.contains(&name) => {
+                let option = if name == "cloth" || options.dt.is_none() { "jump" } else { "dt" };
+                Err(ProblemError::Option { problem: name.to_owned(), option })
+            }
+            _ => Err(ProblemError::Unknown { name: name.to_owned() }),
+        }
+    }
+
+    /// Standard normal numbers, one per row: [`random_vector`] of the matrix' size.
+    pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
+        random_vector(self.matrix.shape().0, seed)
+    }
+
+    /// The parts as a builder of preconditioners takes them.
+    pub fn system(&self) -> System<'_, f64> {
+        System {
+            matrix: &self.matrix,
+            positions: Some(&self.positions),
+            near_kernel: Some(&self.near_kernel),
+        }
+    }
+}
+
+/// n standard normal numbers: [`NumpyRandom::normal`] of a seed, one after the other.
+///
+/// A right-hand side with all frequencies in it. These are not the numbers of NumPy's `standard_normal`.
+///
+/// ```
+/// assert_eq!(coarsen_problems::random_vector(3, 1), coarsen_problems::random_vector(5, 1)[..3]);
+/// ```
+pub fn random_vector(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = NumpyRandom::new(seed);
+    (0..n).map(|_| random.normal()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_texts_are_named() {
+        let error = |spec: &str, options: Options| Problem::parse(spec, &options).unwrap_err();
+        let none = Options::default();
+        let (dt, jump) = (Options { dt: Some(0.01), jump: None }, Options { dt: None, jump: Some(10.0) });
+        for spec in ["cloth", "cloth:", "cloth:ten", "cloth:-5", "cloth:1e3", ":", ""] {
+            assert_eq!(error(spec, none), ProblemError::Spec { found: spec.to_owned() });
+        }
+        let unknown = error("poison2d:10", dt);
+        assert_eq!(unknown, ProblemError::Unknown { name: "poison2d".to_owned() });
+        for name in Problem::NAMES {
+            assert!(unknown.to_string().contains(name), "{unknown}");
+        }
+        for (spec, options, option) in [
+            ("poisson2d:4", dt, "dt"),
+            ("graph:4", jump, "jump"),
+            ("cloth:4", jump, "jump"),
+            ("elasticity3d:5", dt, "dt"),
+        ] {
+            let problem = spec.split(':').next().unwrap_or_default().to_owned();
+            assert_eq!(error(spec, options), ProblemError::Option { problem, option });
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_and_values_are_named() {
+        let none = Options::default();
+        for spec in ["poisson2d:0", "jump3d:0", "jump3d:12", "elasticity3d:0", "cloth:2", "graph:0"] {
+            let error = Problem::parse(spec, &none).unwrap_err();
+            assert!(matches!(error, ProblemError::Size { .. }), "{spec}: {error}");
+            assert!(error.to_string().starts_with(spec), "{spec}: {error}");
+        }
+        for name in Problem::NAMES {
+            let spec = format!("{name}:{}", 1_u64 << 62);
+            let error = Problem::parse(&spec, &none).unwrap_err();
+            assert!(matches!(error, ProblemError::TooLarge { .. }), "{spec}: {error}");
+        }
+        for jump in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(elasticity3d(5, jump), Err(ProblemError::Value { option: "jump", .. })));
+            assert!(matches!(cloth(5, jump), Err(ProblemError::Value { option: "dt", .. })));
+        }
+        assert!(matches!(elasticity3d(7, 10.0), Err(ProblemError::Size { multiple: 5, .. })));
+    }
+}
