@@ -61,16 +61,15 @@ pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
         let [x, y, z] = nodes.at(i);
         let x = x + 1;
         let around = |c: usize| c.saturating_sub(1)..n.min(c + 1);
-        for (ex, ey, ez) in
-            around(x).flat_map(|ex| around(y).flat_map(move |ey| around(z).map(move |ez| (ex, ey, ez))))
-        {
-            let e = young[elements.index([ex, ey, ez])];
-            let a = corner([x - ex, y - ey, z - ez]);
-            for b in 0..8 {
-                let [dx, dy, dz] = offset(b);
-                if ex + dx > 0 {
-                    let j = nodes.index([ex + dx - 1, ey + dy, ez + dz]);
-                    row.add(j, &element[a][b].map(|k| e * k));
+        for (ex, ey) in around(x).flat_map(|ex| around(y).map(move |ey| (ex, ey))) {
+            for ez in around(z) {
+                let e = young[elements.index([ex, ey, ez])];
+                let a = corner([x - ex, y - ey, z - ez]);
+                for (b, k) in element[a].iter().enumerate() {
+                    let [dx, dy, dz] = offset(b);
+                    if ex + dx > 0 {
+                        row.add(nodes.index([ex + dx - 1, ey + dy, ez + dz]), &k.map(|k| e * k));
+                    }
                 }
             }
         }

@@ -54,10 +54,9 @@ impl Triangle {
         let (g1, g2) = ([v2 / det, -u2 / det], [-v1 / det, u1 / det]);
         let slopes = [[-g1[0] - g2[0], -g1[1] - g2[1]], g1, g2];
 
-        let x = corners.map(|i| sheet.positions[i]);
-        let w: [[f64; 3]; 2] = [0, 1].map(|s| {
-            std::array::from_fn(|c| slopes[0][s] * x[0][c] + slopes[1][s] * x[1][c] + slopes[2][s] * x[2][c])
-        }); // (1)
+        let [x0, x1, x2] = corners.map(|i| sheet.positions[i]);
+        let w: [[f64; 3]; 2] =
+            [0, 1].map(|s| std::array::from_fn(|c| g1[s] * (x1[c] - x0[c]) + g2[s] * (x2[c] - x0[c]))); // (1)
         let shears = slopes.map(|g| std::array::from_fn(|c| g[0] * w[1][c] + g[1] * w[0][c]));
         Self { area: 0.5 * det.abs(), slopes, hessians: w.map(stretch_hessian), shears }
     }
