@@ -2,7 +2,8 @@
 
 use crate::SparseError;
 
-/// A dense matrix by columns, as an array file stores it: a column is a right-hand side, a coordinate axis, a kernel vector.
+/// A dense matrix by columns, as an array file stores it: a column is a right-hand side, a coordinate axis, a kernel
+/// vector.
 ///
 /// *Memory* 8 bytes a place.
 ///

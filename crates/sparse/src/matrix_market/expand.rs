@@ -19,7 +19,10 @@ pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> R
 }
 
 /// The dense matrix of coordinate entries, duplicates summed.
-pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Dense {
+///
+/// # Errors
+/// [`SparseError::NotFinite`] where duplicates add up to infinity.
+pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Result<Dense, SparseError> {
     let mut dense = Dense::zeros(header.rows, header.columns);
     for &(i, j, v) in entries {
         let (i, j) = (i as usize, j as usize);
@@ -30,7 +33,10 @@ pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Dense {
             *dense.at(j, i) += sign * v;
         }
     }
-    dense
+    match dense.values().iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(SparseError::NotFinite { row: at % header.rows, column: at / header.rows }),
+        None => Ok(dense),
+    }
 }
 
 /// The dense matrix of the values of an array file: all of them, or the lower triangle column by column.

@@ -5,18 +5,22 @@
 //! % comments and blank lines
 //! rows columns entries                                 of an array: rows columns
 //! ```
-//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935, §2-4.
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
 
 use super::Problem;
 use super::number::whole;
 use super::read::text::{is_comment, quote, words};
 
-/// Rows, columns and places that a matrix may have beyond [`HOLLOW`] times its entries: 8 MB of row offsets.
-const FREE: usize = 1 << 20;
+/// Rows or columns that a sparse matrix may have beyond [`HOLLOW`] times its entries: assembly takes some 80
+/// bytes for each.
+const FREE_ROWS: usize = 1 << 20;
 
-/// Rows, columns or places per entry above which the size line is taken for damaged. Memory grows with entries that
-/// arrived, by at most 8 · 64 bytes for each, never with a number that a file merely declares.
-const HOLLOW: usize = 64;
+/// Places that a dense matrix may have beyond [`HOLLOW`] times its entries, at 8 bytes each.
+const FREE_PLACES: usize = 1 << 24;
+
+/// Rows, columns or places per entry above which the size line is taken for damaged: beyond the first 100 MB, memory
+/// grows with entries that arrived, never with a number that a file merely declares.
+const HOLLOW: usize = 16;
 
 /// How the body is laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,15 +191,15 @@ impl Header {
 
     /// Refuses sizes that the declared entries cannot justify, for a sparse matrix.
     pub(super) fn check_sparse(&self) -> Result<(), Problem> {
-        self.check_extent(self.rows.max(self.columns))
+        self.check_extent(self.rows.max(self.columns), FREE_ROWS)
     }
 
     /// The same where every place will be stored.
     pub(super) fn check_dense(&self) -> Result<(), Problem> {
-        self.check_extent(self.rows.saturating_mul(self.columns))
+        self.check_extent(self.rows.saturating_mul(self.columns), FREE_PLACES)
     }
 
-    /// Refuses what is neither a column nor a row.
+    /// Refuses for a vector what is neither a column nor a row.
     pub(super) fn check_vector(&self) -> Result<(), Problem> {
         let &Self { rows, columns, .. } = self;
         if rows != 1 && columns != 1 {
@@ -204,9 +208,9 @@ impl Header {
         self.check_dense()
     }
 
-    fn check_extent(&self, extent: usize) -> Result<(), Problem> {
+    fn check_extent(&self, extent: usize, free: usize) -> Result<(), Problem> {
         let &Self { rows, columns, entries, .. } = self;
-        if extent > entries.saturating_mul(HOLLOW).saturating_add(FREE) {
+        if extent > entries.saturating_mul(HOLLOW).saturating_add(free) {
             return Err(Problem::Hollow { rows, columns, entries });
         }
         Ok(())

@@ -6,12 +6,15 @@
 //! | `read` | [`Source`]: streams, batches of lines, records, on several threads |
 //! | `number` | numbers from text, correctly rounded |
 //! | `expand` | mirrored triangles, duplicates, zeros |
+//! | `write` | whole files or none, numbers that come back |
 //! | `dense` | [`Dense`] |
 //! | `error` | [`ReadError`], [`WriteError`] |
 //!
 //! Read: `coordinate` and `array`; `real`, `integer`, `pattern` (values 1); `general`, `symmetric`, `skew-symmetric`; case
 //! does not matter. Comments and blank lines may stand anywhere after the banner. A symmetric file may store either
 //! triangle, but not both. Entries given twice are summed; zeros that are stored stay.
+//!
+//! Written: `real`, `coordinate` (symmetric where the matrix is) or `array`; plain, or gzip-ed by the extension.
 //!
 //! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
 
@@ -21,12 +24,14 @@ mod expand;
 mod header;
 mod number;
 mod read;
+mod write;
 
 use std::path::Path;
 
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::Source;
+pub use self::write::{Symmetry, write, write_dense, write_vector};
 use crate::Bsr;
 
 /// The matrix of a file, plain or gzip-ed, with 1x1 blocks; rectangular ones allowed.

@@ -99,28 +99,32 @@ impl Source {
             Format::Coordinate => expand::to_sparse(&header, open.records(&header)?),
             Format::Array => expand::nonzeros(&expand::to_dense(&header, open.records(&header)?)),
         };
-        matrix.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
+        let finite = matrix.and_then(|a| a.check_finite().map(|()| a)); // duplicates may add up to infinity
+        finite.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }
 
     fn values(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<Dense, ReadError> {
+        let file = self.file.clone();
         let (header, open) = self.header(check)?;
-        Ok(match header.format {
+        let dense = match header.format {
             Format::Coordinate => expand::scatter(&header, &open.records::<(u32, u32, f64)>(&header)?),
-            Format::Array => expand::to_dense(&header, open.records(&header)?),
-        })
+            Format::Array => Ok(expand::to_dense(&header, open.records(&header)?)),
+        };
+        dense.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }
 
     /// Reads up to the size line and lets `check` judge it before anything else happens.
     fn header(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<(Header, Opened), ReadError> {
         let Self { file, mut text } = self;
         let fail = |line, problem| ReadError { file: file.clone(), line: Some(line), problem };
-        let (mut batch, mut lines, mut banner) = (Vec::new(), 0, None);
+        let (mut batch, mut lines) = (Vec::new(), 0);
+        let mut banner: Option<Banner> = None;
         loop {
             text.fill(&mut batch).map_err(|problem| fail(lines + 1, problem))?;
             if batch.is_empty() {
                 let problem = match banner {
                     None => Problem::Empty,
-                    Some(banner) => Problem::NoSize { expected: Banner::sizes(&banner) },
+                    Some(banner) => Problem::NoSize { expected: banner.sizes() },
                 };
                 return Err(fail(lines.max(1), problem));
             }
@@ -171,5 +175,30 @@ impl Opened {
             }
         };
         result.map_err(|(line, problem)| ReadError { file: self.file, line: Some(line), problem })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: [&str; 3] = [
+        "%%MatrixMarket matrix coordinate real symmetric\n% c\n\n3 3 4\n1 1 2.5\n2 1 -1e-3\n%\n3 3 1\n2 2 7",
+        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n\n3\n4\n",
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 3\n",
+    ];
+
+    #[test]
+    fn batches_change_neither_values_nor_lines() {
+        for file in FILES {
+            let source = |bytes| Source {
+                file: "<stream>".into(),
+                text: Text::new(file.as_bytes()).in_batches_of(bytes),
+            };
+            for bytes in 1..file.len() + 2 {
+                assert_eq!(source(bytes).matrix(), Source::new(file.as_bytes()).matrix(), "{bytes}");
+                assert_eq!(source(bytes).dense(), Source::new(file.as_bytes()).dense(), "{bytes}");
+            }
+        }
     }
 }
