@@ -1,1 +1,31 @@
-//! Sparse and dense direct solves by faer.
+//! Direct solves: sparse Cholesky, LDLᵀ and LU by faer, and dense pseudo-inverses for coarse grids.
+//!
+//! [`Direct`] looks at a matrix, takes the cheapest factorisation that fits it and says which; the [`Factor`] solves with
+//! iterative refinement, is a preconditioner, and follows new values on the same pattern. Everything is factored in `f64`
+//! whatever the matrix holds, and on the calling thread: the same bits at any thread count.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`direct`](Direct) | chooses the factorisation |
+//! | [`factor`](Factor) | the factored matrix: solve, apply, update |
+//! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
+//! | `ldlt` | A = L B Lᵀ for symmetric A, pivots of order 1 and 2 |
+//! | `lu` | A = L U with row exchanges, for everything else |
+//! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
+//! | `columns` | block matrices as scalar columns, and their ordering |
+//! | `symmetry` | whether A = Aᵀ |
+//! | [`error`](DirectError) | what cannot be factored, and why |
+
+mod cholesky;
+mod columns;
+
+mod direct;
+mod error;
+mod factor;
+mod ldlt;
+mod lu;
+mod symmetry;
+
+pub use direct::{Direct, Method};
+pub use error::DirectError;
+pub use factor::{Factor, Figures, Inertia, Solved};

@@ -1,0 +1,146 @@
+//! A block matrix as scalar compressed columns, and its fill-reducing ordering.
+//!
+//! Rows of A are columns of Aᵀ. For symmetric A that is A itself, and the entries right of the diagonal of row i are the
+//! entries below the diagonal of column i: no transpose is ever formed.
+
+use coarsen_sparse::Bsr;
+use faer::Side;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::perm::PermRef;
+use faer::sparse::linalg::cholesky::{
+    CholeskySymbolicParams, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
+};
+use faer::sparse::linalg::{SupernodalThreshold, amd};
+use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
+
+use crate::DirectError;
+
+/// Which scalars of a row are taken.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Part {
+    /// Row i from its diagonal on: the lower triangle by columns of a symmetric matrix.
+    Lower,
+    /// All of row i: the transpose by columns.
+    Transpose,
+}
+
+/// Scalar compressed columns.
+pub(crate) struct Columns {
+    part: Part,
+    starts: Vec<usize>,
+    rows: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    /// The part of a square matrix, with its values.
+    pub(crate) fn new(a: &Bsr<f64>, part: Part) -> Self {
+        let n = a.shape().0;
+        let (mut starts, mut rows) = (vec![0; n + 1], Vec::with_capacity(a.nnz()));
+        let mut values = Vec::with_capacity(a.nnz());
+        scalars(a, part, |i, j, v| {
+            rows.push(j);
+            values.push(v);
+            starts[i + 1] = rows.len();
+        });
+        (0..n).for_each(|i| starts[i + 1] = starts[i + 1].max(starts[i])); // rows without entries
+        Self { part, starts, rows, values }
+    }
+
+    /// New values on the same pattern.
+    pub(crate) fn refill(&mut self, a: &Bsr<f64>) {
+        let mut places = self.values.iter_mut();
+        scalars(a, self.part, |_, _, v| {
+            if let Some(place) = places.next() {
+                *place = v;
+            }
+        });
+    }
+
+    /// Rows.
+    pub(crate) fn size(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// a_ii where it is stored, else 0; for [`Part::Lower`].
+    pub(crate) fn diagonal(&self, i: usize) -> f64 {
+        let first = self.starts[i];
+        if first < self.starts[i + 1] && self.rows[first] == i { self.values[first] } else { 0.0 }
+    }
+
+    /// max |aᵢⱼ| of each row of the symmetric matrix; for [`Part::Lower`].
+    pub(crate) fn sizes(&self, sizes: &mut [f64]) {
+        sizes.fill(0.0);
+        for j in 0..self.size() {
+            for k in self.starts[j]..self.starts[j + 1] {
+                let (i, v) = (self.rows[k], self.values[k].abs());
+                sizes[i] = sizes[i].max(v);
+                sizes[j] = sizes[j].max(v);
+            }
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        8 * (self.starts.len() + self.rows.len() + self.values.len())
+    }
+
+    /// The structure, as faer sees it.
+    pub(crate) fn structure(&self) -> SymbolicSparseColMatRef<'_, usize> {
+        let n = self.size();
+        SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows)
+    }
+
+    /// The matrix, as faer sees it.
+    pub(crate) fn matrix(&self) -> SparseColMatRef<'_, usize, f64> {
+        SparseColMatRef::new(self.structure(), &self.values)
+    }
+}
+
+/// Calls `f(i, j, a_ij)` for the stored scalars of a part, row by row, columns rising.
+fn scalars(a: &Bsr<f64>, part: Part, mut f: impl FnMut(usize, usize, f64)) {
+    let (r, c) = a.block();
+    for i in 0..a.shape().0 {
+        for (block_column, values) in a.row(i / r) {
+            for (k, &v) in values[i % r * c..(i % r + 1) * c].iter().enumerate() {
+                let j = block_column * c + k;
+                if part == Part::Transpose || j >= i {
+                    f(i, j, v);
+                }
+            }
+        }
+    }
+}
+
+/// The structure of L for the lower triangle of a symmetric matrix, ordered by approximate minimum degree.
+///
+/// The ordering works on blocks and is expanded to scalars: the scalars of a block are eliminated together, and the graph
+/// is smaller by the square of the block size.
+///
+/// *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm".
+pub(crate) fn analyse(
+    a: &Bsr<f64>,
+    lower: &Columns,
+    supernodal: SupernodalThreshold,
+) -> Result<SymbolicCholesky<usize>, DirectError> {
+    let memory = |_| DirectError::Memory { bytes: 2 * lower.bytes() };
+    let (nodes, b) = (a.pattern().rows(), a.block().0);
+    let (mut order, mut inverse) = (vec![0_usize; nodes], vec![0_usize; nodes]);
+    let blocks: Vec<usize> = a.pattern().indices().iter().map(|&j| j as usize).collect();
+    let graph = SymbolicSparseColMatRef::new_checked(nodes, nodes, a.pattern().offsets(), None, &blocks);
+    let mut scratch = MemBuffer::try_new(amd::order_maybe_unsorted_scratch::<usize>(nodes, blocks.len()))
+        .map_err(|_| DirectError::Memory { bytes: 16 * blocks.len() })?;
+    let control = amd::Control::default();
+    amd::order_maybe_unsorted(&mut order, &mut inverse, graph, control, MemStack::new(&mut scratch))
+        .map_err(memory)?;
+
+    let expand = |p: &[usize]| -> Vec<usize> { p.iter().flat_map(|&i| i * b..(i + 1) * b).collect() };
+    let (order, inverse) = (expand(&order), expand(&inverse));
+    let order = PermRef::new_checked(&order, &inverse, nodes * b);
+    let params = CholeskySymbolicParams {
+        supernodal_flop_ratio_threshold: supernodal,
+        ..CholeskySymbolicParams::default()
+    };
+    factorize_symbolic_cholesky(lower.structure(), Side::Lower, SymmetricOrdering::Custom(order), params)
+        .map_err(memory)
+}

@@ -1,0 +1,142 @@
+//! Chooses the factorisation.
+
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use crate::cholesky::Cholesky;
+use crate::factor::{Factorization, check_finite};
+use crate::ldlt::Ldlt;
+use crate::lu::Lu;
+use crate::{DirectError, Factor, Figures, symmetry};
+
+/// A factorisation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// The cheapest that fits: Cholesky for symmetric matrices with a positive diagonal, LDLᵀ for other symmetric ones or
+    /// where Cholesky fails, LU for unsymmetric ones or where LDLᵀ is not accurate.
+    #[default]
+    Auto,
+    /// A = L Lᵀ: symmetric positive definite matrices.
+    Cholesky,
+    /// A = L B Lᵀ with pivots of order 1 and 2: symmetric indefinite matrices. Gives the inertia.
+    Ldlt,
+    /// A = L U with row exchanges: any nonsingular matrix, at 2 to 7 times the cost of Cholesky.
+    Lu,
+}
+
+/// Direct solution of sparse systems: order, factor, solve.
+///
+/// *Use* up to some 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for indefinite
+/// systems, and as the coarsest level; beyond, fill grows like n log n and n^(4/3) and multigrid wins. Singular systems are
+/// refused: take a Krylov method with a null space, or [`Dense`](crate::Dense) for small ones.
+/// *Cost* Cholesky 2D: n log n entries, n^(3/2) operations; 3D: n^(4/3) entries, n² operations. Runs on the calling thread.
+/// *Reference* Davis, Rajamanickam and Sid-Lakhdar 2016, "A survey of direct methods for sparse linear systems".
+///
+/// ```
+/// use coarsen_direct::{Direct, Method};
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let mut factor = Direct::default().build(&a)?;
+/// let mut x = [0.0; 2];
+/// assert!(factor.solve(&[3.0, 3.0], &mut x)?.relative_residual < 1e-15);
+/// assert_eq!(factor.method(), Method::Cholesky);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Direct {
+    /// Which factorisation; [`Method::Auto`] by default.
+    pub method: Method,
+    /// At most this many steps of iterative refinement in a solve; 3 by default.
+    pub refinements: usize,
+    /// The largest relative residual that a solve may return; 1e-6 by default.
+    pub accept: f64,
+}
+
+impl Default for Direct {
+    fn default() -> Self {
+        Self { method: Method::Auto, refinements: 3, accept: 1e-6 }
+    }
+}
+
+impl Direct {
+    /// Factors a square matrix of any square block size, in `f64`.
+    ///
+    /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far from singular.
+    ///
+    /// # Errors
+    /// [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
+    /// [`DirectError::Memory`] when the factor does not fit.
+    pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
+        let mut method = self.choose(a)?;
+        let a = a.to::<f64>();
+        let mut refused = None;
+        loop {
+            let error = match Factor::new(self, method, plan(method, &a)?, &a) {
+                Ok(factor) => return Ok(factor.instead_of(refused)),
+                Err(error) => error,
+            };
+            method = match (self.method, method, &error) {
+                (Method::Auto, Method::Cholesky, DirectError::NotPositiveDefinite { .. }) => Method::Ldlt,
+                (Method::Auto, Method::Ldlt, DirectError::Singular { .. }) => Method::Lu,
+                _ => return Err(error),
+            };
+            refused.get_or_insert(error);
+        }
+    }
+
+    /// The method that [`build`](Self::build) tries first, and what it will need: structure only, no number is computed.
+    ///
+    /// Sizes of LU are not known beforehand, since fill depends on pivots.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), as far as the structure shows.
+    pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, Figures), DirectError> {
+        let method = self.choose(a)?;
+        let a = a.to::<f64>();
+        Ok((method, plan(method, &a)?.figures()))
+    }
+
+    /// Checks the matrix and resolves [`Method::Auto`].
+    fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
+        let (rows, columns) = a.shape();
+        if rows != columns || a.block().0 != a.block().1 {
+            return Err(DirectError::NotSquare { rows, columns });
+        }
+        check_finite(a)?;
+        check_empty(a)?;
+        let symmetric = symmetry::check(a);
+        match self.method {
+            Method::Auto if symmetric.is_err() => Ok(Method::Lu),
+            Method::Auto if a.diagonal().iter().all(|&d| d > T::zero()) => Ok(Method::Cholesky),
+            Method::Auto => Ok(Method::Ldlt),
+            Method::Lu => Ok(Method::Lu),
+            method => symmetric.map(|()| method),
+        }
+    }
+}
+
+/// Orders `a` for a factorisation.
+fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
+    Ok(match method {
+        Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
+        Method::Ldlt => Box::new(Ldlt::plan(a)?),
+        Method::Lu => Box::new(Lu::plan(a)?),
+    })
+}
+
+/// Rows and columns without a nonzero.
+fn check_empty<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
+    let (r, c) = a.block();
+    let (mut rows, mut columns) = (vec![false; a.shape().0], vec![false; a.shape().1]);
+    for i in 0..a.pattern().rows() {
+        for (j, block) in a.row(i) {
+            for (at, _) in block.iter().enumerate().filter(|(_, v)| !v.is_zero()) {
+                rows[i * r + at / c] = true;
+                columns[j * c + at % c] = true;
+            }
+        }
+    }
+    if let Some(row) = rows.iter().position(|seen| !seen) {
+        return Err(DirectError::EmptyRow { row });
+    }
+    columns.iter().position(|seen| !seen).map_or(Ok(()), |column| Err(DirectError::EmptyColumn { column }))
+}

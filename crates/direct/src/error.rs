@@ -1,0 +1,120 @@
+//! What cannot be factored, and why.
+
+/// A matrix that a direct method refuses, or a system it cannot solve.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirectError {
+    /// A square matrix is needed.
+    #[error(
+        "the matrix is {rows} x {columns}, but a square one is needed; for least squares form AᵀA or add rows"
+    )]
+    NotSquare {
+        /// Rows found.
+        rows: usize,
+        /// Columns found.
+        columns: usize,
+    },
+    /// A vector of the wrong length.
+    #[error("{what}: expected length {expected}, found {found}; the vector belongs to another system")]
+    Shape {
+        /// The vector.
+        what: &'static str,
+        /// The size of the system.
+        expected: usize,
+        /// Its own length.
+        found: usize,
+    },
+    /// NaN or infinity in the matrix.
+    #[error("the matrix is not finite at row {row}, column {column}; look at what computed it")]
+    NotFinite {
+        /// The scalar row.
+        row: usize,
+        /// The scalar column.
+        column: usize,
+    },
+    /// NaN or infinity in a right-hand side.
+    #[error("the right-hand side is not finite at index {index}; look at what computed it")]
+    RightHandSide {
+        /// Where, in scalars.
+        index: usize,
+    },
+    /// A row without a nonzero.
+    #[error(
+        "row {row} holds no nonzero, so the matrix is singular; an unknown without an equation: remove or fix it"
+    )]
+    EmptyRow {
+        /// The scalar row.
+        row: usize,
+    },
+    /// A column without a nonzero.
+    #[error(
+        "column {column} holds no nonzero, so the matrix is singular; an unknown in no equation: remove or fix it"
+    )]
+    EmptyColumn {
+        /// The scalar column.
+        column: usize,
+    },
+    /// A factorisation for symmetric matrices met an unsymmetric one.
+    #[error(
+        "the matrix is not symmetric: ({row}, {column}) is {here:e}, ({column}, {row}) is {there:e}; \
+         eliminate Dirichlet rows and columns alike, or factor with Method::Lu"
+    )]
+    NotSymmetric {
+        /// The scalar row.
+        row: usize,
+        /// The scalar column.
+        column: usize,
+        /// The value there.
+        here: f64,
+        /// The value at the mirrored place.
+        there: f64,
+    },
+    /// Cholesky met a pivot that is not positive.
+    #[error(
+        "the matrix is not positive definite: the pivot of row {row} is not positive; a constraint or support is missing, \
+         or an element is inverted; use Method::Auto or Method::Ldlt for indefinite matrices"
+    )]
+    NotPositiveDefinite {
+        /// The scalar row, in the numbering of the matrix.
+        row: usize,
+    },
+    /// The matrix is singular to working precision.
+    #[error(
+        "the matrix is singular to working precision, seen at row {row} (relative residual of a trial solve {residual:.1e}); \
+         a floating part or a missing constraint: fix an unknown, or take a Krylov method with the null space given"
+    )]
+    Singular {
+        /// A scalar row that depends on the others.
+        row: usize,
+        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite where a pivot is exactly 0.
+        residual: f64,
+    },
+    /// Refinement could not make the residual small.
+    #[error(
+        "the relative residual stays at {residual:.1e}, above {accepted:.1e}; the system is too ill-conditioned for f64: \
+         scale its rows, or raise Direct::accept"
+    )]
+    Inaccurate {
+        /// ‖b − A x‖ / ‖b‖ reached.
+        residual: f64,
+        /// The largest that [`Direct::accept`](crate::Direct::accept) allows.
+        accepted: f64,
+    },
+    /// An update with another sparsity pattern or block size.
+    #[error("the matrix has another sparsity pattern than the factored one; build anew")]
+    Pattern,
+    /// The factor does not fit into memory.
+    #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+    },
+    /// The eigenvalue or singular value iteration did not converge.
+    #[error(
+        "the spectral decomposition of a {size} x {size} matrix did not converge; its values may overflow: scale it"
+    )]
+    Spectrum {
+        /// Size of the matrix.
+        size: usize,
+    },
+}

@@ -1,0 +1,79 @@
+//! A = L U with row exchanges, for unsymmetric A and for symmetric A that LDLᵀ cannot handle.
+//!
+//! Aᵀ is factored, because the rows of A are its columns: Pr Aᵀ Pc = L U with a column ordering Pc by approximate minimum
+//! degree of A Aᵀ (it bounds the fill for every choice of pivots) and partial pivoting Pr. Solves use the transpose.
+//! Zero diagonals need no care.
+//!
+//! *Reference* Davis, Gilbert, Larimore and Ng 2004, "A column approximate minimum degree ordering algorithm"; Demmel,
+//! Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial pivoting".
+
+use coarsen_sparse::Bsr;
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::sparse::linalg::LuError;
+use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::{Conj, MatMut, Par, Spec};
+
+use crate::DirectError;
+use crate::columns::{Columns, Part};
+use crate::factor::{Factorization, Figures, Pivots, room};
+
+/// Aᵀ by columns, its ordering, and L and U once they are computed.
+pub(crate) struct Lu {
+    transpose: Columns,
+    symbolic: SymbolicLu<usize>,
+    numeric: NumericLu<usize, f64>,
+    scratch: MemBuffer,
+}
+
+impl Lu {
+    /// Orders A; no number is computed yet.
+    pub(crate) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
+        let transpose = Columns::new(a, Part::Transpose);
+        let symbolic = factorize_symbolic_lu(transpose.structure(), LuSymbolicParams::default())
+            .map_err(|_| DirectError::Memory { bytes: 4 * transpose.bytes() })?;
+        Ok(Self { transpose, symbolic, numeric: NumericLu::new(), scratch: MemBuffer::new(StackReq::EMPTY) })
+    }
+}
+
+impl Factorization for Lu {
+    fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
+        self.transpose.refill(a);
+        let request = self
+            .symbolic
+            .factorize_numeric_lu_scratch::<f64>(Par::Seq, Spec::default())
+            .or(self.symbolic.solve_transpose_in_place_scratch::<f64>(1, Par::Seq));
+        room(&mut Vec::new(), 0, &mut self.scratch, request)?;
+        let stack = MemStack::new(&mut self.scratch);
+        let matrix = self.transpose.matrix();
+        match self.symbolic.factorize_numeric_lu(&mut self.numeric, matrix, Par::Seq, stack, Spec::default())
+        {
+            Ok(_) => Ok(Pivots { inertia: None, weakest: None }),
+            Err(LuError::SymbolicSingular { index }) => {
+                let order = self.symbolic.col_perm().arrays().0;
+                let row = order[index.min(order.len() - 1)];
+                Err(DirectError::Singular { row, residual: f64::INFINITY })
+            }
+            Err(LuError::Generic(_)) => Err(DirectError::Memory { bytes: 4 * self.transpose.bytes() }),
+        }
+    }
+
+    fn solve(&mut self, x: &mut [f64]) {
+        let n = x.len();
+        let x = MatMut::from_column_major_slice_mut(x, n, 1);
+        let stack = MemStack::new(&mut self.scratch);
+        let factors = LuRef::new_unchecked(&self.symbolic, &self.numeric);
+        factors.solve_transpose_in_place_with_conj(Conj::No, x, Par::Seq, stack);
+    }
+
+    fn solve_transpose(&mut self, x: &mut [f64]) {
+        let n = x.len();
+        let x = MatMut::from_column_major_slice_mut(x, n, 1);
+        let stack = MemStack::new(&mut self.scratch);
+        let factors = LuRef::new_unchecked(&self.symbolic, &self.numeric);
+        factors.solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
+    }
+
+    fn figures(&self) -> Figures {
+        Figures { nnz: None, bytes: self.transpose.bytes(), flops: None }
+    }
+}
