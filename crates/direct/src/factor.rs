@@ -330,7 +330,7 @@ fn noise(x: &mut [f64]) {
     for (i, v) in x.iter_mut().enumerate() {
         let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let size = 0.5 + (word >> 12) as f64 / (1_u64 << 53) as f64;
-        *v = if word.count_ones() % 2 == 0 { size } else { -size };
+        *v = if word.count_ones().is_multiple_of(2) { size } else { -size };
     }
 }
 
