@@ -4,10 +4,10 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::cholesky::Cholesky;
-use crate::factor::{Factorization, check_finite};
+use crate::factor::{Factorization, check_finite, check_symmetric};
 use crate::ldlt::Ldlt;
 use crate::lu::Lu;
-use crate::{DirectError, Factor, Figures, symmetry};
+use crate::{DirectError, Factor, Figures};
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,12 +98,16 @@ impl Direct {
     /// Checks the matrix and resolves [`Method::Auto`].
     fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
         let (rows, columns) = a.shape();
-        if rows != columns || a.block().0 != a.block().1 {
+        if rows != columns {
             return Err(DirectError::NotSquare { rows, columns });
+        }
+        let (rows, columns) = a.block();
+        if rows != columns {
+            return Err(DirectError::Blocks { rows, columns });
         }
         check_finite(a)?;
         check_empty(a)?;
-        let symmetric = symmetry::check(a);
+        let symmetric = check_symmetric(a);
         match self.method {
             Method::Auto if symmetric.is_err() => Ok(Method::Lu),
             Method::Auto if a.diagonal().iter().all(|&d| d > T::zero()) => Ok(Method::Cholesky),

@@ -14,6 +14,16 @@ pub enum DirectError {
         /// Columns found.
         columns: usize,
     },
+    /// Square blocks are needed.
+    #[error(
+        "the blocks are {rows} x {columns}, but square ones are needed; convert the matrix with Bsr::reblock"
+    )]
+    Blocks {
+        /// Rows of a block.
+        rows: usize,
+        /// Columns of a block.
+        columns: usize,
+    },
     /// A vector of the wrong length.
     #[error("{what}: expected length {expected}, found {found}; the vector belongs to another system")]
     Shape {

@@ -13,7 +13,6 @@
 //! | `lu` | A = L U with row exchanges, for everything else |
 //! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
 //! | `columns` | block matrices as scalar columns, and their ordering |
-//! | `symmetry` | whether A = Aᵀ |
 //! | [`error`](DirectError) | what cannot be factored, and why |
 
 mod cholesky;
@@ -24,7 +23,6 @@ mod error;
 mod factor;
 mod ldlt;
 mod lu;
-mod symmetry;
 
 pub use direct::{Direct, Method};
 pub use error::DirectError;

@@ -1,0 +1,112 @@
+//! Every square real matrix, solved to the residual that it allows.
+//!
+//! The matrices come from the folder that the environment variable COARSEN_DATA names; without it the tests pass and say so.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use coarsen_core::LinearOperator;
+use coarsen_direct::{Direct, DirectError, Method};
+use coarsen_sparse::{Bsr, matrix_market};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const SPD: [&str; 27] = [
+    "1138_bus",
+    "494_bus",
+    "Chem97ZtZ",
+    "ani4",
+    "bcsstk01",
+    "bcsstk02",
+    "bcsstk04",
+    "bcsstk14",
+    "bcsstk16",
+    "ccx_beam20p",
+    "ccx_bimetal",
+    "ccx_segmenttet",
+    "fv3",
+    "gr_30_30",
+    "hypre_beam_hex_459",
+    "hypre_beam_tet_2475",
+    "hypre_tucker21935",
+    "ipc_bunny_free_stiff",
+    "jl_lin_elastic_2d",
+    "lund_a",
+    "nos3",
+    "nos5",
+    "polyfem_A_2",
+    "pyamg_airfoil",
+    "pyamg_bar",
+    "pyamg_local_disc_galerkin_diffusion",
+    "wathenSmall",
+];
+
+/// The matrix of a name, or a printed reason why there is none.
+fn read(name: &str) -> Option<Bsr<f64>> {
+    let Ok(folder) = std::env::var("COARSEN_DATA") else {
+        println!("skipped: COARSEN_DATA does not name the data folder");
+        return None;
+    };
+    let path = PathBuf::from(folder).join(format!("matrices/{name}.mtx.gz"));
+    Some(matrix_market::read(path).unwrap())
+}
+
+/// Factors, solves for a random right-hand side, and recomputes the relative residual.
+fn solve(name: &str) -> Option<(Method, f64)> {
+    let a = read(name)?;
+    let n = a.shape().0;
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let b: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let clock = Instant::now();
+    let mut factor = Direct::default().build(&a).unwrap();
+    let built = clock.elapsed();
+    let mut x = vec![0.0; n];
+    let solved = factor.solve(&b, &mut x).unwrap();
+    let mut r = vec![0.0; n];
+    a.residual(&b, &x, &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let residual = norm(&r) / norm(&b);
+    println!(
+        "{name:36} {n:6} {:?} {residual:8.1e} in {} steps, weakest {:?}, {:?}, build {built:.1?}, solve {:.1?}",
+        factor.method(),
+        solved.refinements,
+        factor.weakest_pivot(),
+        factor.figures().nnz,
+        clock.elapsed() - built
+    );
+    Some((factor.method(), residual))
+}
+
+#[test]
+fn positive_definite_matrices() {
+    for name in SPD {
+        let Some((method, residual)) = solve(name) else { return };
+        assert_eq!(method, Method::Cholesky, "{name}");
+        assert!(residual < 1e-11, "{name}: {residual:e}");
+    }
+}
+
+#[test]
+fn other_matrices() {
+    for (name, expected) in [
+        ("add32", Method::Lu),
+        ("e05r0500", Method::Lu),
+        ("orsirr_2", Method::Lu),
+        ("west0479", Method::Lu),
+        ("cavity14", Method::Lu),
+        ("jagmesh7", Method::Ldlt),
+        ("sherman1", Method::Ldlt),
+    ] {
+        let Some((method, residual)) = solve(name) else { return };
+        assert!(residual < 1e-8, "{name}: {residual:e}");
+        assert_eq!(method, expected, "{name}");
+    }
+}
+
+#[test]
+fn singular_matrices() {
+    for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
+        let Some(a) = read(name) else { return };
+        assert!(matches!(Direct::default().build(&a), Err(DirectError::Singular { .. })), "{name}");
+    }
+}
