@@ -1,1 +1,54 @@
-//! Multigrid and Schwarz solvers for people who simulate.
+//! Sparse solvers for people who simulate: cloth, soft bodies, granular matter, structures.
+//!
+//! A solve has three parts: an operator A, a preconditioner M built from it at a place ([`backend`]), and a Krylov method
+//! that owns its vectors. It ends with a [`Report`] whose residual is recomputed from the returned x.
+//!
+//! ```
+//! use coarsen::prelude::*;
+//! let problem = coarsen::problems::Problem::parse("poisson2d:20", &Default::default())?;
+//! let a = &problem.matrix; // or matrix_market::read("a.mtx")?
+//! let b = vec![1.0; a.shape().0];
+//! let mut x = vec![0.0; b.len()];
+//! let mut m = Ic0::default().build(a, &Cpu::new())?;
+//! let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x)?.converged()?;
+//! println!("{report}"); // outcome, iterations, true residual
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each layer is a crate of its own, re-exported here under its short name:
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | the vocabulary: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
+//! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels, Matrix Market, `diagnose` |
+//! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
+//! | [`backend`] | where a solve runs |
+//! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
+//! | [`direct`] | sparse and dense factorisations |
+//! | [`problems`] | the gallery |
+//! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
+//! | `opencl` | OpenCL devices, behind the feature `opencl` |
+
+pub use coarsen_core::{
+    Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor, NotConverged,
+    Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn, parallel,
+};
+pub use {
+    coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
+    coarsen_problems as problems, coarsen_relax as relax, coarsen_sparse as sparse,
+};
+
+#[cfg(feature = "opencl")]
+pub use coarsen_opencl as opencl;
+
+/// What a program that solves systems imports.
+pub mod prelude {
+    pub use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
+    pub use coarsen_core::{
+        History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
+        every, from_fn, parallel::threads,
+    };
+    pub use coarsen_krylov::{Cg, Krylov};
+    pub use coarsen_relax::{BlockJacobi, GaussSeidel, Ic0, Ilu0, Jacobi};
+    pub use coarsen_sparse::{Bsr, NearKernel, System, assembly, matrix_market};
+}

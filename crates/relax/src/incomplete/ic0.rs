@@ -4,7 +4,7 @@ use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Class, Real};
 use coarsen_sparse::{Bsr, System};
 
-use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, eliminate};
+use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, eliminate};
 
 /// Incomplete Cholesky without fill, on blocks, with a diagonal shift where a pivot is not positive.
 ///
@@ -85,6 +85,6 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ic
             let (name, range) = ("Ic0::first_shift", "above 0 and at most 1");
             return Err(coarsen_core::Error::Parameter { name, value: self.first_shift, range }.into());
         }
-        IncompleteFactor::new(*self, system, on)
+        build(*self, system, on)
     }
 }

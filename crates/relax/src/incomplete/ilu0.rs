@@ -4,7 +4,7 @@ use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Class, Real};
 use coarsen_sparse::{Bsr, System};
 
-use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, eliminate};
+use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, eliminate};
 
 /// Incomplete LU without fill, on blocks.
 ///
@@ -60,6 +60,6 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Il
     type Built = IncompleteFactor<Self, T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        IncompleteFactor::new(*self, system, on)
+        build(*self, system, on)
     }
 }

@@ -81,18 +81,33 @@ trait Factorise: Copy + Send {
     ) -> Result<(Class, f64), SetupError>;
 }
 
-impl<R: Factorise, T: Real, B: Backend> IncompleteFactor<R, T, B> {
-    fn new(recipe: R, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
-        system.check()?;
-        let a = system.matrix;
-        let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
-        let mut workspace = Workspace::new(&order, a.block().0)?;
-        let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
-        let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
-        let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
-        Ok(Self { recipe, on: on.clone(), order, factors, pivots, workspace: None, scratch, class, shift })
-    }
+/// Factorises in the order that the place prefers.
+fn build<R: Factorise, T: Real, B: Backend>(
+    recipe: R,
+    system: System<'_, T>,
+    on: &B,
+) -> Result<IncompleteFactor<R, T, B>, SetupError> {
+    system.check()?;
+    let a = system.matrix;
+    let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
+    let mut workspace = Workspace::new(&order, a.block().0)?;
+    let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
+    let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
+    let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
+    Ok(IncompleteFactor {
+        recipe,
+        on: on.clone(),
+        order,
+        factors,
+        pivots,
+        workspace: None,
+        scratch,
+        class,
+        shift,
+    })
+}
 
+impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
     /// The share of the diagonal that was added to it before the factorisation succeeded; 0 where none was needed.
     pub fn shift(&self) -> f64 {
         self.shift
@@ -108,7 +123,7 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
         system.check()?;
         let a = system.matrix;
         if a.block() != self.factors.block() || !Pattern::same(a.pattern(), self.order.of()) {
-            *self = Self::new(self.recipe, system, &self.on)?;
+            *self = build(self.recipe, system, &self.on)?;
             return Ok(Reused::Nothing);
         }
         let workspace = match &mut self.workspace {
