@@ -13,6 +13,7 @@
 //! | [`transpose`](TransposePlan) | Aᵀ; [`adjoint`](Adjoint) applies it without a copy |
 //! | [`permute`](Permutation) | renumbering of vectors and matrices |
 //! | [`columns`](Bsr::apply_columns) | Y = A X for several right-hand sides at once |
+//! | [`contacts`](Contacts) | a small dynamic set of node-node blocks; [`sum`](Sum) adds it to a matrix |
 //! | [`reblock`](block_sizes) | finding the block size, changing it |
 //! | [`graph`](Graph) | which nodes are coupled; levels, components, (reverse) Cuthill-McKee |
 //! | [`classes`](Classes) | a class for each node: colours, parts, components |
@@ -29,6 +30,7 @@ mod bsr;
 mod classes;
 pub mod coloring;
 mod columns;
+mod contacts;
 mod error;
 mod graph;
 pub mod matrix_market;
@@ -41,6 +43,7 @@ mod permute;
 mod random;
 mod reblock;
 mod rows;
+mod sum;
 mod symmetry;
 mod system;
 mod transpose;
@@ -48,11 +51,13 @@ mod transpose;
 pub use adjoint::Adjoint;
 pub use bsr::Bsr;
 pub use classes::{Classes, Members};
+pub use contacts::Contacts;
 pub use error::SparseError;
 pub use graph::{Graph, Levels};
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
+pub use sum::Sum;
 pub use system::System;
 pub use transpose::TransposePlan;

@@ -24,16 +24,8 @@ pub struct Blocking {
     pub blocks: usize,
     /// Which share of their entries the scalar pattern holds, in 0..=1; 1 for a matrix without entries.
     pub fill: f64,
-}
-
-impl Blocking {
-    /// The fill from which blocks of this size are worth it: where b² values and a column take no more memory than the
-    /// same entries with a column each, in `f64` (8 + 4/b² bytes a stored value against 12 an entry).
-    ///
-    /// 0.75 for 2x2, 0.70 for 3x3, 0.68 for 6x6. Traffic is what the product of a matrix and a vector costs.
-    pub fn break_even(&self) -> f64 {
-        (8.0 + 4.0 / (self.size * self.size) as f64) / 12.0
-    }
+    /// Bytes of the matrix with values in `f64`: 8 b² + 4 a block and 8 a block row.
+    pub bytes: usize,
 }
 
 /// What a pattern of scalars would be in blocks of 1, 2, …, 12, as far as they tile it, in increasing size.
@@ -54,17 +46,20 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
         .map(|size| {
             let blocks = count_blocks(scalars, size);
             let fill = if blocks == 0 { 1.0 } else { scalars.len() as f64 / (blocks * size * size) as f64 };
-            Blocking { size, blocks, fill }
+            let bytes = blocks * (8 * size * size + 4) + scalars.rows() / size * 8;
+            Blocking { size, blocks, fill, bytes }
         })
         .collect()
 }
 
-/// The block size to store a pattern of scalars in: the largest whose blocks are filled above
-/// [break-even](Blocking::break_even); 1 if there is none.
+/// The block size to store a pattern of scalars in: the one that takes the fewest bytes, the larger of equals; only
+/// sizes whose blocks are at least half full are considered.
 ///
-/// It finds the unknowns of a node when they are numbered together, as simulations do (3 in elasticity, 6 in shells); an
-/// interleaved numbering (all x, then all y) must be permuted first. Chains of nodes are not taken for one larger node:
-/// two neighbours on a grid fill half of their common blocks. *Cost* as [`block_sizes`].
+/// Memory is traffic, and traffic is what a product with a vector costs: blocks break even with scalars at a fill of 0.75 (2x2), 0.70
+/// (3x3) or 0.68 (6x6), a little less where rows are short. The rule finds the unknowns of a node when they are numbered
+/// together, as simulations do (3 in elasticity, 6 in shells), even where an assembler dropped zeros; an interleaved
+/// numbering (all x, then all y) must be permuted first. Chains of nodes are not taken for one larger node: two
+/// neighbours on a grid fill half of their common blocks. *Cost* as [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};
@@ -72,11 +67,9 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 pub fn detect_block_size(scalars: &Pattern) -> usize {
-    if scalars.is_empty() {
-        return 1;
-    }
-    let full = |b: &&Blocking| b.fill >= b.break_even();
-    block_sizes(scalars).iter().rev().find(full).map_or(1, |b| b.size)
+    let half_full = |b: &Blocking| b.blocks > 0 && b.fill >= 0.5;
+    let sizes = block_sizes(scalars).into_iter().rev().filter(half_full);
+    sizes.min_by_key(|b| b.bytes).map_or(1, |b| b.size)
 }
 
 /// Blocks of b x b that hold at least one entry.

@@ -1,0 +1,315 @@
+//! A static matrix plus a small dynamic set of blocks.
+//!
+//! The product goes through the block rows once: each leaf of the fixed tree multiplies its rows of the matrix and then
+//! adds its contact blocks, so that sums do not depend on threads and contact costs what its blocks cost.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::{Dot, LinearOperator, Real};
+
+use crate::rows::Rows;
+use crate::{Bsr, Contacts, Pattern, SparseError};
+
+/// Scalar rows per leaf, as in the product with the matrix alone.
+const ROWS: usize = 1024;
+
+/// A + C: an elastic matrix whose pattern stays and contact blocks that come and go, as one operator.
+///
+/// *Use* while contact changes faster than it pays to rebuild a matrix: preconditioners that know the parts repair
+/// themselves locally. Others take [`merge`](Self::merge). *Cost* of a product: that of A and one of the contact blocks.
+///
+/// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
+///
+/// ```
+/// use coarsen_core::LinearOperator;
+/// use coarsen_sparse::{Bsr, Contacts, Sum};
+/// let elastic = Bsr::<f64>::identity(2, 1)?;
+/// let mut contact = Contacts::new(2, 1)?;
+/// contact.replace(&[(0, 1)], &[10.0])?;
+/// let sum = Sum { elastic: &elastic, contact: &contact };
+/// let mut y = vec![0.0; 2];
+/// sum.apply(&vec![1.0, 2.0], &mut y);
+/// assert_eq!(y, [21.0, 2.0]);
+/// assert_eq!(sum.merge()?.get(0, 1), 10.0);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sum<'a, T> {
+    /// A: square, of square blocks.
+    pub elastic: &'a Bsr<T>,
+    /// C: blocks of the same size between the same nodes.
+    pub contact: &'a Contacts<T>,
+}
+
+impl<T: Real> Sum<'_, T> {
+    /// Whether the parts fit together; the other methods check it too.
+    ///
+    /// # Errors
+    /// [`SparseError::Shape`] unless A is square, in square blocks, and C has its nodes and block size.
+    pub fn check(&self) -> Result<(), SparseError> {
+        let (pattern, (r, c)) = (self.elastic.pattern(), self.elastic.block());
+        for (what, expected, found) in [
+            ("sum, block columns of the elastic matrix", pattern.rows(), pattern.columns()),
+            ("sum, columns of an elastic block", r, c),
+            ("sum, nodes of the contact set", pattern.rows(), self.contact.nodes()),
+            ("sum, block size of the contact set", r, self.contact.block()),
+        ] {
+            if expected != found {
+                return Err(SparseError::Shape { what, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// A + C as one matrix, over the union of both patterns.
+    ///
+    /// *Cost* one pass over A and its pattern.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn merge(&self) -> Result<Bsr<T>, SparseError> {
+        self.check()?;
+        let a = self.elastic.pattern();
+        let mut offsets = Vec::with_capacity(a.rows() + 1);
+        let mut indices = Vec::with_capacity(a.len() + self.contact.len());
+        offsets.push(0);
+        let mut contact = self.contact.places();
+        for i in 0..a.rows() {
+            let (here, later) = contact.split_at(contact.iter().take_while(|p| p.0 as usize == i).count());
+            contact = later;
+            let (mut row, mut here) = (a.row(i).iter().peekable(), here.iter().map(|p| &p.1).peekable());
+            loop {
+                let next = match (row.peek(), here.peek()) {
+                    (Some(&&j), Some(&&k)) => j.min(k),
+                    (Some(&&j), None) | (None, Some(&&j)) => j,
+                    (None, None) => break,
+                };
+                row.next_if(|&&j| j == next);
+                here.next_if(|&&j| j == next);
+                indices.push(next);
+            }
+            offsets.push(indices.len());
+        }
+        let pattern = Arc::new(Pattern::new(a.columns(), offsets, indices)?);
+        let mut merged = Bsr::zeros(pattern, self.elastic.block())?;
+        self.fill(&mut merged);
+        Ok(merged)
+    }
+
+    /// Writes A + C into a matrix whose pattern holds both; its other blocks become zero.
+    ///
+    /// *Use* when the set of possible contacts is known, or contact keeps its places for several steps: no allocation,
+    /// and whoever depends on the pattern of the target need not be rebuilt.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`SparseError::Shape`] if the target has other blocks, and [`SparseError::Pattern`] if
+    /// it lacks a block of A or C; nothing is written then.
+    pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
+        self.check()?;
+        let (a, t) = (self.elastic.pattern(), target.pattern());
+        for (what, expected, found) in [
+            ("merge_into, rows of the target", a.rows(), t.rows()),
+            ("merge_into, columns of the target", a.columns(), t.columns()),
+            ("merge_into, rows of a target block", self.elastic.block().0, target.block().0),
+            ("merge_into, columns of a target block", self.elastic.block().1, target.block().1),
+        ] {
+            if expected != found {
+                return Err(SparseError::Shape { what, expected, found });
+            }
+        }
+        let holds = |i: usize| {
+            let mut row = t.row(i).iter();
+            a.row(i).iter().all(|j| row.any(|k| k == j))
+                && self.contact.blocks(i..i + 1).all(|(_, j, _)| t.find(i, j).is_some())
+        };
+        let all = |rows: Range<usize>| rows.into_iter().all(holds);
+        if !tree(0..a.rows(), ROWS, parallel::worth(t.len()), &all, &|x, y| x && y) {
+            return Err(SparseError::Pattern { what: "the target of merge_into" });
+        }
+        self.fill(target);
+        Ok(())
+    }
+
+    /// The values of A + C, into a matrix that was found to hold every block of them.
+    fn fill(&self, target: &mut Bsr<T>) {
+        let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
+        Rows::new(pattern.offsets(), size, target.values_mut()).for_each(size, |i, values| {
+            values.fill(T::zero());
+            let elastic = self.elastic.row(i);
+            let contact = self.contact.blocks(i..i + 1).map(|(_, j, block)| (j, block));
+            add_row(pattern.row(i), values, elastic);
+            add_row(pattern.row(i), values, contact);
+        });
+    }
+
+    /// (A x + C x) for the block rows of one leaf; `y` holds only those rows.
+    fn leaf<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
+        let (b, first) = (self.contact.block(), rows.start);
+        self.elastic.multiply_rows(rows.clone(), x, y);
+        for (i, j, block) in self.contact.blocks(rows) {
+            let (x, y) = (&x[j * b..(j + 1) * b], &mut y[(i - first) * b..(i - first + 1) * b]);
+            for (y, row) in y.iter_mut().zip(block.chunks_exact(b)) {
+                *y += row.iter().zip(x).map(|(a, &x)| a.to::<V>() * x).sum();
+            }
+        }
+    }
+
+    /// Block rows per leaf, and whether the product is worth several threads.
+    fn cut(&self) -> (usize, bool) {
+        let work = self.elastic.nnz() + self.contact.values().len();
+        ((ROWS / self.contact.block()).max(1), parallel::worth(work))
+    }
+
+    fn assert_fits<V>(&self, x: &[V], y: &[V]) {
+        let n = self.elastic.shape().0;
+        assert!(self.check().is_ok(), "apply: elastic matrix and contact set do not fit; see Sum::check");
+        assert!(
+            x.len() == n && y.len() == n,
+            "apply: a {n} x {n} sum met x of {} and y of {}",
+            x.len(),
+            y.len()
+        );
+    }
+}
+
+/// Adds blocks, in increasing columns, to a row of a matrix that has all these columns.
+fn add_row<'a, T: Real>(columns: &[u32], row: &mut [T], blocks: impl Iterator<Item = (usize, &'a [T])>) {
+    let mut at = 0;
+    for (j, block) in blocks {
+        while (columns[at] as usize) < j {
+            at += 1;
+        }
+        let target = &mut row[at * block.len()..(at + 1) * block.len()];
+        target.iter_mut().zip(block).for_each(|(t, &v)| *t += v);
+    }
+}
+
+impl<T: Real, V: Real> LinearOperator<Vec<V>> for Sum<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.elastic.shape()
+    }
+
+    fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
+        self.assert_fits(x, y);
+        let (length, parallel) = self.cut();
+        let rows = (0..self.contact.nodes(), Groups(&mut y[..], self.contact.block()));
+        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| self.leaf(rows, x, y.0);
+        each(rows, length, parallel, &body);
+    }
+
+    fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
+        self.assert_fits(x, y);
+        let ((length, parallel), b) = (self.cut(), self.contact.block());
+        let rows = (0..self.contact.nodes(), Groups(&x[..], b), Groups(&mut y[..], b));
+        let body = |(rows, x_rows, y): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
+            self.leaf(rows, x, y.0);
+            let mut sums = [0.0; 2];
+            for (x, y) in x_rows.0.iter().zip(y.0) {
+                let t = x.wide() * y.wide();
+                sums[0] += t;
+                sums[1] += t.abs();
+            }
+            sums
+        };
+        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        let [value, magnitude] = tree(rows, length, parallel, &body, &add);
+        Dot { value: V::of(value), magnitude: V::of(magnitude) }
+    }
+
+    fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
+        self.assert_fits(x, r);
+        assert_eq!(b.len(), r.len(), "residual: b and r differ in length");
+        let ((length, parallel), k) = (self.cut(), self.contact.block());
+        let rows = (0..self.contact.nodes(), Groups(&b[..], k), Groups(&mut r[..], k));
+        let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
+            self.leaf(rows, x, r.0);
+            r.0.iter_mut().zip(b.0).for_each(|(r, &b)| *r = b - *r);
+        };
+        each(rows, length, parallel, &body);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random;
+
+    /// A matrix and a contact set of n nodes whose places overlap here and there.
+    fn parts(n: usize, b: usize, seed: u64) -> (Bsr<f64>, Contacts<f64>) {
+        let elastic = random::matrix(n, n, (b, b), 4, seed);
+        let other = random::matrix(n, n, (b, b), 1, seed + 100);
+        let p = other.pattern();
+        let places: Vec<(u32, u32)> =
+            (0..n).flat_map(|i| p.row(i).iter().map(move |&j| (i as u32, j))).collect();
+        let mut contact = Contacts::new(n, b).unwrap();
+        contact.replace(&places, other.values()).unwrap();
+        (elastic, contact)
+    }
+
+    #[test]
+    fn it_equals_the_merged_matrix() {
+        for (seed, b) in (1..).zip([1, 2, 3, 6]) {
+            let (elastic, contact) = parts(50, b, seed);
+            let sum = Sum { elastic: &elastic, contact: &contact };
+            let merged = sum.merge().unwrap();
+            let (x, rhs) = (random::vector(50 * b, seed), random::vector(50 * b, seed + 1));
+            let (mut y, mut z) = (vec![f64::NAN; 50 * b], vec![0.0; 50 * b]);
+            let close =
+                |y: &[f64], z: &[f64]| assert!(y.iter().zip(z).all(|(y, z)| (y - z).abs() < 1e-13), "{b}");
+            sum.apply(&x, &mut y);
+            merged.apply(&x, &mut z);
+            close(&y, &z);
+            let (dot, expected) = (sum.apply_dot(&x, &mut y), merged.apply_dot(&x, &mut z));
+            close(&y, &z);
+            close(&[dot.value, dot.magnitude], &[expected.value, expected.magnitude]);
+            sum.residual(&rhs, &x, &mut y);
+            merged.residual(&rhs, &x, &mut z);
+            close(&y, &z);
+        }
+    }
+
+    #[test]
+    fn merging_in_place_needs_every_block() {
+        let (elastic, contact) = parts(40, 3, 5);
+        let sum = Sum { elastic: &elastic, contact: &contact };
+        let mut merged = sum.merge().unwrap();
+        let expected = merged.clone();
+        let none = Contacts::new(40, 3).unwrap();
+        Sum { contact: &none, ..sum }.merge_into(&mut merged).unwrap();
+        assert!((0..120).all(|i| (0..120).all(|j| merged.get(i, j) == elastic.get(i, j))));
+        sum.merge_into(&mut merged).unwrap();
+        assert_eq!(merged, expected);
+        let mut narrow = elastic.clone();
+        assert!(matches!(sum.merge_into(&mut narrow), Err(SparseError::Pattern { .. })));
+        assert_eq!(narrow, elastic);
+        assert_eq!(Sum { contact: &none, ..sum }.merge().unwrap(), elastic);
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let (elastic, contact) = parts(9000, 3, 6);
+        let sum = Sum { elastic: &elastic, contact: &contact };
+        let x = random::vector(27_000, 1);
+        let run = || {
+            let mut y = vec![0.0; 27_000];
+            let dot = sum.apply_dot(&x, &mut y);
+            (y, dot, sum.merge().unwrap())
+        };
+        let one = parallel::threads(1, run).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one, parallel::threads(n, run).unwrap());
+        }
+    }
+
+    #[test]
+    fn parts_must_fit() {
+        let elastic = Bsr::<f64>::identity(4, 3).unwrap();
+        for (nodes, b) in [(5, 3), (4, 2)] {
+            let contact = Contacts::new(nodes, b).unwrap();
+            let refused = Sum { elastic: &elastic, contact: &contact }.merge();
+            assert!(matches!(refused, Err(SparseError::Shape { .. })));
+        }
+    }
+}
