@@ -13,6 +13,7 @@
 //! | [`transpose`](TransposePlan) | Aᵀ; [`adjoint`](Adjoint) applies it without a copy |
 //! | [`permute`](Permutation) | renumbering of vectors and matrices |
 //! | [`columns`](Bsr::apply_columns) | Y = A X for several right-hand sides at once |
+//! | [`product`](ProductPlan) | C = A B; [`galerkin`](GalerkinPlan) is Pᵀ A P |
 //! | [`contacts`](Contacts) | a small dynamic set of node-node blocks; [`sum`](Sum) adds it to a matrix |
 //! | [`reblock`](block_sizes) | finding the block size, changing it |
 //! | [`graph`](Graph) | which nodes are coupled; levels, components, (reverse) Cuthill-McKee |
@@ -32,6 +33,8 @@ pub mod coloring;
 mod columns;
 mod contacts;
 mod error;
+mod fits;
+mod galerkin;
 mod graph;
 pub mod matrix_market;
 pub mod morton;
@@ -39,6 +42,7 @@ mod near_kernel;
 pub mod partition;
 mod pattern;
 mod permute;
+mod product;
 #[cfg(test)]
 mod random;
 mod reblock;
@@ -53,10 +57,12 @@ pub use bsr::Bsr;
 pub use classes::{Classes, Members};
 pub use contacts::Contacts;
 pub use error::SparseError;
+pub use galerkin::GalerkinPlan;
 pub use graph::{Graph, Levels};
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
+pub use product::{ProductPlan, multiply};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use sum::Sum;
 pub use system::System;

@@ -6,7 +6,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, LEAF, each};
 
 use crate::rows::Rows;
-use crate::{Bsr, Pattern, SparseError};
+use crate::{Bsr, Pattern, SparseError, fits};
 
 /// A list that is not a permutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,20 +163,16 @@ impl PermutePlan {
     /// # Errors
     /// [`SparseError::Shape`] unless P and Q are as long as A has block rows and block columns.
     pub fn new(of: &Arc<Pattern>, p: &Permutation, q: &Permutation) -> Result<Self, SparseError> {
-        for (what, expected, found) in [
+        fits::sizes([
             ("permute, block rows against P", of.rows(), p.len()),
             ("permute, block columns against Q", of.columns(), q.len()),
-        ] {
-            if expected != found {
-                return Err(SparseError::Shape { what, expected, found });
-            }
-        }
+        ])?;
         let mut offsets = Vec::with_capacity(of.rows() + 1);
         offsets.push(0);
         p.order().iter().for_each(|&i| offsets.push(offsets[offsets.len() - 1] + of.row(i as usize).len()));
 
         let mut places = vec![(0_u32, 0_usize); of.len()]; // (new column, block of A)
-        Rows::new(&offsets, 1, &mut places).for_each(8, |i, row| {
+        Rows::new(&offsets, 1, &mut places).for_each(8 * of.len(), |i, row| {
             for (place, k) in row.iter_mut().zip(of.range(p.to_old(i))) {
                 *place = (q.new[of.indices()[k] as usize], k);
             }
@@ -214,24 +210,17 @@ impl PermutePlan {
     /// [`SparseError::Pattern`] if A or `permuted` has another pattern than the plan, [`SparseError::Shape`] if their
     /// block sizes differ; nothing is written then.
     pub fn update<T: Real>(&self, a: &Bsr<T>, permuted: &mut Bsr<T>) -> Result<(), SparseError> {
-        for (what, plan, matrix) in [
+        fits::patterns([
             ("the matrix given to a PermutePlan", &self.of, a.pattern()),
             ("the target of a PermutePlan", &self.pattern, permuted.pattern()),
-        ] {
-            if !Pattern::same(plan, matrix) {
-                return Err(SparseError::Pattern { what });
-            }
-        }
+        ])?;
         let ((r, c), (rows, columns)) = (a.block(), permuted.block());
-        for (what, expected, found) in
-            [("permute, rows of a target block", r, rows), ("permute, columns of a target block", c, columns)]
-        {
-            if expected != found {
-                return Err(SparseError::Shape { what, expected, found });
-            }
-        }
+        fits::sizes([
+            ("permute, rows of a target block", r, rows),
+            ("permute, columns of a target block", c, columns),
+        ])?;
         let size = r * c;
-        Rows::new(self.pattern.offsets(), size, permuted.values_mut()).for_each(size, |i, row| {
+        Rows::new(self.pattern.offsets(), size, permuted.values_mut()).for_each(a.nnz(), |i, row| {
             for (&k, block) in self.source[self.pattern.range(i)].iter().zip(row.chunks_exact_mut(size)) {
                 block.copy_from_slice(a.value(k));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, each, tree};
 
-use crate::rows::Rows;
+use crate::rows::{self, Rows};
 use crate::{Bsr, Pattern, SparseError};
 
 /// The largest block size that is tried: two rigid-body mode sets of a 3D shell or beam node.
@@ -120,11 +120,11 @@ impl<T: Real> Bsr<T> {
     /// # Errors
     /// [`SparseError::BlockSize`] if blocks of that size do not tile the matrix.
     pub fn reblock(&self, block: (usize, usize), zeros: Zeros) -> Result<Self, SparseError> {
-        let ((rows, columns), (r, c)) = (self.shape(), block);
-        if r == 0 || c == 0 || !rows.is_multiple_of(r) || !columns.is_multiple_of(c) {
-            return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
+        let ((m, n), (r, c)) = (self.shape(), block);
+        if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
+            return Err(SparseError::BlockSize { rows: m, columns: n, block_rows: r, block_columns: c });
         }
-        let mut lists = vec![Vec::<u32>::new(); rows / r];
+        let mut lists = vec![Vec::<u32>::new(); m / r];
         let collect = |(range, lists): (Range<usize>, &mut [Vec<u32>])| {
             for (i, list) in range.zip(lists) {
                 for s in i * r..(i + 1) * r {
@@ -139,15 +139,12 @@ impl<T: Real> Bsr<T> {
                 list.dedup();
             }
         };
-        each((0..rows / r, &mut lists[..]), ROWS, parallel::worth(self.nnz()), &collect);
+        each((0..m / r, &mut lists[..]), ROWS, parallel::worth(self.nnz()), &collect);
 
-        let mut offsets = Vec::with_capacity(lists.len() + 1);
-        offsets.push(0);
-        lists.iter().for_each(|list| offsets.push(offsets[offsets.len() - 1] + list.len()));
-        let pattern = Arc::new(Pattern::new(columns / c, offsets, lists.concat())?);
+        let pattern = Arc::new(rows::join(n / c, &lists)?);
 
         let mut blocks = Self::zeros(pattern.clone(), block)?;
-        Rows::new(pattern.offsets(), r * c, blocks.values_mut()).for_each(r * c, |i, values| {
+        Rows::new(pattern.offsets(), r * c, blocks.values_mut()).for_each(self.nnz(), |i, values| {
             for y in 0..r {
                 let mut at = 0;
                 for (j, v) in self.scalars(i * r + y, zeros) {

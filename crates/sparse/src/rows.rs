@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Pieces, each};
 
+use crate::{Pattern, SparseError};
+
 /// Block rows per leaf: a few kilobytes for scalars, a few tens for 6x6 blocks.
-const LEAF: usize = 128;
+pub(crate) const LEAF: usize = 128;
 
 /// Some block rows of a matrix and what they hold, `size` numbers a block, to be written by one task.
 ///
@@ -26,22 +28,31 @@ impl<'a, T> Rows<'a, T> {
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }
 
-    /// Calls `body(i, values of block row i)`, with on average `work` operations a block, on several threads where
-    /// that is worth it.
+    /// Calls `body(i, values of block row i)` on several threads where `work` scalar operations in all are worth it.
     pub(crate) fn for_each(self, work: usize, body: impl Fn(usize, &mut [T]) + Sync)
     where
         T: Send,
     {
-        let parallel = parallel::worth(self.values.len() / self.size * work);
-        each(self, LEAF, parallel, &|leaf: Self| {
-            let mut rest = leaf.values;
-            for i in leaf.rows {
-                let (row, tail) = rest.split_at_mut((leaf.offsets[i + 1] - leaf.offsets[i]) * leaf.size);
-                body(i, row);
-                rest = tail;
-            }
-        });
+        each(self, LEAF, parallel::worth(work), &|leaf: Self| leaf.in_order(&body));
     }
+
+    /// Calls `body(i, values of block row i)` for one row after the other.
+    pub(crate) fn in_order(self, mut body: impl FnMut(usize, &mut [T])) {
+        let mut rest = self.values;
+        for i in self.rows {
+            let (row, tail) = rest.split_at_mut((self.offsets[i + 1] - self.offsets[i]) * self.size);
+            body(i, row);
+            rest = tail;
+        }
+    }
+}
+
+/// The pattern whose row i has the columns `lists[i]`.
+pub(crate) fn join(columns: usize, lists: &[Vec<u32>]) -> Result<Pattern, SparseError> {
+    let mut offsets = Vec::with_capacity(lists.len() + 1);
+    offsets.push(0);
+    lists.iter().for_each(|list| offsets.push(offsets[offsets.len() - 1] + list.len()));
+    Pattern::new(columns, offsets, lists.concat())
 }
 
 impl<T: Send> Pieces for Rows<'_, T> {
@@ -69,7 +80,7 @@ mod tests {
         let mut offsets = vec![0];
         (0..1000).for_each(|i| offsets.push(offsets[i] + i % 7));
         let mut values = vec![usize::MAX; offsets[1000] * 2];
-        let fill = || Rows::new(&offsets, 2, &mut values).for_each(1000, |i, row| row.fill(i));
+        let fill = || Rows::new(&offsets, 2, &mut values).for_each(1 << 20, |i, row| row.fill(i));
         parallel::threads(3, fill).unwrap();
         for i in 0..1000 {
             assert!(values[offsets[i] * 2..offsets[i + 1] * 2].iter().all(|&v| v == i));

@@ -10,7 +10,7 @@ use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Dot, LinearOperator, Real};
 
 use crate::rows::Rows;
-use crate::{Bsr, Contacts, Pattern, SparseError};
+use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
 /// Scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
@@ -50,17 +50,12 @@ impl<T: Real> Sum<'_, T> {
     /// [`SparseError::Shape`] unless A is square, in square blocks, and C has its nodes and block size.
     pub fn check(&self) -> Result<(), SparseError> {
         let (pattern, (r, c)) = (self.elastic.pattern(), self.elastic.block());
-        for (what, expected, found) in [
+        fits::sizes([
             ("sum, block columns of the elastic matrix", pattern.rows(), pattern.columns()),
             ("sum, columns of an elastic block", r, c),
             ("sum, nodes of the contact set", pattern.rows(), self.contact.nodes()),
             ("sum, block size of the contact set", r, self.contact.block()),
-        ] {
-            if expected != found {
-                return Err(SparseError::Shape { what, expected, found });
-            }
-        }
-        Ok(())
+        ])
     }
 
     /// A + C as one matrix, over the union of both patterns.
@@ -109,16 +104,12 @@ impl<T: Real> Sum<'_, T> {
     pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
         self.check()?;
         let (a, t) = (self.elastic.pattern(), target.pattern());
-        for (what, expected, found) in [
+        fits::sizes([
             ("merge_into, rows of the target", a.rows(), t.rows()),
             ("merge_into, columns of the target", a.columns(), t.columns()),
             ("merge_into, rows of a target block", self.elastic.block().0, target.block().0),
             ("merge_into, columns of a target block", self.elastic.block().1, target.block().1),
-        ] {
-            if expected != found {
-                return Err(SparseError::Shape { what, expected, found });
-            }
-        }
+        ])?;
         let holds = |i: usize| {
             let mut row = t.row(i).iter();
             a.row(i).iter().all(|j| row.any(|k| k == j))
@@ -135,13 +126,16 @@ impl<T: Real> Sum<'_, T> {
     /// The values of A + C, into a matrix that was found to hold every block of them.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
-        Rows::new(pattern.offsets(), size, target.values_mut()).for_each(size, |i, values| {
-            values.fill(T::zero());
-            let elastic = self.elastic.row(i);
-            let contact = self.contact.blocks(i..i + 1).map(|(_, j, block)| (j, block));
-            add_row(pattern.row(i), values, elastic);
-            add_row(pattern.row(i), values, contact);
-        });
+        Rows::new(pattern.offsets(), size, target.values_mut()).for_each(
+            pattern.len() * size,
+            |i, values| {
+                values.fill(T::zero());
+                let elastic = self.elastic.row(i);
+                let contact = self.contact.blocks(i..i + 1).map(|(_, j, block)| (j, block));
+                add_row(pattern.row(i), values, elastic);
+                add_row(pattern.row(i), values, contact);
+            },
+        );
     }
 
     /// (A x + C x) for the block rows of one leaf; `y` holds only those rows.

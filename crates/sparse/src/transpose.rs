@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::Real;
 
 use crate::rows::Rows;
-use crate::{Bsr, Pattern, SparseError};
+use crate::{Bsr, Pattern, SparseError, fits};
 
 /// Where each block of Aᵀ comes from: the symbolic half of a transpose, for one pattern of A.
 ///
@@ -88,24 +88,16 @@ impl TransposePlan {
     /// sizes are not transposes of each other; nothing is written then.
     pub fn update<T: Real>(&self, a: &Bsr<T>, at: &mut Bsr<T>) -> Result<(), SparseError> {
         let (r, c) = a.block();
-        for (what, plan, matrix) in [
+        fits::patterns([
             ("the matrix given to a TransposePlan", &self.of, a.pattern()),
             ("the target of a TransposePlan", &self.pattern, at.pattern()),
-        ] {
-            if !Pattern::same(plan, matrix) {
-                return Err(SparseError::Pattern { what });
-            }
-        }
-        for (what, expected, found) in [
+        ])?;
+        fits::sizes([
             ("transpose, rows of a target block", c, at.block().0),
             ("transpose, columns of a target block", r, at.block().1),
-        ] {
-            if expected != found {
-                return Err(SparseError::Shape { what, expected, found });
-            }
-        }
+        ])?;
         let size = r * c;
-        Rows::new(self.pattern.offsets(), size, at.values_mut()).for_each(size, |j, row| {
+        Rows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
             for (&k, target) in self.source[self.pattern.range(j)].iter().zip(row.chunks_exact_mut(size)) {
                 let block = a.value(k);
                 for (x, column) in target.chunks_exact_mut(r).enumerate() {

@@ -1,0 +1,37 @@
+//! Whether operands fit together, in one line a call.
+
+use std::sync::Arc;
+
+use crate::{Pattern, SparseError};
+
+/// Compares (what, expected, found) one after the other.
+pub(crate) fn sizes<const N: usize>(list: [(&'static str, usize, usize); N]) -> Result<(), SparseError> {
+    match list.into_iter().find(|(_, expected, found)| expected != found) {
+        Some((what, expected, found)) => Err(SparseError::Shape { what, expected, found }),
+        None => Ok(()),
+    }
+}
+
+/// Compares (what, the pattern planned for, the pattern given) one after the other.
+pub(crate) fn patterns<const N: usize>(
+    list: [(&'static str, &Arc<Pattern>, &Arc<Pattern>); N],
+) -> Result<(), SparseError> {
+    match list.into_iter().find(|(_, planned, given)| !Pattern::same(planned, given)) {
+        Some((what, ..)) => Err(SparseError::Pattern { what }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_misfit_is_named() {
+        assert_eq!(sizes([("a", 1, 1), ("b", 2, 2)]), Ok(()));
+        let misfit = SparseError::Shape { what: "b", expected: 2, found: 3 };
+        assert_eq!(sizes([("a", 1, 1), ("b", 2, 3), ("c", 4, 5)]), Err(misfit));
+        let (p, q) = (Arc::new(Pattern::diagonal(2).unwrap()), Arc::new(Pattern::diagonal(3).unwrap()));
+        assert_eq!(patterns([("p", &p, &p), ("q", &p, &q)]), Err(SparseError::Pattern { what: "q" }));
+    }
+}

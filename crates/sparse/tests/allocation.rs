@@ -1,0 +1,98 @@
+//! The numeric phases allocate nothing: new values of a known pattern cost no memory, at one thread and at several.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use coarsen_core::{LinearOperator, parallel};
+use coarsen_sparse::{
+    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, ProductPlan, Sum, TransposePlan, assembly,
+};
+
+/// The system's allocator, counting what is asked for.
+struct Counting;
+
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to `System` unchanged; counting touches no memory that it hands out.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise on `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System` by `alloc` above, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes that `f` allocates, on any thread.
+fn bytes(f: impl FnOnce()) -> usize {
+    let before = BYTES.load(Ordering::Relaxed);
+    f();
+    BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Full r x c blocks: each of `rows` nodes with its `reach` neighbours on both sides, nodes mapped onto columns by `onto`.
+fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
+    let places: Vec<(u32, u32)> = (0..rows)
+        .flat_map(|i| (i.saturating_sub(reach)..=(i + reach).min(rows - 1)).map(move |j| (i, j / onto)))
+        .collect();
+    let values: Vec<f64> = (0..places.len() * block.0 * block.1).map(|k| (k as f64 * 0.7).sin()).collect();
+    let columns = rows.div_ceil(onto) as usize;
+    assembly::from_blocks(rows as usize, columns, block, &places, &values).unwrap()
+}
+
+// One test, because the count is the process's.
+#[test]
+fn numeric_phases_allocate_nothing() {
+    for threads in [1, 3] {
+        parallel::threads(threads, || {
+            let n = 6000;
+            let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
+            let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);
+            let (mut coarse_y, columns) = (vec![0.0; p.shape().1], vec![1.0; 12 * n as usize]);
+            let mut columns_y = columns.clone();
+            let order = Permutation::new((0..n).rev().collect()).unwrap();
+
+            let transpose = Arc::new(TransposePlan::new(p.pattern()).unwrap());
+            let mut pt = transpose.build(&p).unwrap();
+            let permute = PermutePlan::new(a.pattern(), &order, &order).unwrap();
+            let mut permuted = permute.build(&a).unwrap();
+            let product = ProductPlan::new(a.pattern(), p.pattern()).unwrap();
+            let mut ap = product.build(&a, &p).unwrap();
+            let mut galerkin = GalerkinPlan::new(&a, &p).unwrap();
+            let mut coarse = galerkin.build(&a, &p).unwrap();
+            let mut contact = Contacts::new(n as usize, 3).unwrap();
+            let (places, blocks) = ([(7, 9), (9, 7), (n - 1, 0)], [1.0; 27]);
+            contact.replace(&places, &blocks).unwrap();
+            let mut merged = Sum { elastic: &a, contact: &contact }.merge().unwrap();
+
+            let mut numeric = || {
+                transpose.update(&p, &mut pt).unwrap();
+                permute.update(&a, &mut permuted).unwrap();
+                product.update(&a, &p, &mut ap).unwrap();
+                galerkin.update(&a, &p, &mut coarse).unwrap();
+                contact.replace(&places, &blocks).unwrap();
+                let sum = Sum { elastic: &a, contact: &contact };
+                sum.merge_into(&mut merged).unwrap();
+                sum.apply(&x, &mut y);
+                sum.apply_dot(&x, &mut y);
+                order.apply(3, &x, &mut y);
+                a.apply_columns(4, &columns, &mut columns_y);
+                Adjoint::new(&p, transpose.clone()).unwrap().apply(&x, &mut coarse_y);
+            };
+            numeric();
+            // What allocates does so every time; a thread of the pool that wakes late does so once.
+            let least = (0..5).map(|_| bytes(&mut numeric)).min();
+            assert_eq!(least, Some(0), "{threads} threads");
+        })
+        .unwrap();
+    }
+    assert!(bytes(|| drop(std::hint::black_box(vec![0_u8; 100]))) >= 100, "the counter counts");
+}
