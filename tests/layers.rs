@@ -1,0 +1,117 @@
+//! The architecture, enforced: dependencies point to lower layers, features stay where they belong, files stay short.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn text(v: &Value) -> &str {
+    v.as_str().expect("a string")
+}
+
+/// Layer of each package, from `workspace.metadata.layers`.
+fn layers(metadata: &Value) -> HashMap<String, u64> {
+    let table = metadata["metadata"]["layers"].as_object().expect("workspace.metadata.layers");
+    table.iter().map(|(name, layer)| (name.clone(), layer.as_u64().expect("a layer number"))).collect()
+}
+
+#[test]
+fn dependencies_point_to_lower_layers() {
+    let metadata = metadata();
+    let layers = layers(&metadata);
+    let packages = metadata["packages"].as_array().expect("packages");
+    for package in packages {
+        let name = text(&package["name"]);
+        let own = layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in workspace.metadata.layers"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let on = text(&dependency["name"]);
+            // The facade's tests see the whole workspace.
+            let test_of_facade = name == "coarsen" && dependency["kind"] == "dev";
+            if let Some(layer) = layers.get(on).filter(|_| !test_of_facade) {
+                assert!(layer < own, "{name} (layer {own}) depends on {on} (layer {layer})");
+            }
+        }
+    }
+    assert_eq!(packages.len(), layers.len(), "workspace.metadata.layers names packages that are gone");
+}
+
+#[test]
+fn members_are_listed_in_layer_order() {
+    let metadata = metadata();
+    let layers = layers(&metadata);
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the root manifest");
+    let members = manifest.split("default-members").next().expect("a members list");
+    let mut last = 0;
+    for line in members.lines().map(str::trim).filter(|l| l.starts_with('"')) {
+        let folder = line.trim_matches(|c| c == '"' || c == ',');
+        let package = metadata["packages"].as_array().expect("packages").iter().find(|p| {
+            Path::new(text(&p["manifest_path"])) == root().join(folder).join("Cargo.toml")
+        });
+        let name = text(&package.unwrap_or_else(|| panic!("{folder} is no member"))["name"]);
+        assert!(layers[name] >= last, "{folder} is listed after a higher layer");
+        last = layers[name];
+    }
+}
+
+/// Optional dependencies and `cfg(feature)` exist in interop, the facade and programs only.
+#[test]
+fn features_stay_in_interop_facade_and_programs() {
+    let allowed = |name: &str| ["coarsen", "coarsen-interop", "coarsen-cli"].contains(&name) || name.starts_with("examples-");
+    for package in metadata()["packages"].as_array().expect("packages") {
+        let name = text(&package["name"]);
+        if allowed(name) {
+            continue;
+        }
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            assert_ne!(dependency["optional"], true, "{name}: optional dependency {}", dependency["name"]);
+        }
+        let folder = Path::new(text(&package["manifest_path"])).parent().expect("a folder").to_path_buf();
+        for file in sources(&folder.join("src")) {
+            let body = std::fs::read_to_string(&file).expect("a source file");
+            assert!(!body.contains("cfg(feature"), "{}: cfg(feature) belongs into interop or the facade", file.display());
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_700_lines() {
+    let mut files = sources(&root().join("crates"));
+    for folder in ["kernels", "examples", "tests", "benches"] {
+        files.extend(sources(&root().join(folder)));
+    }
+    assert!(files.len() > 50, "the sources are not where they were");
+    for file in files {
+        let lines = std::fs::read_to_string(&file).expect("a source file").lines().count();
+        assert!(lines <= 700, "{} has {lines} lines; make it a folder named after the method", file.display());
+    }
+}
+
+/// All Rust and OpenCL files below a folder, generated ones left out.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else { return found };
+    for path in entries.map(|e| e.expect("a readable folder").path()) {
+        if path.is_dir() && path.file_name().is_some_and(|n| n != "target") {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "cl") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
