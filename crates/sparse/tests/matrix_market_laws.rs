@@ -1,4 +1,4 @@
-//! Laws of Matrix Market files: what is written comes back, and no text, however damaged, does harm.
+//! Laws of Matrix Market files: what is written comes back, what is wrong is named, threads change nothing.
 
 use std::fs;
 use std::io::Cursor;
@@ -10,6 +10,17 @@ use coarsen_sparse::matrix_market::{
 };
 use coarsen_sparse::{Bsr, SparseError, assembly};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// So many cases, the same in every run.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(5935),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
 
 /// A file of its own for each test, removed at the end.
 struct Temporary(PathBuf);
@@ -87,7 +98,7 @@ fn stored(a: &Bsr<f64>) -> Vec<(usize, usize, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn written_matrices_come_back(a in matrices(), detect: bool, gz: bool) {
@@ -108,95 +119,6 @@ proptest! {
         prop_assert_eq!(read_dense(&file.0).unwrap(), dense.clone());
         matrix_market::write_vector(&file.0, dense.values()).unwrap();
         prop_assert_eq!(read_vector(&file.0).unwrap(), dense.values());
-    }
-}
-
-/// One way a file is damaged.
-#[derive(Clone, Debug)]
-enum Damage {
-    Flip(usize, u8),
-    Delete(usize, usize),
-    Cut(usize),
-    Repeat(usize),
-    Splice(usize, Vec<u8>),
-}
-
-fn damages() -> impl Strategy<Value = Damage> {
-    prop_oneof![
-        (any::<usize>(), 1_u8..).prop_map(|(at, bits)| Damage::Flip(at, bits)),
-        (any::<usize>(), 1..12_usize).prop_map(|(at, length)| Damage::Delete(at, length)),
-        any::<usize>().prop_map(Damage::Cut),
-        any::<usize>().prop_map(Damage::Repeat),
-        (any::<usize>(), prop::collection::vec(any::<u8>(), 1..12)).prop_map(|(at, b)| Damage::Splice(at, b)),
-        (any::<usize>(), "[0-9eEdD+. \n%-]{1,12}").prop_map(|(at, b)| Damage::Splice(at, b.into_bytes())),
-    ]
-}
-
-impl Damage {
-    fn apply(&self, text: &mut Vec<u8>) {
-        if text.is_empty() {
-            return;
-        }
-        match self {
-            Self::Flip(at, bits) => {
-                let at = at % text.len();
-                text[at] ^= bits;
-            }
-            Self::Delete(at, length) => {
-                let at = at % text.len();
-                text.drain(at..(at + length).min(text.len()));
-            }
-            Self::Cut(at) => text.truncate(at % text.len()),
-            Self::Repeat(line) => {
-                let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-                let line = line % lines.len();
-                let repeated = [lines[..=line].concat(), lines[line..].concat()].concat();
-                *text = repeated;
-            }
-            Self::Splice(at, bytes) => {
-                let at = at % text.len();
-                text.splice(at..at, bytes.iter().copied());
-            }
-        }
-    }
-}
-
-/// Small files of every kind.
-const SAMPLES: [&str; 6] = [
-    "%%MatrixMarket matrix coordinate real general\n% a comment\n3 3 4\n1 1 2.5e-3\n2 2 -1\n\n3 3 4.25D+1\n1 3 7\n",
-    "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 2\n2 1 -1\n2 2 2\n3 2 -1\n3 3 2\n",
-    "%%MatrixMarket matrix coordinate integer skew-symmetric\r\n4 4 2\r\n2 1 3\r\n4 3 -5\r\n",
-    "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 4\n1 1\n2 2\n3 3\n4 4",
-    "%%MatrixMarket matrix array real general\n2 3\n1\n2.5\n3\n4e1\n5\n6\n",
-    "%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n",
-];
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
-
-    #[test]
-    fn damaged_files_do_no_harm(
-        sample in 0..SAMPLES.len(), damages in prop::collection::vec(damages(), 1..5), gz: bool
-    ) {
-        let mut text = SAMPLES[sample].as_bytes().to_vec();
-        if gz {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            std::io::Write::write_all(&mut encoder, &text).unwrap();
-            text = encoder.finish().unwrap();
-        }
-        damages.iter().for_each(|damage| damage.apply(&mut text));
-        let source = || Source::new(Cursor::new(text.clone()));
-        // Whatever comes back is finite and inside its shape; whatever does not has a line and a text.
-        let check = |result: Result<Bsr<f64>, ReadError>| match result {
-            Ok(a) => a.check_finite().is_ok(),
-            Err(error) => error.line.is_some() && !error.to_string().contains('\0'),
-        };
-        prop_assert!(check(source().matrix()));
-        prop_assert!(check(source().system()));
-        if let Ok(dense) = source().dense() {
-            prop_assert_eq!(dense.values().len(), dense.rows() * dense.columns());
-        }
-        prop_assert!(source().vector().map_or_else(|error| error.line.is_some(), |x| x.iter().all(|v| v.is_finite())));
     }
 }
 

@@ -95,6 +95,7 @@ fn digits(n: &mut u64, text: &mut &[u8]) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     fn same(text: &str) {
         let expected: f64 = text.parse().unwrap();
@@ -150,6 +151,10 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: RngSeed::Fixed(1990), failure_persistence: None, ..ProptestConfig::default()
+        })]
+
         #[test]
         fn printed_numbers_come_back(bits: u64) {
             let v = f64::from_bits(bits);
