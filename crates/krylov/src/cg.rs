@@ -25,8 +25,8 @@ use crate::watch::Watch;
 ///
 /// Minimises ‖x − A⁻¹b‖_A over x₀ + the Krylov space of M⁻¹A; after k iterations the error has fallen at least to
 /// 2 ((√κ − 1) / (√κ + 1))ᵏ of its start, κ the condition number of M⁻¹A.
-/// *Use* with a fixed symmetric preconditioner; for a varying one take `FlexibleCg`, for indefinite A
-/// `Minres`, for unsymmetric A `Gmres`.
+/// *Use* with a fixed symmetric preconditioner; for a varying one take [`FlexibleCg`](crate::FlexibleCg), for indefinite A
+/// [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
 /// *Outcome* a curvature pᵀAp below its round-off freezes x before it does harm: negative ones end as
 /// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing ones as [`Breakdown`](Outcome::Breakdown).
 /// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 3 axpby; one wait a look; 5 vectors.

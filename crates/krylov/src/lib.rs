@@ -8,15 +8,39 @@
 //! |---|---|
 //! | [`krylov`](Krylov) | the signature of every method |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M: the file to copy for a new method |
+//! | [`flexible_cg`](FlexibleCg) | the same A, an M that varies |
+//! | [`minres`](Minres) | symmetric indefinite A |
+//! | [`gmres`](Gmres) | general A; restarted, flexible on request |
+//! | [`bicgstab`](BiCgStab) | general A, short recurrences |
+//! | [`richardson`](Richardson) | the stationary iteration |
+//! | [`null_space`](Projected) | singular A: any method with what A does not see projected out |
+//! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
 //! | `start` | what is checked before the first write; vectors kept between solves |
 //! | `watch` | who decides that a solve ends, and how |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
+//! | [`error`](NullSpaceError) | what cannot be a null space |
 
+mod bicgstab;
 mod cg;
+mod error;
+mod flexible_cg;
+mod gmres;
 mod krylov;
+mod minres;
+mod null_space;
+mod richardson;
+mod spectrum;
 mod start;
 mod tridiagonal;
 mod watch;
 
+pub use bicgstab::BiCgStab;
 pub use cg::Cg;
+pub use error::NullSpaceError;
+pub use flexible_cg::FlexibleCg;
+pub use gmres::Gmres;
 pub use krylov::Krylov;
+pub use minres::Minres;
+pub use null_space::{NullSpace, Projected};
+pub use richardson::Richardson;
+pub use spectrum::{SpectralRadius, start_vector};

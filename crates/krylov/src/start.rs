@@ -13,17 +13,27 @@ pub(crate) fn check<V: Vector>(
     x: &V,
 ) -> Result<(), Error> {
     stop.validate()?;
+    check_shapes(a, m, &[("b", b.size()), ("x", x.size())])?;
+    if m.class() > needed {
+        return Err(Error::Preconditioner { method, needed, found: m.class() });
+    }
+    Ok(())
+}
+
+/// A must be square, and M and the named vectors as long as it is.
+pub(crate) fn check_shapes<V: Vector>(
+    a: &dyn LinearOperator<V>,
+    m: &dyn Preconditioner<V>,
+    vectors: &[(&'static str, usize)],
+) -> Result<(), Error> {
     let (rows, columns) = a.shape();
     if rows != columns {
         return Err(Error::NotSquare { rows, columns });
     }
-    for (what, found) in [("b", b.size()), ("x", x.size()), ("M", m.size().unwrap_or(rows))] {
+    for &(what, found) in vectors.iter().chain(&[("M", m.size().unwrap_or(rows))]) {
         if found != rows {
             return Err(Error::Shape { what, expected: rows, found });
         }
-    }
-    if m.class() > needed {
-        return Err(Error::Preconditioner { method, needed, found: m.class() });
     }
     Ok(())
 }

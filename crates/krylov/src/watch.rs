@@ -42,7 +42,8 @@ pub(crate) struct Watch<'a, V: Vector> {
     safe: &'a mut V,
     /// Its ‖r‖.
     saved: V::Real,
-    /// Whether the smallest residual wins at the end; methods that minimise another norm return their last iterate.
+    /// Whether the smallest residual wins when the budget is spent; methods that minimise another norm return their last
+    /// iterate.
     smallest: bool,
     /// ‖b‖, or 1 where b = 0.
     scale: V::Real,
@@ -86,7 +87,7 @@ impl<'a, V: Vector> Watch<'a, V> {
         }
     }
 
-    /// Returns the iterate of the smallest residual instead of the last one.
+    /// Out of budget, returns the iterate of the smallest residual instead of the last one.
     pub(crate) fn smallest_residual(self) -> Self {
         Self { smallest: true, ..self }
     }
@@ -137,37 +138,50 @@ impl<'a, V: Vector> Watch<'a, V> {
         positive: &[(Outcome, Dot<V::Real>)],
         x: Option<&V>,
     ) -> ControlFlow<()> {
-        let residual = rr.sqrt();
+        self.verdict = self.judge(rr.sqrt(), positive, x);
+        if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn judge(
+        &mut self,
+        residual: V::Real,
+        positive: &[(Outcome, Dot<V::Real>)],
+        x: Option<&V>,
+    ) -> Option<Outcome> {
         if !residual.is_finite() || positive.iter().any(|(_, dot)| !dot.value.is_finite()) {
-            return self.end(Outcome::NotFinite);
+            return Some(Outcome::NotFinite);
         }
         let stopped = self.observe(residual, x).is_break();
         // Below EPSILON of where this run began, the recurrence says nothing about the truth any more.
         if residual <= self.threshold.max(V::Real::EPSILON * self.truth) {
-            return self.end(Outcome::Converged);
+            return Some(Outcome::Converged);
         }
         for (negative, dot) in positive {
             let floor = dot.floor(&round_off());
             if dot.value <= floor {
-                return self.end(if dot.value < -floor { *negative } else { Outcome::Breakdown });
+                return Some(if dot.value < -floor { *negative } else { Outcome::Breakdown });
             }
         }
         if stopped {
-            return self.end(Outcome::Stopped);
+            return Some(Outcome::Stopped);
         }
         if self.iterations >= self.stop.max_iterations {
-            return self.end(Outcome::IterationLimit);
+            return Some(Outcome::IterationLimit);
         }
         if let Some(x) = x {
             self.keep(x, residual);
         }
-        ControlFlow::Continue(())
+        None
     }
 
-    /// Ends the run for a reason of the method's own.
-    pub(crate) fn end(&mut self, verdict: Outcome) -> ControlFlow<()> {
+    /// Ends the run for a reason of the method's own; the method leaves its loop.
+    pub(crate) fn end(&mut self, verdict: Outcome) {
         self.verdict = Some(verdict);
-        ControlFlow::Break(())
+    }
+
+    /// ‖b − A x‖ at the start of this run.
+    pub(crate) fn residual(&self) -> V::Real {
+        self.truth
     }
 
     /// Whether this is the first run, whose Lanczos process starts at x₀.
@@ -231,8 +245,8 @@ impl<'a, V: Vector> Watch<'a, V> {
         let doubt = match end {
             Outcome::Converged => false,
             Outcome::NotFinite => true,
-            Outcome::Stagnated => self.truth > self.saved,
-            _ => self.smallest && self.truth > self.saved,
+            Outcome::IterationLimit | Outcome::Stopped => self.smallest && self.truth > self.saved,
+            _ => self.truth > self.saved,
         };
         if doubt {
             let safe = measure(self.a, self.b, self.safe, r);

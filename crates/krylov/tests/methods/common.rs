@@ -1,6 +1,7 @@
 //! Small dense systems and a plain solver to compare with.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Gmres, Richardson};
 
 /// A dense matrix by rows.
 #[derive(Clone)]
@@ -111,4 +112,25 @@ pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
 pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
     x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
+}
+
+/// GMRES with its fields set.
+pub(crate) fn gmres<T: Real>(stop: Stop<T>, restart: usize, flexible: bool) -> Gmres<Vec<T>> {
+    let mut method = Gmres::new(stop);
+    (method.restart, method.flexible) = (restart, flexible);
+    method
+}
+
+/// Richardson iteration with its field set.
+pub(crate) fn richardson<T: Real>(stop: Stop<T>, omega: f64) -> Richardson<Vec<T>> {
+    let mut method = richardson_on(omega);
+    method.stop = stop;
+    method
+}
+
+/// The same for any vector.
+pub(crate) fn richardson_on<V: Vector>(omega: f64) -> Richardson<V> {
+    let mut method = Richardson::default();
+    method.omega = V::Real::of(omega);
+    method
 }

@@ -2,3 +2,8 @@
 
 mod cg;
 mod common;
+mod every;
+mod null_space;
+mod spectrum;
+mod unsymmetric;
+mod waits;

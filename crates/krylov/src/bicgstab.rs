@@ -1,0 +1,129 @@
+//! Stabilised biconjugate gradients.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | r, s | `r` | residual, after the first half of a step called s |
+//! | r̂₀ | `shadow` | fixed shadow residual |
+//! | p | `p` | search direction |
+//! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
+//! | v, t | `v`, `t` | A p̂, A ŝ |
+//! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
+//!
+//! Names are those of van der Vorst 1992; (s, t) and the like are inner products.
+
+use coarsen_core::{
+    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+};
+use num_traits::{one, zero};
+
+use crate::Krylov;
+use crate::start::{Workspace, check, round_off};
+use crate::watch::Watch;
+
+/// BiCGStab for general A, preconditioned from the right.
+///
+/// A product of a biconjugate-gradient polynomial and of one that minimises the residual step by step: short recurrences
+/// for unsymmetric systems, without a monotone norm. Returns the iterate of the smallest residual seen (within a factor 2)
+/// where it does not converge.
+/// *Use* for unsymmetric systems when the vectors of [`Gmres`](crate::Gmres) do not fit; for symmetric ones the methods
+/// with short optimal recurrences are better.
+/// *Outcome* inner products that vanish within round-off restart the method from its true residual; if the run before made
+/// no progress, they end it as [`Breakdown`](Outcome::Breakdown).
+/// *Cost* per iteration: 2 applies of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
+/// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
+///
+/// ```
+/// use coarsen_core::{Identity, from_fn};
+/// use coarsen_krylov::{BiCgStab, Krylov};
+/// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![2.0 * x[0] - x[1], x[0] + 2.0 * x[1]]);
+/// let (b, mut x) = (vec![1.0, 3.0], vec![0.0; 2]);
+/// BiCgStab::default().solve(&a, &mut Identity, &b, &mut x)?.converged()?;
+/// assert!((x[0] - 1.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct BiCgStab<V: Vector> {
+    /// When to stop.
+    pub stop: Stop<V::Real>,
+    workspace: Workspace<V, 7>,
+}
+
+impl<V: Vector> BiCgStab<V> {
+    /// The method with a stopping rule; vectors are made at the first solve.
+    pub fn new(stop: Stop<V::Real>) -> Self {
+        Self { stop, workspace: Workspace::new() }
+    }
+}
+
+impl<V: Vector> Default for BiCgStab<V> {
+    fn default() -> Self {
+        Self::new(Stop::default())
+    }
+}
+
+impl<V: Vector> Krylov<V> for BiCgStab<V> {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
+        let [r, shadow, p, y, v, t, safe] = self.workspace.like(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, monitor).smallest_residual();
+        let number = |value| b.scalar(value);
+
+        while watch.goes_on(x, r)? {
+            shadow.copy(r);
+            p.copy(r);
+            let mut rho = r.dot(r).read();
+            loop {
+                m.apply(p, y); // p̂ = M⁻¹ p
+                a.apply(y, v); // v = A p̂
+                let sigma = shadow.dot_magnitude(v);
+                let [sigma, size] = V::wait_for([&sigma.value, &sigma.magnitude]);
+                if vanishes(sigma, size) {
+                    watch.end(Outcome::Breakdown);
+                    break;
+                }
+                let alpha = rho / sigma;
+                x.axpy(&number(alpha), y);
+                r.axpy(&number(-alpha), v); // s = r − α v
+
+                m.apply(r, y); // ŝ = M⁻¹ s
+                a.apply(y, t); // t = A ŝ
+                let (ts, tt) = (t.dot_magnitude(r), t.dot(t));
+                let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt]);
+                let halfway = vanishes(ts, size); // s cannot be shortened: keep it
+                let omega = if halfway { zero() } else { ts / tt };
+                x.axpy(&number(omega), y);
+                r.axpy(&number(-omega), t); // r = s − ω t
+
+                let (next, rr) = (shadow.dot_magnitude(r), r.dot(r));
+                let [next, size, rr] = V::wait_for([&next.value, &next.magnitude, &rr]);
+                if watch.step() && watch.look(rr, &[], Some(x)).is_break() {
+                    break;
+                }
+                if halfway || vanishes(next, size) {
+                    watch.end(Outcome::Breakdown);
+                    break;
+                }
+                let beta = next / rho * (alpha / omega);
+                p.axpy(&number(-omega), v);
+                p.axpby(&number(one()), r, &number(beta)); // p = r + β (p − ω v)
+                rho = next;
+            }
+        }
+        watch.report(x, None)
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<V::Real> {
+        &mut self.stop
+    }
+}
+
+/// Whether an inner product of that many absolute contributions is round-off.
+fn vanishes<T: Real>(value: T, size: T) -> bool {
+    value.abs() <= round_off::<T>() * size
+}

@@ -1,0 +1,98 @@
+//! min ‖β e₁ − H y‖ for a Hessenberg matrix H that grows column by column.
+
+/// The QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 whatever the vectors hold.
+#[derive(Default)]
+pub(super) struct LeastSquares {
+    /// Columns of R: column j starts at j (j + 1) / 2 and has j + 1 entries.
+    r: Vec<f64>,
+    /// (c, s) of each rotation.
+    rotations: Vec<(f64, f64)>,
+    /// The rotated right-hand side, one entry longer than R.
+    g: Vec<f64>,
+    /// The column being made, then the solution.
+    pub(super) work: Vec<f64>,
+}
+
+impl LeastSquares {
+    /// Empties the problem: no columns, right-hand side β e₁; memory for `columns` is asked for the first time.
+    pub(super) fn start(&mut self, beta: f64, columns: usize) {
+        self.r.clear();
+        self.rotations.clear();
+        self.g.clear();
+        self.work.clear();
+        self.r.reserve(columns * (columns + 1) / 2);
+        self.rotations.reserve(columns);
+        self.g.reserve(columns + 1);
+        self.work.reserve(columns + 1);
+        self.g.push(beta);
+    }
+
+    /// Adds the column whose upper part is in `work` and whose entry below the diagonal is `last`; returns the norm of
+    /// the residual.
+    pub(super) fn push(&mut self, last: f64) -> f64 {
+        let j = self.rotations.len();
+        self.work.push(last);
+        let h = &mut self.work[..];
+        for (i, &(c, s)) in self.rotations.iter().enumerate() {
+            (h[i], h[i + 1]) = (c * h[i] + s * h[i + 1], c * h[i + 1] - s * h[i]);
+        }
+        let length = h[j].hypot(h[j + 1]);
+        let (c, s) = if length > 0.0 { (h[j] / length, h[j + 1] / length) } else { (1.0, 0.0) };
+        h[j] = length;
+        self.r.extend_from_slice(&h[..=j]);
+        self.rotations.push((c, s));
+        let g = self.g[j];
+        self.g[j] = c * g;
+        self.g.push(-s * g);
+        (s * g).abs()
+    }
+
+    /// y by back substitution; unknowns whose pivot is round-off (a singular A) are 0.
+    pub(super) fn solve(&mut self, round_off: f64) -> &[f64] {
+        let n = self.rotations.len();
+        let at = |i: usize, j: usize| self.r[j * (j + 1) / 2 + i];
+        let least = round_off * self.r.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let y = &mut self.work;
+        y.clear();
+        y.extend_from_slice(&self.g[..n]);
+        for j in (0..n).rev() {
+            y[j] = if at(j, j) > least { y[j] / at(j, j) } else { 0.0 };
+            for i in 0..j {
+                y[i] -= at(i, j) * y[j];
+            }
+        }
+        y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_columns_by_hand() {
+        // H = [3 1; 4 2; 0 2], right-hand side (5, 0, 0)
+        let mut problem = LeastSquares::default();
+        problem.start(5.0, 2);
+        problem.work.push(3.0);
+        assert!((problem.push(4.0) - 4.0).abs() < 1e-15);
+        problem.work.clear();
+        problem.work.extend([1.0, 2.0]);
+        let residual = problem.push(2.0);
+        let y = problem.solve(0.0).to_vec();
+        let left = [5.0 - 3.0 * y[0] - y[1], -4.0 * y[0] - 2.0 * y[1], -2.0 * y[1]];
+        for column in [[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]] {
+            assert!(column.iter().zip(left).map(|(a, b)| a * b).sum::<f64>().abs() < 1e-14);
+        }
+        assert!((left.iter().map(|v| v * v).sum::<f64>().sqrt() - residual).abs() < 1e-14);
+    }
+
+    #[test]
+    fn a_column_of_zeros_takes_no_share() {
+        let mut problem = LeastSquares::default();
+        problem.start(1.0, 1);
+        problem.work.push(0.0);
+        assert_eq!(problem.push(0.0), 0.0);
+        assert_eq!(problem.solve(1e-16), [0.0]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Restarted generalised minimal residuals, right-preconditioned, optionally flexible.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | v_j | `basis` | orthonormal basis of the Krylov space of A M⁻¹ |
+//! | z_j | `directions` | M⁻¹ v_j: the last one, or all when flexible |
+//! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
+//! | h_ij | `problem.work` | column j of the Hessenberg matrix |
+//! | β, y | | start of the right-hand side; the minimiser |
+//!
+//! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
+
+mod least_squares;
+
+use coarsen_core::{
+    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+};
+use num_traits::zero;
+
+use crate::Krylov;
+use crate::start::{Workspace, check, grow, round_off};
+use crate::watch::Watch;
+use least_squares::LeastSquares;
+
+/// A second orthogonalisation is made when the first leaves less of w than this: 1/√2 (Daniel et al. 1976).
+const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+/// GMRES(m) for general A, preconditioned from the right.
+///
+/// Minimises ‖b − A x‖₂ over x₀ + the Krylov space of dimension m, then begins anew from the true residual. Modified
+/// Gram–Schmidt, repeated where cancellation asks for it; Givens rotations. Preconditioning from the right keeps the norm
+/// that the stopping rule asks for.
+/// *Use* for unsymmetric systems; with `flexible` also for preconditioners that vary. For symmetric ones take
+/// [`Cg`](crate::Cg) or [`Minres`](crate::Minres): they need a fixed number of vectors.
+/// *Outcome* a cycle that does not shorten the residual ends as [`Stagnated`](Outcome::Stagnated), an exhausted Krylov
+/// space without a solution as [`Breakdown`](Outcome::Breakdown).
+/// *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, j + 2 reductions and axpby (at most twice that); m + 5 vectors,
+/// 2 m + 4 when flexible. Monitors see no x.
+/// *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms 9.5 and 9.6.
+///
+/// ```
+/// use coarsen_core::{Identity, Stop, from_fn};
+/// use coarsen_krylov::{Gmres, Krylov};
+/// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[1], -x[0]]);
+/// let (b, mut x) = (vec![1.0, 3.0], vec![0.0; 2]);
+/// let mut method = Gmres::new(Stop::relative(1e-10));
+/// method.restart = 50;
+/// method.solve(&a, &mut Identity, &b, &mut x)?.converged()?;
+/// assert!((x[0] + 3.0).abs() < 1e-9 && (x[1] - 1.0).abs() < 1e-9);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct Gmres<V: Vector> {
+    /// When to stop.
+    pub stop: Stop<V::Real>,
+    /// m, the iterations of a cycle, at least 1; 30 unless set.
+    pub restart: usize,
+    /// Whether M may change from one application to the next; keeps all M⁻¹ v_j.
+    pub flexible: bool,
+    workspace: Workspace<V, 3>,
+    basis: Vec<V>,
+    directions: Vec<V>,
+    problem: LeastSquares,
+    promised: Vec<V::Scalar>,
+}
+
+impl<V: Vector> Gmres<V> {
+    /// GMRES(30) with a stopping rule; vectors are made at the first solve.
+    pub fn new(stop: Stop<V::Real>) -> Self {
+        Self {
+            stop,
+            restart: 30,
+            flexible: false,
+            workspace: Workspace::new(),
+            basis: Vec::new(),
+            directions: Vec::new(),
+            problem: LeastSquares::default(),
+            promised: Vec::new(),
+        }
+    }
+}
+
+impl<V: Vector> Default for Gmres<V> {
+    fn default() -> Self {
+        Self::new(Stop::default())
+    }
+}
+
+impl<V: Vector> Krylov<V> for Gmres<V> {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        let needed = if self.flexible { Class::Variable } else { Class::Linear };
+        check("Gmres", needed, &self.stop, a, m, b, x)?;
+        if self.restart == 0 {
+            return Err(Error::Parameter { name: "Gmres::restart", value: 0.0, range: "1 or more" });
+        }
+        // No Krylov space is larger than the system.
+        let cycle = self.restart.min(b.size()).max(1);
+        let Self { basis, directions, problem, promised, .. } = self;
+        let [r, w, safe] = self.workspace.like(b)?;
+        grow(basis, cycle + 1, b)?;
+        grow(directions, if self.flexible { cycle } else { 1 }, b)?;
+        promised.clear();
+        promised.reserve(cycle);
+        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let number = |value: f64| b.scalar(V::Real::of(value));
+
+        while watch.goes_on(x, r)? {
+            let beta = watch.residual().wide();
+            basis[0].scaled(&number(1.0 / beta), r); // 1
+            problem.start(beta, cycle);
+            for j in 0..cycle {
+                let z = &mut directions[if self.flexible { j } else { 0 }];
+                m.apply(&basis[j], z); // 3
+                a.apply(z, w); // 4
+                let due = watch.step();
+                let length = orthogonalise(&basis[..=j], w, promised, &mut problem.work); // 5 to 9
+                if !length.is_finite() {
+                    watch.end(Outcome::NotFinite);
+                    break;
+                }
+                let residual = V::Real::of(problem.push(length)); // 11
+                if due && watch.look(residual * residual, &[], None).is_break() {
+                    break;
+                }
+                if length == 0.0 {
+                    watch.end(Outcome::Breakdown); // unless the space holds the solution
+                    break;
+                }
+                basis[j + 1].scaled(&number(1.0 / length), w); // 9
+            }
+            let y = problem.solve(round_off::<V::Real>().wide()); // 12
+            if self.flexible {
+                y.iter().zip(&*directions).for_each(|(&y, z)| x.axpy(&number(y), z)); // 12: x + Z y
+            } else {
+                w.fill(zero());
+                y.iter().zip(&*basis).for_each(|(&y, v)| w.axpy(&number(y), v));
+                m.apply(w, r);
+                x.axpy(&number(1.0), r); // 12: x + M⁻¹ V y
+            }
+        }
+        watch.report(x, None)
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<V::Real> {
+        &mut self.stop
+    }
+}
+
+/// Takes the parts along `v` out of w; `h` becomes the coefficients, the result is the length of what remains: 0 if that
+/// is round-off.
+fn orthogonalise<V: Vector>(v: &[V], w: &mut V, promised: &mut Vec<V::Scalar>, h: &mut Vec<f64>) -> f64 {
+    h.clear();
+    h.resize(v.len(), 0.0);
+    let mut before = w.norm().wide();
+    let least = round_off::<V::Real>().wide() * before;
+    loop {
+        promised.clear();
+        for v in v {
+            let share = w.dot(v); // 6
+            w.axpy(&-share.clone(), v); // 7
+            promised.push(share);
+        }
+        h.iter_mut().zip(&*promised).for_each(|(h, share)| *h += share.read().wide());
+        let length = w.norm().wide();
+        if length <= least {
+            return 0.0;
+        }
+        if length > KEPT * before || !length.is_finite() {
+            return length;
+        }
+        before = length;
+    }
+}

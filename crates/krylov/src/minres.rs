@@ -1,0 +1,156 @@
+//! Minimal residuals for symmetric, possibly indefinite systems.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | v | `v`, `v0` | Lanczos vectors, not normalised: this one and the one before |
+//! | z | `z` | M⁻¹ v, normalised so that (z, M z) = 1 |
+//! | γ | `gamma` | length of v in the norm of M⁻¹: off-diagonal of the Lanczos matrix |
+//! | δ | `delta` | (A z, z): its diagonal |
+//! | c, s | `c`, `s` | cosines and sines of Givens rotations, of this step and the one before |
+//! | w | `w`, `w0` | search directions |
+//! | η | `eta` | what is left of the right-hand side of the least-squares problem |
+//!
+//! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
+//! 1975 with a preconditioner.
+
+use std::mem;
+
+use coarsen_core::{
+    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+};
+use num_traits::{Float, zero};
+
+use crate::Krylov;
+use crate::start::{Workspace, check, round_off};
+use crate::watch::Watch;
+
+/// MINRES for symmetric A, indefinite or singular, with symmetric positive definite M.
+///
+/// Minimises ‖b − A x‖ in the norm of M⁻¹ over x₀ + the Krylov space of M⁻¹A, by the Lanczos process and Givens rotations.
+/// The 2-norm of the residual, which the stopping rule asks for, comes from a recurrence of its own:
+/// r ← s² r + (c η / γ) v.
+/// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
+/// [`Cg`](crate::Cg) is cheaper and as fast.
+/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner).
+/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one a look; 8 vectors.
+/// *Reference* Paige & Saunders 1975, §5; Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+///
+/// ```
+/// use coarsen_core::{Identity, from_fn};
+/// use coarsen_krylov::{Krylov, Minres};
+/// let swap = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[1], x[0]]);
+/// let (b, mut x) = (vec![1.0, 3.0], vec![0.0; 2]);
+/// Minres::default().solve(&swap, &mut Identity, &b, &mut x)?.converged()?;
+/// assert!((x[0] - 3.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct Minres<V: Vector> {
+    /// When to stop.
+    pub stop: Stop<V::Real>,
+    workspace: Workspace<V, 8>,
+}
+
+impl<V: Vector> Minres<V> {
+    /// The method with a stopping rule; vectors are made at the first solve.
+    pub fn new(stop: Stop<V::Real>) -> Self {
+        Self { stop, workspace: Workspace::new() }
+    }
+}
+
+impl<V: Vector> Default for Minres<V> {
+    fn default() -> Self {
+        Self::new(Stop::default())
+    }
+}
+
+impl<V: Vector> Krylov<V> for Minres<V> {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
+        let [r, v, v0, z, q, w, w0, safe] = self.workspace.like(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let number = |value: f64| b.scalar(V::Real::of(value));
+
+        while watch.goes_on(x, r)? {
+            v.copy(r);
+            for u in [&mut *v0, &mut *w, &mut *w0] {
+                u.fill(zero());
+            }
+            let mut gamma = match length::<V>(&m.apply_dot(v, z)) {
+                Ok(gamma) => gamma,
+                Err(outcome) => {
+                    watch.end(outcome);
+                    continue;
+                }
+            };
+            let (mut gamma0, mut eta, mut norm) = (1.0, gamma, 0.0_f64);
+            let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
+            loop {
+                // Deviation: z stays unnormalised, its 1/γ moves into the factors.
+                let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma); // δ = (A z, z)
+                v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
+                v0.axpy(&number(-delta / gamma), v);
+                mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
+                let next = match length::<V>(&m.apply_dot(v, q)) {
+                    Ok(length) => length,
+                    Err(Outcome::Breakdown) => 0.0, // the Krylov space is exhausted
+                    Err(outcome) => {
+                        watch.end(outcome);
+                        break;
+                    }
+                };
+
+                let alpha0 = c * delta - c0 * s * gamma;
+                let alpha1 = alpha0.hypot(next);
+                let alpha2 = s * delta + c0 * c * gamma;
+                let alpha3 = s0 * gamma;
+                norm = norm.max(delta.abs() + next);
+                if alpha1 <= round_off::<V::Real>().wide() * norm {
+                    watch.end(Outcome::Breakdown); // the Lanczos matrix is singular
+                    break;
+                }
+                (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
+                w0.axpby(&number(1.0 / (gamma * alpha1)), z, &number(-alpha3 / alpha1));
+                w0.axpy(&number(-alpha2 / alpha1), w);
+                mem::swap(w, w0); // w = (z − α₃ w₀ − α₂ w) / α₁
+                x.axpy(&number(c * eta), w);
+                eta *= -s;
+                let share = if next > 0.0 { c * eta / next } else { 0.0 };
+                r.axpby(&number(share), v, &number(s * s));
+
+                if watch.step() && watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
+                    break;
+                }
+                if next == 0.0 {
+                    watch.end(Outcome::Breakdown);
+                    break;
+                }
+                mem::swap(z, q);
+                (gamma0, gamma) = (gamma, next);
+            }
+        }
+        watch.report(x, None)
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<V::Real> {
+        &mut self.stop
+    }
+}
+
+/// √(v, M⁻¹ v), or the outcome that its sign means.
+fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
+    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]);
+    let floor = Dot { value, magnitude }.floor(&round_off());
+    match value {
+        v if !v.is_finite() => Err(Outcome::NotFinite),
+        v if v > floor => Ok(v.wide().sqrt()),
+        v if v < -floor => Err(Outcome::IndefinitePreconditioner),
+        _ => Err(Outcome::Breakdown),
+    }
+}

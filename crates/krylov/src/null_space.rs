@@ -1,0 +1,197 @@
+//! Singular systems: what A does not see is projected out.
+
+use coarsen_core::{
+    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
+};
+use num_traits::{Float, one, zero};
+
+use crate::start::{Workspace, check};
+use crate::{Krylov, NullSpaceError};
+
+/// An orthonormal basis N of the null space of a singular A, where that of Aᵀ is the same (symmetric A).
+///
+/// ```
+/// use coarsen_krylov::NullSpace;
+/// let rigid = NullSpace::new(vec![vec![1.0, 0.0, 1.0, 0.0], vec![0.0, 2.0, 0.0, 2.0]])?;
+/// let mut x = vec![1.0, 2.0, 3.0, 6.0];
+/// rigid.project(&mut x);
+/// assert!(x.iter().zip([-1.0, -2.0, 1.0, 2.0]).all(|(x, y): (&f64, f64)| (x - y).abs() < 1e-14));
+/// # Ok::<(), coarsen_krylov::NullSpaceError>(())
+/// ```
+pub struct NullSpace<V> {
+    vectors: Vec<V>,
+}
+
+impl<V: Vector> NullSpace<V> {
+    /// The constant vectors: pure Neumann problems, graph Laplacians.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the memory is not to be had.
+    pub fn constants(like: &V) -> Result<Self, Error> {
+        let mut v = like.like()?;
+        v.fill(V::Real::of((v.size() as f64).sqrt().recip()));
+        Ok(Self { vectors: vec![v] })
+    }
+
+    /// The span of `vectors`, orthonormalised by two passes of modified Gram–Schmidt.
+    ///
+    /// # Errors
+    /// [`NullSpaceError::Dependent`] for a vector that is within √EPSILON of the span of those before it,
+    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`].
+    pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
+        let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
+        for (vector, mut v) in vectors.into_iter().enumerate() {
+            if let Some(first) = space.vectors.first().filter(|first| first.size() != v.size()) {
+                return Err(NullSpaceError::Length { vector, expected: first.size(), found: v.size() });
+            }
+            let before = v.norm();
+            if !before.is_finite() {
+                return Err(NullSpaceError::NotFinite { vector });
+            }
+            space.project(&mut v);
+            let share = v.norm() / before;
+            if share.is_nan() || share <= V::Real::EPSILON.sqrt() {
+                let share = if share.is_nan() { 0.0 } else { share.wide() };
+                return Err(NullSpaceError::Dependent { vector, share });
+            }
+            space.project(&mut v);
+            let mut n = v.like()?;
+            n.scaled(&v.scalar(v.norm().recip()), &v);
+            space.vectors.push(n);
+        }
+        Ok(space)
+    }
+
+    /// The orthonormal basis.
+    pub fn vectors(&self) -> &[V] {
+        &self.vectors
+    }
+
+    /// x −= N Nᵀ x. Cost: a reduction and an axpby a vector; never waits.
+    pub fn project(&self, x: &mut V) {
+        for n in &self.vectors {
+            let share = n.dot(x);
+            x.axpy(&-share, n);
+        }
+    }
+}
+
+/// Any method on a symmetric singular system: right-hand side, preconditioned residuals and solution are kept orthogonal to
+/// the null space.
+///
+/// Solves A x = b − N Nᵀ b and returns the x without a part in the null space, the shortest of all. A part ‖Nᵀ b‖ that alone
+/// keeps ‖b − A x‖ above the tolerance is reported as [`Inconsistent`](Outcome::Inconsistent) once the rest is solved; the
+/// report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
+/// *Use* for pure Neumann problems, free bodies, graph Laplacians; with unsymmetric A only where the null spaces of A and Aᵀ
+/// agree.
+/// *Cost* a reduction and an axpby a null vector in each application of M; one residual more; 2 vectors more.
+/// *Reference* Saad 2003, §9.2; Elman, Silvester & Wathen 2014, §2.3 (Neumann problems).
+///
+/// ```
+/// use coarsen_core::{Identity, Outcome, from_fn};
+/// use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+/// let pair = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[0] - x[1], x[1] - x[0]]);
+/// let (b, mut x) = (vec![1.0, -1.0], vec![5.0, 3.0]);
+/// let mut method = Projected::new(Cg::default(), NullSpace::constants(&b)?);
+/// method.solve(&pair, &mut Identity, &b, &mut x)?.converged()?;
+/// assert!((x[0] - 0.5).abs() < 1e-12 && (x[1] + 0.5).abs() < 1e-12);
+/// let report = method.solve(&pair, &mut Identity, &vec![3.0, 1.0], &mut x)?;
+/// assert_eq!(report.outcome, Outcome::Inconsistent);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct Projected<V: Vector, K> {
+    /// The method that solves; its stopping rule is that of the whole.
+    pub method: K,
+    /// What A does not see.
+    pub null_space: NullSpace<V>,
+    workspace: Workspace<V, 2>,
+}
+
+impl<V: Vector, K: Krylov<V>> Projected<V, K> {
+    /// A method and the null space to keep out of it.
+    pub fn new(method: K, null_space: NullSpace<V>) -> Self {
+        Self { method, null_space, workspace: Workspace::new() }
+    }
+}
+
+impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        let stop = *self.method.stop_mut();
+        check("Projected", Class::Variable, &stop, a, m, b, x)?;
+        let space = &self.null_space;
+        if let Some(n) = space.vectors.first().filter(|n| n.size() != b.size()) {
+            return Err(Error::Shape { what: "the null space", expected: b.size(), found: n.size() });
+        }
+        let [load, r] = self.workspace.like(b)?;
+        load.copy(b);
+        let mut part = b.scalar(zero());
+        for n in &space.vectors {
+            let share = n.dot(load);
+            load.axpy(&-share.clone(), n);
+            part = part + share.clone() * share;
+        }
+        space.project(load); // once more: what round-off left
+        let [bb, part, rest] = V::wait_for([&b.dot(b), &part, &load.dot(load)]);
+        let scale = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
+        let threshold = stop.threshold(bb.sqrt());
+
+        // Together with the part of b that stays, the residual of the rest must be within the threshold: where the two
+        // cannot be, half of it is asked for.
+        let square = threshold * threshold;
+        let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
+        *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
+        space.project(x);
+        let solved = self.method.solve_with(a, &mut Orthogonal { m, space }, load, x, monitor);
+        *self.method.stop_mut() = stop;
+        let solved = solved?;
+        space.project(x);
+
+        a.residual(b, x, r);
+        let left = r.norm();
+        let outcome = match solved.outcome {
+            _ if left <= threshold => Outcome::Converged,
+            Outcome::Converged => Outcome::Inconsistent,
+            other => other,
+        };
+        let initial = (solved.initial_residual * scale(rest)).hypot(part.sqrt());
+        Ok(Report {
+            outcome,
+            initial_residual: initial / scale(bb),
+            true_residual: left / scale(bb),
+            tolerance: threshold / scale(bb),
+            ..solved
+        })
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<V::Real> {
+        self.method.stop_mut()
+    }
+}
+
+/// A preconditioner whose results are orthogonal to the null space.
+struct Orthogonal<'a, V: Vector> {
+    m: &'a mut dyn Preconditioner<V>,
+    space: &'a NullSpace<V>,
+}
+
+impl<V: Vector> Preconditioner<V> for Orthogonal<'_, V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.m.apply(r, z);
+        self.space.project(z);
+    }
+
+    fn class(&self) -> Class {
+        self.m.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.m.size()
+    }
+}

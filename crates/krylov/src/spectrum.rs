@@ -1,0 +1,118 @@
+//! The largest eigenvalue of D⁻¹A by the generalized Lanczos method.
+//!
+//! D⁻¹A is not symmetric, but A x = λ D x is a symmetric pencil: Lanczos in the inner product of D works with two short
+//! recurrences and no factor of D (van der Vorst 1982). Symbols: `v` Lanczos vector, `z` = D⁻¹ v, `gamma` = (v, D⁻¹ v)^½ its
+//! length, `delta` diagonal of the Lanczos matrix.
+
+use std::mem;
+
+use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Scalar, Vector};
+use num_traits::zero;
+
+use crate::start::{Workspace, check_shapes, round_off};
+use crate::tridiagonal::Tridiagonal;
+
+/// An estimate of the spectral radius of D⁻¹A for symmetric A and symmetric positive definite D.
+///
+/// Lanczos approaches the largest eigenvalue from below, so what it finds is multiplied by `safety`. What uses the result
+/// (Chebyshev smoothing, the damping of a prolongation) needs a bound from above that is not far off: ten steps find
+/// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not.
+/// *Cost* `steps` applies of A and D⁻¹, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
+/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §9 (ten steps); van der Vorst 1982.
+///
+/// ```
+/// use coarsen_core::{Identity, from_fn};
+/// use coarsen_krylov::{SpectralRadius, start_vector};
+/// let n = 100;
+/// let chain = from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
+///     (0..n).for_each(|i| y[i] = 2.0 * x[i] - x.get(i + 1).unwrap_or(&0.0) - if i > 0 { x[i - 1] } else { 0.0 });
+/// });
+/// let radius = SpectralRadius::default().estimate(&chain, &mut Identity, &start_vector(n))?;
+/// assert!((3.99..4.4).contains(&radius)); // 4 at most, times 1.1
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct SpectralRadius<V: Vector> {
+    /// Lanczos steps, at least 1; 10 unless set.
+    pub steps: usize,
+    /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
+    pub safety: f64,
+    workspace: Workspace<V, 4>,
+    lanczos: Tridiagonal,
+}
+
+impl<V: Vector> Default for SpectralRadius<V> {
+    fn default() -> Self {
+        Self { steps: 10, safety: 1.1, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
+    }
+}
+
+impl<V: Vector> SpectralRadius<V> {
+    /// The estimate, from a start vector that should have a part in every eigenvector ([`start_vector`]).
+    ///
+    /// # Errors
+    /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for the fields, for a D that is not positive definite,
+    /// and for a radius that is 0 or not finite (an A of zeros or with NaN).
+    pub fn estimate(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        d: &mut dyn Preconditioner<V>,
+        start: &V,
+    ) -> Result<V::Real, Error> {
+        let refuse = |name, value, range| Err(Error::Parameter { name, value, range });
+        check_shapes(a, d, &[("the start vector", start.size())])?;
+        if self.steps == 0 {
+            return refuse("SpectralRadius::steps", 0.0, "1 or more");
+        }
+        if !(self.safety >= 1.0 && self.safety.is_finite()) {
+            return refuse("SpectralRadius::safety", self.safety, "1 or more");
+        }
+        self.lanczos.clear();
+        let [v, v0, z, q] = self.workspace.like(start)?;
+        let number = |value: f64| start.scalar(V::Real::of(value));
+
+        v.copy(start);
+        v0.fill(zero());
+        let mut gamma = match length::<V>(&d.apply_dot(v, z)) {
+            gamma if gamma > 0.0 => gamma,
+            gamma => return refuse("the length of the start vector in D⁻¹", gamma, "above 0"),
+        };
+        let mut gamma0 = 1.0;
+        for _ in 0..self.steps {
+            let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
+            self.lanczos.push(delta, gamma);
+            v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
+            v0.axpy(&number(-delta / gamma), v);
+            mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀, z of length 1
+            mem::swap(z, q);
+            (gamma0, gamma) = (gamma, length::<V>(&d.apply_dot(v, z)));
+            if gamma.is_nan() || gamma <= V::Real::EPSILON.wide() * delta.abs() {
+                break; // the Krylov space is exhausted
+            }
+        }
+        let radius = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
+        if !(radius > 0.0 && radius.is_finite()) {
+            return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; look at A");
+        }
+        Ok(V::Real::of(radius * self.safety))
+    }
+}
+
+/// (v, D⁻¹ v)^½; 0 within round-off, NaN when D is not positive definite.
+fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
+    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]).map(Real::wide);
+    if value.abs() <= round_off::<V::Real>().wide() * magnitude { 0.0 } else { value.sqrt() }
+}
+
+/// A vector with a part in every eigenvector that matters: n numbers between −1 and 1, the same ones every time.
+///
+/// Constant and smooth vectors are bad starts, since the eigenvectors of the largest eigenvalues oscillate.
+pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
+    let mix = |i: usize| {
+        // splitmix64 (Steele, Lea & Flood 2014)
+        let z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|i| T::of(mix(i))).collect()
+}

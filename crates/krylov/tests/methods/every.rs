@@ -1,0 +1,211 @@
+//! What all methods promise alike.
+
+use std::ops::ControlFlow;
+
+use coarsen_core::{
+    Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop,
+};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
+
+use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
+
+type Method<T> = Box<dyn Krylov<Vec<T>>>;
+
+fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
+    vec![
+        ("Cg", Box::new(Cg::new(stop))),
+        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
+        ("Minres", Box::new(Minres::new(stop))),
+        ("Gmres", Box::new(Gmres::new(stop))),
+        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
+        ("BiCgStab", Box::new(BiCgStab::new(stop))),
+        ("Richardson", Box::new(richardson(stop, 0.15))),
+    ]
+}
+
+/// Eigenvalues between 1 and 10: every method converges on it.
+fn easy<T: Real>(n: usize) -> (Dense<T>, Vec<T>) {
+    let b = random(n, 77).iter().map(|&v| T::of(v)).collect();
+    (Dense::with_spectrum(&spread(n, 1.0, 10.0), 5), b)
+}
+
+fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
+    let n = b.len();
+    let r = |i: usize| b[i].wide() - (0..n).map(|j| a.entries[i * n + j].wide() * x[j].wide()).sum::<f64>();
+    let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
+    norm / b.iter().map(|b| b.wide().powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn solutions_equal_the_dense_one() {
+    for n in [1, 2, 17, 60] {
+        let (a, b) = easy::<f64>(n.max(2));
+        let d: Vec<f64> = (0..b.len()).map(|i| 1.0 + 0.1 * (i % 3) as f64).collect();
+        for (name, mut method) in methods(Stop::relative(1e-11)) {
+            let mut x = random(b.len(), 3);
+            let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
+            let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");
+            assert!((report.true_residual - residual(&a, &b, &x)).abs() < 1e-14, "{name}");
+            assert!(distance(&x, &a.solve(&b)) < 1e-9, "{name}");
+        }
+    }
+}
+
+#[test]
+fn single_precision() {
+    let (a, b) = easy::<f32>(40);
+    for (name, mut method) in methods(Stop::<f32>::default()) {
+        let mut x = vec![0.0; 40];
+        let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");
+        assert!(distance(&x, &a.solve(&b)) < 1e-4, "{name}");
+    }
+}
+
+#[test]
+fn zeros_and_exact_guesses_take_no_iteration() {
+    let (a, _) = easy::<f64>(9);
+    for (name, mut method) in methods(Stop::default()) {
+        let mut x = random(9, 1);
+        let report = method.solve(&a, &mut Identity, &vec![0.0; 9], &mut x).unwrap();
+        assert_eq!((report.outcome, report.iterations, &x), (Outcome::Converged, 0, &vec![0.0; 9]), "{name}");
+        let (mut b, exact) = (vec![0.0; 9], random(9, 2));
+        a.apply(&exact, &mut b);
+        let mut x = exact.clone();
+        let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!((report.outcome, report.iterations, &x), (Outcome::Converged, 0, &exact), "{name}");
+    }
+}
+
+#[test]
+fn nothing_that_is_not_finite_comes_back() {
+    let (a, b) = easy::<f64>(9);
+    let poisoned = |v: &[f64], k: usize| {
+        let mut v = v.to_vec();
+        v[k] = f64::NAN;
+        v
+    };
+    let bad = Dense { n: 9, entries: poisoned(&a.entries, 31) };
+    for (name, mut method) in methods(Stop::default()) {
+        let mut ends = |a: &Dense<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: &[f64]| {
+            let mut x = random(9, 1);
+            let report = method.solve(a, m, &b.to_vec(), &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::NotFinite, "{name}");
+            assert!(x.iter().all(|x| x.is_finite()), "{name}");
+        };
+        ends(&bad, &mut Identity, &b);
+        ends(&a, &mut Identity, &poisoned(&b, 4));
+        ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
+        ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
+        let report = method.solve(&a, &mut Identity, &b, &mut poisoned(&b, 0)).unwrap();
+        assert_eq!(report.outcome, Outcome::NotFinite, "{name}");
+    }
+}
+
+#[test]
+fn impossible_tolerances_stagnate() {
+    let (a, b) = easy::<f64>(40);
+    for tolerance in [0.0, 1e-30] {
+        for (name, mut method) in methods(Stop::relative(tolerance)) {
+            let mut x = vec![0.0; 40];
+            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Stagnated, "{name}: {report}");
+            assert!(report.true_residual < 1e-14 && report.iterations < 1000, "{name}: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_counts() {
+    let (a, b) = easy::<f64>(40);
+    for k in 0..methods(Stop::<f64>::default()).len() {
+        let run = |max_iterations| -> Report<f64> {
+            let (_, mut method) = methods(Stop { max_iterations, ..Stop::default() }).swap_remove(k);
+            method.solve(&a, &mut Identity, &b, &mut vec![0.0; 40]).unwrap()
+        };
+        let needed = run(5000).iterations;
+        assert_eq!((run(needed).outcome, run(needed).iterations), (Outcome::Converged, needed));
+        let short = run(needed - 1);
+        assert_eq!((short.outcome, short.iterations), (Outcome::IterationLimit, needed - 1));
+        assert!(short.true_residual < 1e-5);
+        assert_eq!((run(0).outcome, run(0).true_residual), (Outcome::IterationLimit, 1.0));
+    }
+}
+
+#[test]
+fn monitors_see_every_iteration_and_may_stop() {
+    let (a, b) = easy::<f64>(40);
+    for (name, mut method) in methods(Stop::default()) {
+        let mut seen = vec![];
+        let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
+            if let Some(x) = it.x {
+                assert!((residual(&a, &b, x) - it.relative).abs() < 1e-12, "{name}");
+            }
+            seen.push(it.number);
+            if it.number == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut x = vec![0.0; 40];
+        let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut monitor).unwrap();
+        assert_eq!((report.outcome, report.iterations), (Outcome::Stopped, 5), "{name}");
+        assert!(report.true_residual < 0.5, "{name}");
+        assert_eq!(seen, [0, 1, 2, 3, 4, 5], "{name}");
+    }
+}
+
+#[test]
+fn rare_looks_end_at_the_same_solution() {
+    let (a, b) = easy::<f64>(40);
+    for (name, mut method) in methods(Stop { look_every: 10, ..Stop::relative(1e-10) }) {
+        let mut x = vec![0.0; 40];
+        let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}");
+        assert!(distance(&x, &a.solve(&b)) < 1e-9, "{name}");
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let (a, b) = easy::<f64>(5);
+    for (name, mut method) in methods(Stop::default()) {
+        let mut refused = |a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>, m: usize| {
+            let before = x.clone();
+            let mut m = Scaling { d: vec![1.0; m], class: Class::Symmetric };
+            let error = method.solve(a, &mut m, &b.to_vec(), x).unwrap_err();
+            assert_eq!(*x, before, "{name}");
+            error
+        };
+        let wide = Dense { n: 4, entries: vec![1.0; 20] };
+        assert!(matches!(refused(&wide, &b, &mut vec![1.0; 5], 5), Error::NotSquare { .. }));
+        assert!(matches!(refused(&a, &b[1..], &mut vec![1.0; 5], 5), Error::Shape { what: "b", .. }));
+        assert!(matches!(refused(&a, &b, &mut vec![1.0; 6], 5), Error::Shape { what: "x", .. }));
+        assert!(matches!(refused(&a, &b, &mut vec![1.0; 5], 6), Error::Shape { what: "M", .. }));
+        method.stop_mut().relative = -1.0;
+        let error = method.solve(&a, &mut Identity, &b, &mut vec![0.0; 5]).unwrap_err();
+        assert!(matches!(error, Error::Parameter { name: "Stop::relative", .. }));
+    }
+}
+
+#[test]
+fn preconditioners_of_a_weaker_class_are_refused() {
+    let (a, b) = easy::<f64>(5);
+    for (name, mut method) in methods(Stop::default()) {
+        let mut takes = |class| {
+            let mut m = Scaling { d: vec![1.0; 5], class };
+            match method.solve(&a, &mut m, &b, &mut vec![0.0; 5]) {
+                Ok(_) => true,
+                Err(Error::Preconditioner { found, .. }) => {
+                    assert_eq!(found, class);
+                    false
+                }
+                Err(other) => panic!("{other}"),
+            }
+        };
+        let expected = match name {
+            "Cg" | "Minres" => [true, false, false],
+            "Gmres" | "BiCgStab" => [true, true, false],
+            _ => [true, true, true],
+        };
+        assert_eq!([Class::Symmetric, Class::Linear, Class::Variable].map(&mut takes), expected, "{name}");
+    }
+}

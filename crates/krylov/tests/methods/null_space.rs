@@ -1,0 +1,135 @@
+//! Singular systems with every method.
+
+use coarsen_core::{Class, Error, Identity, LinearOperator, Outcome, Stop};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, NullSpaceError, Projected};
+
+use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
+
+/// Second differences without boundary conditions: constants are its null space.
+fn neumann(n: usize) -> Dense<f64> {
+    Dense::from_fn(n, |i, j| match i.abs_diff(j) {
+        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
+        1 => -1.0,
+        _ => 0.0,
+    })
+}
+
+fn methods(stop: Stop<f64>) -> Vec<Box<dyn Krylov<Vec<f64>>>> {
+    vec![
+        Box::new(Cg::new(stop)),
+        Box::new(FlexibleCg::new(stop)),
+        Box::new(Minres::new(stop)),
+        Box::new(Gmres::new(stop)),
+        Box::new(gmres(stop, 30, true)),
+        Box::new(BiCgStab::new(stop)),
+        Box::new(richardson(stop, 0.45)),
+    ]
+}
+
+#[test]
+fn every_method_finds_the_shortest_solution() {
+    let n = 24;
+    let a = neumann(n);
+    let mean = |x: &[f64]| x.iter().sum::<f64>() / n as f64;
+    let mut exact = random(n, 1);
+    let m = mean(&exact);
+    exact.iter_mut().for_each(|x| *x -= m);
+    let mut b = vec![0.0; n];
+    a.apply(&exact, &mut b);
+    let d: Vec<f64> = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
+    for (k, method) in methods(Stop::relative(1e-10)).into_iter().enumerate() {
+        let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
+        method.stop_mut().max_iterations = 20_000;
+        let mut x: Vec<f64> = random(n, 2).iter().map(|v| v + 100.0).collect();
+        let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
+        let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
+        assert!(distance(&x, &exact) < 1e-7 && mean(&x).abs() < 1e-12, "{k}");
+
+        let load: Vec<f64> = b.iter().map(|b| b + 0.5).collect();
+        let mut x = vec![0.0; n];
+        let report = method.solve(&a, &mut m, &load, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Inconsistent, "{k}: {report}");
+        assert!(distance(&x, &exact) < 1e-6, "{k}");
+        let norm = load.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let part = 0.5 * (n as f64).sqrt();
+        assert!((report.true_residual - part / norm).abs() < 1e-9, "{k}: {report}");
+        assert!((report.initial_residual - 1.0).abs() < 1e-12 && report.tolerance == 1e-10, "{k}");
+        assert_eq!(method.stop_mut().relative, 1e-10);
+    }
+}
+
+#[test]
+fn a_load_all_in_the_null_space_is_inconsistent() {
+    let n = 10;
+    let a = neumann(n);
+    let b = vec![0.1; n];
+    let mut method = Projected::new(Cg::default(), NullSpace::constants(&b).unwrap());
+    let mut x = random(n, 1);
+    let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!((report.outcome, report.iterations > 50), (Outcome::Inconsistent, false), "{report}");
+    assert!(x.iter().all(|x| x.abs() < 1e-6) && (report.true_residual - 1.0).abs() < 1e-12);
+    let report = method.solve(&a, &mut Identity, &vec![0.0; n], &mut x).unwrap();
+    assert_eq!((report.outcome, &x), (Outcome::Converged, &vec![0.0; n]));
+}
+
+#[test]
+fn a_part_below_the_tolerance_is_not_reported() {
+    let n = 16;
+    let a = neumann(n);
+    let mut b = vec![0.0; n];
+    a.apply(&random(n, 3), &mut b);
+    b.iter_mut().for_each(|b| *b += 1e-7);
+    for (tolerance, expected) in [(1e-5, Outcome::Converged), (1e-9, Outcome::Inconsistent)] {
+        let mut method =
+            Projected::new(Cg::new(Stop::relative(tolerance)), NullSpace::constants(&b).unwrap());
+        let report = method.solve(&a, &mut Identity, &b, &mut vec![0.0; n]).unwrap();
+        assert_eq!(report.outcome, expected, "{report}");
+    }
+}
+
+#[test]
+fn several_vectors_orthonormalised() {
+    let mut d = spread(20, 1.0, 30.0);
+    d[3] = 0.0;
+    d[11] = 0.0;
+    let a = Dense::<f64>::with_spectrum(&d, 2);
+    let unit = |k: usize| (0..20).map(|i| f64::from(u8::from(i == k))).collect::<Vec<_>>();
+    // Columns 3 and 11 of Q, found as what is left of random vectors after inverse-free filtering by A.
+    let pencil = Dense::<f64>::with_spectrum(
+        &d.iter().map(|&d| if d == 0.0 { 1.0 } else { 0.0 }).collect::<Vec<_>>(),
+        2,
+    );
+    let kernel = |k: usize| {
+        let mut v = vec![0.0; 20];
+        pencil.apply(&unit(k), &mut v);
+        v
+    };
+    let space = NullSpace::new(vec![kernel(0), kernel(5)]).unwrap();
+    for (i, v) in space.vectors().iter().enumerate() {
+        for (j, w) in space.vectors().iter().enumerate() {
+            let dot: f64 = v.iter().zip(w).map(|(a, b)| a * b).sum();
+            assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-14);
+        }
+    }
+    let mut method = Projected::new(Minres::new(Stop::relative(1e-10)), space);
+    let mut b = vec![0.0; 20];
+    a.apply(&random(20, 4), &mut b);
+    let report = method.solve(&a, &mut Identity, &b, &mut vec![0.0; 20]).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged);
+
+    let dependent = NullSpace::new(vec![kernel(0), kernel(5), kernel(7)]).err();
+    assert!(matches!(dependent, Some(NullSpaceError::Dependent { vector: 2, share }) if share < 1e-8));
+}
+
+#[test]
+fn vectors_that_span_nothing_are_named() {
+    let refused = |vectors: Vec<Vec<f64>>| NullSpace::new(vectors).err().unwrap();
+    assert_eq!(refused(vec![vec![0.0; 3]]), NullSpaceError::Dependent { vector: 0, share: 0.0 });
+    assert_eq!(refused(vec![vec![1.0, f64::NAN]]), NullSpaceError::NotFinite { vector: 0 });
+    let length = NullSpaceError::Length { vector: 1, expected: 2, found: 3 };
+    assert_eq!(refused(vec![vec![1.0; 2], vec![1.0; 3]]), length);
+    let mut method = Projected::new(Cg::default(), NullSpace::constants(&vec![0.0; 4]).unwrap());
+    let shape = method.solve(&neumann(5), &mut Identity, &vec![1.0; 5], &mut vec![0.0; 5]);
+    assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
+}

@@ -1,0 +1,153 @@
+//! A vector whose scalars are promises: every wait is counted.
+
+use std::cell::Cell;
+use std::ops::{Add, Div, Mul, Neg};
+
+use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+
+use crate::common::{random, richardson_on, spread};
+
+thread_local! {
+    static WAITS: Cell<usize> = const { Cell::new(0) };
+    static READS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(of: &'static std::thread::LocalKey<Cell<usize>>) {
+    of.with(|c| c.set(c.get() + 1));
+}
+
+/// A number that costs a wait.
+#[derive(Clone)]
+struct Promise(f64);
+
+macro_rules! arithmetic {
+    ($($trait:ident $method:ident),+) => {
+        $(impl $trait for Promise {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                Self($trait::$method(self.0, other.0))
+            }
+        })+
+    };
+}
+arithmetic!(Add add, Mul mul, Div div);
+
+impl Neg for Promise {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Scalar for Promise {
+    type Real = f64;
+    fn read(&self) -> f64 {
+        count(&READS);
+        self.0
+    }
+    fn over(&self, den: &Self, floor: &Self) -> Self {
+        Self(self.0.over(&den.0, &floor.0))
+    }
+}
+
+struct Far(Vec<f64>);
+
+impl Vector for Far {
+    type Real = f64;
+    type Scalar = Promise;
+    fn size(&self) -> usize {
+        self.0.len()
+    }
+    fn like(&self) -> Result<Self, Error> {
+        Ok(Self(self.0.like()?))
+    }
+    fn scalar(&self, v: f64) -> Promise {
+        Promise(v)
+    }
+    fn fill(&mut self, v: f64) {
+        self.0.fill(v);
+    }
+    fn copy(&mut self, x: &Self) {
+        self.0.copy(&x.0);
+    }
+    fn axpby(&mut self, a: &Promise, x: &Self, b: &Promise) {
+        self.0.axpby(&a.0, &x.0, &b.0);
+    }
+    fn hadamard(&mut self, a: &Promise, d: &Self, x: &Self, b: &Promise) {
+        self.0.hadamard(&a.0, &d.0, &x.0, &b.0);
+    }
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [Promise; N] {
+        self.0.dots(with.map(|v| &v.0)).map(Promise)
+    }
+    fn dot_magnitude(&self, y: &Self) -> Dot<Promise> {
+        let Dot { value, magnitude } = self.0.dot_magnitude(&y.0);
+        Dot { value: Promise(value), magnitude: Promise(magnitude) }
+    }
+    fn wait_for<const N: usize>(s: [&Promise; N]) -> [f64; N] {
+        count(&WAITS);
+        s.map(|s| s.0)
+    }
+    fn sync(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A diagonal matrix far away.
+struct Diagonal(Far);
+
+impl LinearOperator<Far> for Diagonal {
+    fn shape(&self) -> (usize, usize) {
+        (self.0.size(), self.0.size())
+    }
+    fn apply(&self, x: &Far, y: &mut Far) {
+        y.hadamard(&Promise(1.0), &self.0, x, &Promise(0.0));
+    }
+}
+
+/// Iterations, waits and reads of a solve, and its solution.
+fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
+    *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
+    let a = Diagonal(Far(d.to_vec()));
+    let (b, mut x) = (Far(random(d.len(), 1)), Far(vec![0.0; d.len()]));
+    for counter in [&WAITS, &READS] {
+        counter.with(|c| c.set(0));
+    }
+    let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged);
+    (report.iterations, WAITS.with(Cell::get), READS.with(Cell::get), x.0)
+}
+
+#[test]
+fn one_wait_a_look_and_no_other_read() {
+    let d = spread(100, 1.0, 20.0);
+    let methods: [Box<dyn Krylov<Far>>; 3] =
+        [Box::new(Cg::default()), Box::new(FlexibleCg::default()), Box::new(richardson_on(0.09))];
+    for mut method in methods {
+        let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
+        // One for the start, one for the true residual at the end.
+        assert_eq!((waits, reads), (iterations + 2, 0));
+        let (rare, waits, reads, y) = solve(&mut *method, &d, 10);
+        assert!(rare >= iterations && rare < iterations + 10);
+        assert_eq!((waits, reads), (rare / 10 + 2, 0));
+        assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8));
+    }
+}
+
+#[test]
+fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
+    let (mut d, n) = (spread(30, 1.0, 10.0), 30);
+    d[7] = -2.0;
+    for look_every in [1, 2, 10, 50] {
+        let stop = Stop { look_every, max_iterations: 200, ..Stop::default() };
+        let mut x = Far(vec![0.0; n]);
+        let a = Diagonal(Far(d.clone()));
+        for (k, method) in
+            [&mut Cg::new(stop) as &mut dyn Krylov<Far>, &mut FlexibleCg::new(stop)].into_iter().enumerate()
+        {
+            let report = method.solve(&a, &mut Identity, &Far(random(n, 4)), &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{k}, {look_every}: {report}");
+            assert!(report.true_residual <= report.initial_residual);
+        }
+    }
+}
