@@ -118,7 +118,8 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 rho = next;
             }
         }
-        let condition = self.lanczos.extremes().map(|[low, high]| V::Real::of(high / low));
+        let condition =
+            self.lanczos.extremes().filter(|ends| ends[0] > 0.0).map(|[low, high]| V::Real::of(high / low));
         watch.report(x, condition)
     }
 

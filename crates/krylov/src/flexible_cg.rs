@@ -21,13 +21,13 @@ use crate::watch::Watch;
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///
-/// Each direction is made conjugate to the last one explicitly: β = −(z, A p) / (p, A p), which is the Polak–Ribière
-/// (z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a fixed M it is [`Cg`](crate::Cg) up to
+/// Each direction is made conjugate to the last one explicitly: β = (z, A p) / (p, A p), which is the Polak–Ribière
+/// −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a fixed M it is [`Cg`](crate::Cg) up to
 /// round-off.
 /// *Use* with K-cycles, inner iterations or single-precision cycles as preconditioner; for a fixed M [`Cg`](crate::Cg)
 /// saves a reduction and estimates the condition number.
 /// *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one wait a look; 5 vectors.
-/// *Reference* Notay 2000, "Flexible conjugate gradients", §2, FCG(1).
+/// *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -69,7 +69,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
         check("FlexibleCg", Class::Variable, &self.stop, a, m, b, x)?;
         let [r, z, p, q, safe] = self.workspace.like(b)?;
         let mut watch = Watch::new(self.stop, a, b, safe, monitor);
-        let unit = b.scalar(round_off());
+        let (unit, one) = (b.scalar(round_off()), b.scalar(num_traits::one()));
 
         while watch.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // w = B(r)
@@ -95,7 +95,11 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
 
                 rho = m.apply_dot(r, z); // w = B(r)
                 let beta = z.dot(q).over(&curvature.value, &floor); // (w, A d) / (d, A d)
-                p.axpby(&b.scalar(num_traits::one()), z, &-beta); // d = w − β d
+                // Deviation: after a frozen step `alive` is 0 and so is β; p stays, so that the next look sees the
+                // curvature that froze it.
+                let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
+                let keep = one.clone() + -alive.clone() + -beta;
+                p.axpby(&alive, z, &keep); // d = w − β d
             }
         }
         watch.report(x, None)

@@ -4,8 +4,9 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 
 /// An iterative method for A x = b, object safe.
 ///
-/// x is the starting guess on entry and the best finite iterate on return, whatever the outcome. The residual in the
-/// report is recomputed from it. A method owns its vectors after the first solve: the next one of the same length
+/// x is the starting guess on entry. On return it is the solution, the last iterate where the budget is spent or a monitor
+/// stopped the solve (`BiCgStab` and `Richardson`: the one of smallest residual), and the best finite one seen otherwise:
+/// never NaN unless the guess was. The residual in the report is recomputed from it. A method owns its vectors after the first solve: the next one of the same length
 /// allocates nothing. It belongs to the place of those vectors.
 ///
 /// ```

@@ -80,12 +80,12 @@ impl<V: Vector> NullSpace<V> {
 /// the null space.
 ///
 /// Solves A x = b − N Nᵀ b and returns the x without a part in the null space, the shortest of all. A part ‖Nᵀ b‖ that alone
-/// keeps ‖b − A x‖ above the tolerance is reported as [`Inconsistent`](Outcome::Inconsistent) once the rest is solved; the
-/// report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
+/// keeps ‖b − A x‖ above the tolerance is reported as [`Inconsistent`](Outcome::Inconsistent) once the rest is solved, and
+/// vectors that A does see as [`Stagnated`](Outcome::Stagnated); the report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies, graph Laplacians; with unsymmetric A only where the null spaces of A and Aᵀ
 /// agree.
 /// *Cost* a reduction and an axpby a null vector in each application of M; one residual more; 2 vectors more.
-/// *Reference* Saad 2003, §9.2; Elman, Silvester & Wathen 2014, §2.3 (Neumann problems).
+/// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
 /// use coarsen_core::{Identity, Outcome, from_fn};
@@ -157,7 +157,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let left = r.norm();
         let outcome = match solved.outcome {
             _ if left <= threshold => Outcome::Converged,
-            Outcome::Converged => Outcome::Inconsistent,
+            Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
+            Outcome::Converged => Outcome::Stagnated, // A sees what it should not: N is not its null space
             other => other,
         };
         let initial = (solved.initial_residual * scale(rest)).hypot(part.sqrt());

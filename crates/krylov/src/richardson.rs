@@ -17,7 +17,7 @@ use crate::watch::Watch;
 /// positive definite systems. A diverging run returns the iterate of the smallest residual seen (within a factor 2).
 /// *Outcome* [`Stagnated`](Outcome::Stagnated) when a correction is below the round-off of x.
 /// *Cost* per iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait a look; 3 vectors.
-/// *Reference* Saad 2003, §4.1 and §4.2.1.
+/// *Reference* Saad 2003, §4.2.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};

@@ -18,7 +18,7 @@ use crate::tridiagonal::Tridiagonal;
 /// (Chebyshev smoothing, the damping of a prolongation) needs a bound from above that is not far off: ten steps find
 /// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not.
 /// *Cost* `steps` applies of A and D⁻¹, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
-/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §9 (ten steps); van der Vorst 1982.
+/// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};

@@ -1,13 +1,14 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
-//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4.2);
+//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4);
 //! bisection on it needs no memory.
 
 /// Coefficients kept: what is learned after that many steps no longer changes the ends of the spectrum much.
 pub(crate) const KEPT: usize = 1024;
 
-/// Bisections of an interval: enough for 6 digits of the smaller end over 12 decades.
+/// Bisections at most, and the relative width that ends them sooner: six digits are more than an estimate holds.
 const BISECTIONS: usize = 64;
+const WIDTH: f64 = 1e-6;
 
 /// A symmetric tridiagonal matrix that grows row by row; after `KEPT` rows it grows no more.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ impl Tridiagonal {
         }
     }
 
-    /// Adds the row that one step of conjugate gradients with ρ = rᵀz and pᵀAp makes (Saad 2003, eq. 6.103).
+    /// Adds the row that one step of conjugate gradients with ρ = rᵀz and pᵀAp makes (Saad 2003, §6.7.3).
     ///
     /// A step that is not positive is left out: the process ends there.
     pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
@@ -50,7 +51,7 @@ impl Tridiagonal {
 
     /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
     ///
-    /// Cost: 128 Sturm counts of one division a row.
+    /// To six digits. Cost: 40 to 128 Sturm counts of one division a row.
     pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
@@ -68,6 +69,9 @@ impl Tridiagonal {
     fn eigenvalue(&self, k: usize, mut low: f64, mut high: f64) -> f64 {
         for _ in 0..BISECTIONS {
             let middle = low + 0.5 * (high - low);
+            if high - low <= WIDTH * middle.abs() {
+                break;
+            }
             if self.below(middle) > k {
                 high = middle;
             } else {
@@ -104,7 +108,7 @@ mod tests {
         }
         let exact = |k: f64| 2.0 - 2.0 * (std::f64::consts::PI * k / 51.0).cos();
         let [low, high] = t.extremes().unwrap();
-        assert!((low - exact(1.0)).abs() < 1e-12 && (high - exact(50.0)).abs() < 1e-12);
+        assert!((low / exact(1.0) - 1.0).abs() < 1e-6 && (high / exact(50.0) - 1.0).abs() < 1e-6);
         assert_eq!(t.below(2.0), n / 2);
     }
 

@@ -22,7 +22,7 @@ use crate::start::{Workspace, check, grow, round_off};
 use crate::watch::Watch;
 use least_squares::LeastSquares;
 
-/// A second orthogonalisation is made when the first leaves less of w than this: 1/√2 (Daniel et al. 1976).
+/// A second orthogonalisation is made when the first leaves less of w than this: 1/√2 (Reichel & Gragg 1990).
 const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// GMRES(m) for general A, preconditioned from the right.

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop,
+    Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, from_fn,
+    parallel,
 };
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
 
@@ -208,4 +209,70 @@ fn preconditioners_of_a_weaker_class_are_refused() {
         };
         assert_eq!([Class::Symmetric, Class::Linear, Class::Variable].map(&mut takes), expected, "{name}");
     }
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let n = 80_000;
+    let chain = from_fn(n, |x: &Vec<f64>, y: &mut Vec<f64>| {
+        for i in 0..n {
+            let left = if i > 0 { x[i - 1] } else { 0.0 };
+            let right = if i + 1 < n { x[i + 1] } else { 0.0 };
+            y[i] = 5.0 * x[i] - left - right;
+        }
+    });
+    let b = random(n, 1);
+    for k in 0..methods(Stop::<f64>::default()).len() {
+        let run = |threads| {
+            parallel::threads(threads, || {
+                let (mut x, (_, mut method)) = (vec![0.0; n], methods(Stop::default()).swap_remove(k));
+                let report = method.solve(&chain, &mut Identity, &b, &mut x).unwrap();
+                (report, x.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+            })
+            .unwrap()
+        };
+        let one = run(1);
+        assert_eq!(one.0.outcome, Outcome::Converged);
+        assert!(one == run(2) && one == run(7));
+    }
+}
+
+#[test]
+fn convergence_is_never_claimed_falsely() {
+    let mut seen = std::collections::BTreeMap::new();
+    for seed in 0..60 {
+        let n = 3 + (seed as usize * 7) % 40;
+        let tolerance = 10.0_f64.powi(-4 - (seed % 12) as i32);
+        let mut d = spread(n, 1.0, 10.0_f64.powi((seed % 17) as i32));
+        if seed % 3 == 0 {
+            d.iter_mut().step_by(4).for_each(|d| *d = -*d);
+        }
+        if seed % 5 == 0 {
+            d[n / 2] = 0.0;
+        }
+        let mut a = Dense::<f64>::with_spectrum(&d, seed);
+        if seed % 4 == 1 {
+            a.entries[1] += 3.0;
+        }
+        let b = random(n, 1000 + seed);
+        let guess = random(n, 2000 + seed);
+        let start = residual(&a, &b, &guess);
+        for look_every in [1, 9] {
+            let stop = Stop { look_every, max_iterations: 300, ..Stop::relative(tolerance) };
+            for (name, mut method) in methods(stop) {
+                let mut x = guess.clone();
+                let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+                let truth = residual(&a, &b, &x);
+                assert!(truth.is_finite() && report.iterations <= 300, "{name}, {seed}: {report}");
+                if report.outcome == Outcome::Converged {
+                    assert!(
+                        truth <= 1.01 * tolerance + 1e-14 * start,
+                        "{name}, {seed}: {report}, but {truth:e}"
+                    );
+                }
+                *seen.entry(report.outcome.name()).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(seen["converged"] > 150 && seen.len() >= 5, "{seen:?}");
 }

@@ -89,20 +89,31 @@ fn a_part_below_the_tolerance_is_not_reported() {
 }
 
 #[test]
+fn vectors_that_are_no_null_space_are_noticed() {
+    let n = 12;
+    let a = neumann(n);
+    let mut method = Projected::new(Cg::default(), NullSpace::new(vec![random(n, 5)]).unwrap());
+    let mut b = vec![0.0; n];
+    a.apply(&random(n, 3), &mut b);
+    let report = method.solve(&a, &mut Identity, &b, &mut vec![0.0; n]).unwrap();
+    assert_ne!(report.outcome, Outcome::Converged, "{report}");
+}
+
+#[test]
 fn several_vectors_orthonormalised() {
     let mut d = spread(20, 1.0, 30.0);
     d[3] = 0.0;
     d[11] = 0.0;
     let a = Dense::<f64>::with_spectrum(&d, 2);
     let unit = |k: usize| (0..20).map(|i| f64::from(u8::from(i == k))).collect::<Vec<_>>();
-    // Columns 3 and 11 of Q, found as what is left of random vectors after inverse-free filtering by A.
-    let pencil = Dense::<f64>::with_spectrum(
+    // The projection onto the null space, from the same Q.
+    let kernel_of_a = Dense::<f64>::with_spectrum(
         &d.iter().map(|&d| if d == 0.0 { 1.0 } else { 0.0 }).collect::<Vec<_>>(),
         2,
     );
     let kernel = |k: usize| {
         let mut v = vec![0.0; 20];
-        pencil.apply(&unit(k), &mut v);
+        kernel_of_a.apply(&unit(k), &mut v);
         v
     };
     let space = NullSpace::new(vec![kernel(0), kernel(5)]).unwrap();

@@ -15,10 +15,10 @@ fn exact(safety: f64, steps: usize) -> SpectralRadius<Vec<f64>> {
 fn enough_steps_find_it_exactly() {
     let a = Dense::<f64>::with_spectrum(&spread(30, 0.1, 7.0), 3);
     let found = exact(1.0, 30).estimate(&a, &mut Identity, &start_vector(30)).unwrap();
-    assert!((found - 7.0).abs() < 1e-9);
+    assert!((found - 7.0).abs() < 1e-5);
     let negative = Dense::<f64>::diagonal(&[1.0, -5.0, 2.0]);
     let found = exact(1.0, 3).estimate(&negative, &mut Identity, &start_vector(3)).unwrap();
-    assert!((found - 5.0).abs() < 1e-9);
+    assert!((found - 5.0).abs() < 1e-5);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn scaling_by_a_diagonal_is_felt() {
     let a = Dense::<f64>::from_fn(n, |i, j| root[i] * core.entries[i * n + j] * root[j]);
     let mut d = Scaling { d: root.iter().map(|r| 1.0 / (r * r)).collect(), class: Class::Symmetric };
     let found = exact(1.0, n).estimate(&a, &mut d, &start_vector(n)).unwrap();
-    assert!((found - 3.0).abs() < 1e-8, "{found}");
+    assert!((found - 3.0).abs() < 1e-5, "{found}");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn ten_steps_and_the_safety_factor_bound_it_closely() {
         let n = 200;
         let a = Dense::<f64>::with_spectrum(&spread(n, 1e-3, 2.0), seed);
         let found = SpectralRadius::default().estimate(&a, &mut Identity, &start_vector(n)).unwrap();
-        assert!((2.0..2.3).contains(&found), "{found}");
+        assert!((2.0..2.2001).contains(&found), "{found}");
     }
 }
 
