@@ -23,6 +23,8 @@
 //! | [`morton`] | points along a space-filling curve |
 //! | [`matrix_market`] | files: reading, writing, and what is wrong with them |
 //! | `symmetry` | is a matrix symmetric? |
+//! | [`strength`](Strength) | which couplings a coarsening should follow |
+//! | [`dirichlet`](Dirichlet) | given values, imposed or eliminated |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
@@ -32,6 +34,7 @@ mod classes;
 pub mod coloring;
 mod columns;
 mod contacts;
+mod dirichlet;
 mod error;
 mod fits;
 mod galerkin;
@@ -49,6 +52,7 @@ mod reblock;
 mod rows;
 mod sum;
 mod symmetry;
+mod strength;
 mod system;
 mod transpose;
 
@@ -56,6 +60,7 @@ pub use adjoint::Adjoint;
 pub use bsr::Bsr;
 pub use classes::{Classes, Members};
 pub use contacts::Contacts;
+pub use dirichlet::{Dirichlet, DirichletError, Eliminated};
 pub use error::SparseError;
 pub use galerkin::GalerkinPlan;
 pub use graph::{Graph, Levels};
@@ -65,5 +70,6 @@ pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use product::{ProductPlan, multiply};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use sum::Sum;
+pub use strength::Strength;
 pub use system::System;
 pub use transpose::TransposePlan;

@@ -1,0 +1,216 @@
+//! Strength of connection: the graph of couplings that a coarsening should follow.
+
+mod block;
+
+use coarsen_core::{Error, Real};
+
+use crate::rows::Rows;
+use crate::{Bsr, Graph};
+use block::{InverseRoot, frobenius};
+
+/// When two nodes of a block matrix are strongly coupled; θ grows from 0 (every stored value that is not zero) towards 1.
+///
+/// Both tests compare blocks after scaling by the diagonal, so they do not depend on units. A node whose off-diagonal
+/// blocks are all zero (a Dirichlet row) is strongly coupled to none.
+///
+/// ```
+/// use coarsen_sparse::{Strength, assembly};
+/// let entries = [(0, 0, 2.0), (1, 1, 2.0), (2, 2, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 2, -0.01), (2, 1, -0.01)];
+/// let a = assembly::from_triplets(3, 3, &entries)?;
+/// let g = Strength::Symmetric { theta: 0.08 }.graph(&a)?;
+/// assert!(g.has_edge(0, 1) && !g.has_edge(1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Strength {
+    /// ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm: an absolute test, θ around 0.08 on the finest level.
+    ///
+    /// *Reference* Vaněk, Mandel & Brezina 1996, eq. (4.1), there for scalars and with ≥.
+    Symmetric {
+        /// θ, in 0..1.
+        theta: f64,
+    },
+    /// ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in the row of i or in that of j: relative to the strongest coupling.
+    ///
+    /// No node with a coupling is left alone, whatever θ is. Cloth uses θ = 0.48.
+    /// *Use* for elasticity, where the components of a block differ in size. Diagonal blocks are taken by the absolute values of
+    /// their eigenvalues; directions without stiffness (eigenvalue zero) do not couple.
+    /// *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: s_ij or s_ji makes an edge, since their test is not symmetric.
+    SpectralRadius {
+        /// θ, in 0..1.
+        theta: f64,
+    },
+}
+
+impl Strength {
+    /// The graph of strong couplings, symmetric: a subset of the edges of `Graph::of(a.pattern())`.
+    ///
+    /// *Cost* that of [`weights`](Self::weights) and a sort of each row.
+    ///
+    /// # Errors
+    /// As [`weights`](Self::weights).
+    pub fn graph<T: Real>(&self, a: &Bsr<T>) -> Result<Graph, Error> {
+        let weights = self.weights(a)?;
+        let (pattern, n) = (a.pattern(), a.pattern().rows());
+        let threshold = |i: usize| match *self {
+            Self::Symmetric { theta } => theta,
+            Self::SpectralRadius { theta } => {
+                let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
+                theta * others.map(|k| weights[k]).fold(0.0, f64::max) // θ ρ_i,max
+            }
+        };
+        let thresholds: Vec<f64> = (0..n).map(threshold).collect();
+        let strong = (0..n).flat_map(|i| {
+            let (weights, limit) = (&weights, thresholds[i]);
+            let stored = pattern.range(i).filter(move |&k| weights[k] > limit);
+            stored.map(move |k| (i as u32, pattern.indices()[k]))
+        });
+        Ok(Graph::symmetrised(n, strong))
+    }
+
+    /// The size of each stored block after scaling by the diagonal, in the order of the pattern: what the tests compare.
+    ///
+    /// *Cost* one pass over the matrix; for [`SpectralRadius`](Self::SpectralRadius) also an eigendecomposition a node and
+    /// 12 small products a block.
+    ///
+    /// # Errors
+    /// [`Error::NotSquare`] for the matrix or its blocks, [`Error::Parameter`] for θ outside 0..1, [`Error::NotFinite`] names a stored
+    /// value.
+    pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f64>, Error> {
+        let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
+        if !(0.0..1.0).contains(&theta) {
+            return Err(Error::Parameter { name: "Strength.theta", value: theta, range: "in 0..1" });
+        }
+        for (rows, columns) in [a.shape(), a.block()] {
+            if rows != columns {
+                return Err(Error::NotSquare { rows, columns });
+            }
+        }
+        if let Some(index) = a.values().iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "matrix values", index });
+        }
+        let (pattern, b) = (a.pattern(), a.block().0);
+        let diagonal = |i: usize| pattern.find(i, i).map(|k| a.value(k));
+        let mut weights = vec![0.0; pattern.len()];
+        let rows = Rows::new(pattern.offsets(), 1, &mut weights);
+        match self {
+            Self::Symmetric { .. } => {
+                let size: Vec<f64> =
+                    (0..pattern.rows()).map(|i| diagonal(i).map_or(0.0, frobenius)).collect();
+                rows.for_each(b * b, |i, row| {
+                    for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
+                        let size = (size[i] * size[j]).sqrt();
+                        *w = match frobenius(block) {
+                            0.0 => 0.0,
+                            norm => norm / size, // infinite where a diagonal is missing: nothing is stronger
+                        };
+                    }
+                });
+            }
+            Self::SpectralRadius { .. } => {
+                let roots = InverseRoot::of_diagonal(b, pattern.rows(), diagonal);
+                rows.for_each(12 * b * b * b, |i, row| {
+                    let mut scratch = vec![0.0; 2 * b * b];
+                    for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
+                        *w = roots.spectral_radius(i, block, j, &mut scratch);
+                    }
+                });
+            }
+        }
+        Ok(weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{assembly, random};
+
+    /// The anisotropic 5-point stencil on n x n nodes: −1 along x, −ε along y.
+    fn anisotropic(n: u32, epsilon: f64) -> Bsr<f64> {
+        let mut entries = vec![];
+        for i in 0..n * n {
+            entries.push((i, i, 2.0 + 2.0 * epsilon));
+            if i % n + 1 < n {
+                entries.extend([(i, i + 1, -1.0), (i + 1, i, -1.0)]);
+            }
+            if i + n < n * n {
+                entries.extend([(i, i + n, -epsilon), (i + n, i, -epsilon)]);
+            }
+        }
+        assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
+    }
+
+    #[test]
+    fn weak_directions_are_dropped() {
+        let a = anisotropic(8, 0.01);
+        for strength in [Strength::Symmetric { theta: 0.08 }, Strength::SpectralRadius { theta: 0.48 }] {
+            let g = strength.graph(&a).unwrap();
+            assert_eq!((g.edges(), g.components().count()), (56, 8));
+            let all = match strength {
+                Strength::Symmetric { .. } => Strength::Symmetric { theta: 0.0 },
+                Strength::SpectralRadius { .. } => Strength::SpectralRadius { theta: 0.0 },
+            };
+            assert_eq!(all.graph(&a).unwrap(), Graph::of(a.pattern()).unwrap());
+        }
+    }
+
+    #[test]
+    fn units_do_not_matter() {
+        let a = anisotropic(6, 0.3);
+        let n = a.shape().0;
+        let scale: Vec<f64> = (0..n).map(|i| 10_f64.powi(i as i32 % 7 - 3)).collect();
+        let mut entries = vec![];
+        for i in 0..n {
+            entries.extend(a.row(i).map(|(j, v)| (i as u32, j as u32, v[0] * scale[i] * scale[j])));
+        }
+        let scaled = assembly::from_triplets(n, n, &entries).unwrap();
+        for strength in [Strength::Symmetric { theta: 0.2 }, Strength::SpectralRadius { theta: 0.48 }] {
+            assert_eq!(strength.graph(&a).unwrap(), strength.graph(&scaled).unwrap());
+        }
+    }
+
+    /// diag(A, A, A) with nodes interleaved is A to the spectral radius, whatever SPD matrix D scales its blocks: A ⊗ D.
+    #[test]
+    fn kronecker_blocks_are_as_strong_as_scalars() {
+        let a = anisotropic(5, 0.2);
+        let d = [4.0, 1.0, 0.5, 1.0, 3.0, 0.2, 0.5, 0.2, 9.0];
+        let values: Vec<f64> = a.values().iter().flat_map(|v| d.iter().map(move |d| v * d)).collect();
+        let blocks = Bsr::new(a.pattern().clone(), (3, 3), values).unwrap();
+        let strength = Strength::SpectralRadius { theta: 0.48 };
+        let (w, wd) = (strength.weights(&a).unwrap(), strength.weights(&blocks).unwrap());
+        assert!(w.iter().zip(&wd).all(|(a, b)| (a - b).abs() < 1e-3 * a));
+        assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
+    }
+
+    #[test]
+    fn no_coupled_node_is_left_alone() {
+        let mut entries = vec![(0, 0, 1e6), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)]; // 0 is weak in the row of 1
+        entries.extend([(1, 2, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 3, 1.0), (3, 0, 0.0)]); // 3 is fixed
+        let a = assembly::from_triplets(4, 4, &entries).unwrap();
+        let g = Strength::SpectralRadius { theta: 0.9 }.graph(&a).unwrap();
+        assert_eq!((g.neighbours(1), g.degree(3)), (&[0, 2][..], 0));
+        assert_eq!(Strength::Symmetric { theta: 0.08 }.graph(&a).unwrap().neighbours(1), [2]);
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let a = random::matrix(3000, 3000, (3, 3), 8, 4);
+        for strength in [Strength::Symmetric { theta: 0.1 }, Strength::SpectralRadius { theta: 0.48 }] {
+            let one = coarsen_core::parallel::threads(1, || strength.weights(&a).unwrap()).unwrap();
+            assert_eq!(one, coarsen_core::parallel::threads(5, || strength.weights(&a).unwrap()).unwrap());
+        }
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let mut a = Bsr::<f64>::identity(2, 2).unwrap();
+        let outside = Strength::Symmetric { theta: 1.0 }.graph(&a);
+        assert!(matches!(outside, Err(Error::Parameter { value: 1.0, .. })));
+        a.values_mut()[5] = f64::INFINITY;
+        let strength = Strength::SpectralRadius { theta: 0.5 };
+        assert!(matches!(strength.graph(&a), Err(Error::NotFinite { index: 5, .. })));
+        let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
+        assert!(matches!(strength.graph(&wide), Err(Error::NotSquare { .. })));
+    }
+}
