@@ -25,6 +25,7 @@
 //! | `symmetry` | is a matrix symmetric? |
 //! | [`strength`](Strength) | which couplings a coarsening should follow |
 //! | [`dirichlet`](Dirichlet) | given values, imposed or eliminated |
+//! | [`diagnose`](mod@diagnose) | what is wrong with a system, before anyone solves it |
 //! | [`error`](SparseError) | what cannot be a matrix, and why |
 
 mod adjoint;
@@ -34,6 +35,7 @@ mod classes;
 pub mod coloring;
 mod columns;
 mod contacts;
+pub mod diagnose;
 mod dirichlet;
 mod error;
 mod fits;

@@ -216,7 +216,7 @@ impl NearKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assembly;
+    use crate::{assembly, matrix_market};
 
     const SIDE: usize = 4;
 
@@ -278,6 +278,29 @@ mod tests {
         }
         let wrong = NearKernel::from_columns(&[&wrong]).unwrap();
         assert!(wrong.quality(&clamped).unwrap()[0].free.unwrap() > 0.05);
+    }
+
+    /// A real clamped bar with its rigid modes: free rows approve of them, and of no others.
+    #[test]
+    fn a_real_bar_knows_its_modes() {
+        let Ok(folder) = std::env::var("COARSEN_DATA") else {
+            println!("skipped: COARSEN_DATA does not name the data folder");
+            return;
+        };
+        let file = |name: &str| format!("{folder}/matrices/pyamg_bar{name}.mtx.gz");
+        let a = matrix_market::read(file("")).unwrap();
+        let modes = matrix_market::read_dense(file("_nullspace")).unwrap();
+        let free = |column: &[f64]| {
+            let b = NearKernel::from_columns(&[column]).unwrap();
+            b.quality(&a).unwrap()[0].free.unwrap()
+        };
+        for j in 0..modes.columns() {
+            assert!(free(modes.column(j)) < 1e-12, "mode {j}: {}", free(modes.column(j)));
+            if j >= 3 {
+                let wrong: Vec<f64> = modes.column(j).iter().map(|v| v.abs()).collect();
+                assert!(free(&wrong) > 1e-2, "mode {j}: {}", free(&wrong));
+            }
+        }
     }
 
     #[test]
