@@ -79,9 +79,9 @@ impl Problem {
     /// The parts as a builder of preconditioners takes them.
     pub fn system(&self) -> System<'_, f64> {
         System {
-            matrix: &self.matrix,
             positions: Some(&self.positions),
             near_kernel: Some(&self.near_kernel),
+            ..System::from(&self.matrix)
         }
     }
 }

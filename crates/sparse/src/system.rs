@@ -1,8 +1,10 @@
 //! What a setup phase may look at.
 
+use std::borrow::Cow;
+
 use coarsen_core::{Error, Real};
 
-use crate::{Bsr, NearKernel};
+use crate::{Bsr, Contacts, NearKernel, SparseError, Sum};
 
 /// A matrix with what is known about it beside its entries; cheap to copy, made from a matrix alone by `into()`.
 ///
@@ -20,16 +22,19 @@ use crate::{Bsr, NearKernel};
 /// ```
 #[derive(Debug)]
 pub struct System<'a, T> {
-    /// The square matrix A.
+    /// The square matrix A; without contact, the system matrix.
     pub matrix: &'a Bsr<T>,
+    /// C, where the system matrix is A + C. A method without a use for the parts takes [`whole`](System::whole).
+    pub contact: Option<&'a Contacts<T>>,
     /// One point per block row, in any unit of length; 2D points have z = 0.
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with A v small beside |A| |v|: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
 }
 
-impl<T: Real> System<'_, T> {
-    /// Whether the parts belong together: a square matrix of square blocks, a point per block row, a near-kernel row per scalar row.
+impl<'a, T: Real> System<'a, T> {
+    /// Whether the parts belong together: a square matrix of square blocks, contact between its nodes, a point per block row, a
+    /// near-kernel row per scalar row.
     ///
     /// *Cost* constant; values are not looked at.
     ///
@@ -42,6 +47,17 @@ impl<T: Real> System<'_, T> {
             }
         }
         let (nodes, n) = (self.matrix.pattern().rows(), self.matrix.shape().0);
+        if let Some(contact) = self.contact {
+            let block = self.matrix.block().0;
+            for (what, expected, found) in [
+                ("contact nodes (one per block row)", nodes, contact.nodes()),
+                ("contact block size", block, contact.block()),
+            ] {
+                if expected != found {
+                    return Err(Error::Shape { what, expected, found });
+                }
+            }
+        }
         if let Some(found) = self.positions.map(<[_]>::len).filter(|&found| found != nodes) {
             return Err(Error::Shape { what: "positions (one per block row)", expected: nodes, found });
         }
@@ -49,6 +65,19 @@ impl<T: Real> System<'_, T> {
             return Err(Error::Shape { what: "near-kernel (one row per unknown)", expected: n, found });
         }
         Ok(())
+    }
+
+    /// The system matrix: A itself, or A + C merged into a new matrix.
+    ///
+    /// *Cost* nothing without contact, else a copy of A.
+    ///
+    /// # Errors
+    /// As [`Sum::merge`].
+    pub fn whole(&self) -> Result<Cow<'a, Bsr<T>>, SparseError> {
+        match self.contact {
+            None => Ok(Cow::Borrowed(self.matrix)),
+            Some(contact) => Ok(Cow::Owned(Sum { elastic: self.matrix, contact }.merge()?)),
+        }
     }
 }
 
@@ -62,7 +91,13 @@ impl<T> Copy for System<'_, T> {}
 
 impl<'a, T> From<&'a Bsr<T>> for System<'a, T> {
     fn from(matrix: &'a Bsr<T>) -> Self {
-        Self { matrix, positions: None, near_kernel: None }
+        Self { matrix, contact: None, positions: None, near_kernel: None }
+    }
+}
+
+impl<'a, T> From<&Sum<'a, T>> for System<'a, T> {
+    fn from(sum: &Sum<'a, T>) -> Self {
+        Self { contact: Some(sum.contact), ..Self::from(sum.elastic) }
     }
 }
 
@@ -81,7 +116,22 @@ mod tests {
         assert!(matches!(with_points.check(), Err(Error::Shape { expected: 2, found: 1, .. })));
         let with_kernel = System { near_kernel: Some(&scalar), ..plain };
         assert!(matches!(with_kernel.check(), Err(Error::Shape { expected: 6, found: 2, .. })));
+        let other = Contacts::new(2, 2).unwrap();
+        let with_contact = System { contact: Some(&other), ..plain };
+        assert!(matches!(with_contact.check(), Err(Error::Shape { expected: 3, found: 2, .. })));
         let wide = crate::assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
         assert_eq!(System::from(&wide).check(), Err(Error::NotSquare { rows: 1, columns: 2 }));
+    }
+
+    #[test]
+    fn contact_is_merged_on_demand() {
+        let a = Bsr::<f64>::identity(2, 1).unwrap();
+        let mut contact = Contacts::new(2, 1).unwrap();
+        contact.replace(&[(0, 1), (1, 0)], &[3.0, 3.0]).unwrap();
+        let sum = Sum { elastic: &a, contact: &contact };
+        let system = System::from(&sum);
+        assert_eq!(system.check(), Ok(()));
+        assert_eq!(system.whole().unwrap().values(), [1.0, 3.0, 3.0, 1.0]);
+        assert!(matches!(System::from(&a).whole(), Ok(Cow::Borrowed(_))));
     }
 }

@@ -88,8 +88,9 @@ impl Structure {
 
     /// The block size a scalar matrix is worth storing in, as [`detect_block_size`](crate::detect_block_size) finds it.
     pub fn best_blocking(&self) -> Option<Blocking> {
-        let worth = |b: &&Blocking| b.size > 1 && b.blocks > 0 && b.fill > b.break_even();
-        self.blockings.iter().rev().find(worth).copied()
+        let half_full = |b: &&Blocking| b.blocks > 0 && b.fill >= 0.5;
+        let best = self.blockings.iter().rev().filter(half_full).min_by_key(|b| b.bytes);
+        best.filter(|b| b.size > 1).copied()
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {

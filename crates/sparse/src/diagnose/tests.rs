@@ -21,15 +21,16 @@ fn values(d: &Diagnosis) -> &Values {
 #[test]
 fn a_good_matrix_has_no_finding() {
     let d = diagnose(&matrix([
-        [2.0, -1.0, 0.0, 0.0],
-        [-1.0, 2.0, -1.0, 0.0],
-        [0.0, -1.0, 2.0, -1.0],
-        [0.0, 0.0, -1.0, 2.0],
+        [2.0, -1.0, 0.0, 0.0, 0.0],
+        [-1.0, 2.0, -1.0, 0.0, 0.0],
+        [0.0, -1.0, 2.0, -1.0, 0.0],
+        [0.0, 0.0, -1.0, 2.0, -1.0],
+        [0.0, 0.0, 0.0, -1.0, 2.0],
     ]));
-    let dense = Finding::Dense { density: 10.0 / 16.0 }; // as 4x4 matrices are
+    let dense = Finding::Dense { density: 13.0 / 25.0 }; // as small matrices are
     assert_eq!(d.findings, [dense]);
     assert_eq!((values(&d).definiteness.clone(), d.is_symmetric()), (Definiteness::Positive, true));
-    assert_eq!((d.structure.row_lengths, d.structure.components, values(&d).nonzeros), ((2, 3), 1, 10));
+    assert_eq!((d.structure.row_lengths, d.structure.components, values(&d).nonzeros), ((2, 3), 1, 13));
 }
 
 #[test]
@@ -175,6 +176,8 @@ fn blocks_and_density() {
         .collect();
     let d = diagnose(&from_triplets(15, 15, &entries).unwrap());
     assert!(d.findings.contains(&Finding::Blocks { size: 3, fill: 1.0 }), "{d}");
+    let best = d.structure.best_blocking().unwrap().size;
+    assert_eq!(best, crate::detect_block_size(from_triplets(15, 15, &entries).unwrap().pattern()));
     assert!(diagnose(&matrix([[1.0; 2]; 2])).findings.contains(&Finding::Dense { density: 1.0 }));
 }
 
