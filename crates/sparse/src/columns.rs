@@ -2,7 +2,8 @@
 //!
 //! A product with one vector is bound by the traffic of the matrix; with k vectors the same traffic serves k times the
 //! arithmetic. X is stored row by row (the k values of an unknown together), so that the inner loop runs over them
-//! without a gather.
+//! without a gather. One core that streams the matrix at full speed gains little (4 columns at 3x3 took the time of 3
+//! single products, 8 that of 7, in SSE2 code); the gain grows with the number of cores that share the memory.
 
 use std::ops::Range;
 
@@ -20,10 +21,10 @@ const ROWS: usize = 512;
 impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
-    /// *Use* for k = 2 to 8 at once (rigid-body modes, Lanczos blocks, several loads): about the time of one or two
-    /// products with a single vector. More columns are done in panels of 8, each one pass over A. Products accumulate in
-    /// `V`, each column in the order of the row; a column may differ in its last bits from
-    /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order, but not with k or the threads.
+    /// *Use* for rigid-body modes, Lanczos blocks, several loads. *Traffic* that of one product with a vector for up to 8
+    /// columns; more are done in panels of 8, each one pass over the rows of A. Products accumulate in `V`, each
+    /// column in the order of the row: its bits depend neither on k nor on threads, but may differ from those of
+    /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order.
     ///
     /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has rows.
     ///
@@ -48,26 +49,33 @@ impl<T: Real> Bsr<T> {
         }
         let r = self.block().0;
         let rows = (0..self.pattern().rows(), Groups(y, r * k));
-        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-            for first in (0..k).step_by(PANEL) {
-                let (rows, y) = (rows.clone(), &mut y.0[..]);
-                match k - first {
-                    1 => self.panel::<V, 1>(rows, k, first, x, y),
-                    2 => self.panel::<V, 2>(rows, k, first, x, y),
-                    3 => self.panel::<V, 3>(rows, k, first, x, y),
-                    4 => self.panel::<V, 4>(rows, k, first, x, y),
-                    5 => self.panel::<V, 5>(rows, k, first, x, y),
-                    6 => self.panel::<V, 6>(rows, k, first, x, y),
-                    7 => self.panel::<V, 7>(rows, k, first, x, y),
-                    _ => self.panel::<V, PANEL>(rows, k, first, x, y),
-                }
-            }
+        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| match r {
+            _ if r.is_multiple_of(3) => self.panels::<V, 3>(rows, k, x, y.0),
+            _ if r.is_multiple_of(2) => self.panels::<V, 2>(rows, k, x, y.0),
+            _ => self.panels::<V, 1>(rows, k, x, y.0),
         };
         each(rows, (ROWS / r).max(1), parallel::worth(self.nnz() * k), &body);
     }
 
-    /// Columns `first .. first + K` of (A X) for some block rows; `y` holds only those rows.
-    fn panel<V: Real, const K: usize>(
+    /// A X for some block rows, G scalar rows and up to 8 columns at a time; `y` holds only those block rows.
+    fn panels<V: Real, const G: usize>(&self, rows: Range<usize>, k: usize, x: &[V], y: &mut [V]) {
+        for first in (0..k).step_by(PANEL) {
+            let (rows, y) = (rows.clone(), &mut y[..]);
+            match k - first {
+                1 => self.panel::<V, G, 1>(rows, k, first, x, y),
+                2 => self.panel::<V, G, 2>(rows, k, first, x, y),
+                3 => self.panel::<V, G, 3>(rows, k, first, x, y),
+                4 => self.panel::<V, G, 4>(rows, k, first, x, y),
+                5 => self.panel::<V, G, 5>(rows, k, first, x, y),
+                6 => self.panel::<V, G, 6>(rows, k, first, x, y),
+                7 => self.panel::<V, G, 7>(rows, k, first, x, y),
+                _ => self.panel::<V, G, PANEL>(rows, k, first, x, y),
+            }
+        }
+    }
+
+    /// Columns `first .. first + K` of that; the K sums of G rows are independent, which hides the latency of additions.
+    fn panel<V: Real, const G: usize, const K: usize>(
         &self,
         rows: Range<usize>,
         k: usize,
@@ -77,16 +85,21 @@ impl<T: Real> Bsr<T> {
     ) {
         let (r, c) = self.block();
         for (i, y) in rows.zip(y.chunks_exact_mut(r * k)) {
-            for (row, y) in y.chunks_exact_mut(k).enumerate() {
-                let mut sums = [V::zero(); K];
+            for row in (0..r).step_by(G) {
+                let mut sums = [[V::zero(); K]; G];
                 for (j, block) in self.row(i) {
-                    let x = x[j * c * k..(j + 1) * c * k].chunks_exact(k);
-                    for (a, x) in block[row * c..(row + 1) * c].iter().zip(x) {
-                        let a = a.to::<V>();
-                        sums.iter_mut().zip(&x[first..first + K]).for_each(|(s, &x)| *s += a * x);
+                    let block = &block[row * c..(row + G) * c];
+                    for t in 0..c {
+                        let x = &x[(j * c + t) * k + first..][..K];
+                        for (g, sums) in sums.iter_mut().enumerate() {
+                            let a = block[g * c + t].to::<V>();
+                            sums.iter_mut().zip(x).for_each(|(s, &x)| *s += a * x);
+                        }
                     }
                 }
-                y[first..first + K].copy_from_slice(&sums);
+                for (g, sums) in sums.iter().enumerate() {
+                    y[(row + g) * k + first..][..K].copy_from_slice(sums);
+                }
             }
         }
     }
