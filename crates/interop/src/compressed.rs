@@ -1,0 +1,115 @@
+//! Compressed rows in, compressed rows out.
+
+use std::sync::Arc;
+
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Pattern, TransposePlan, Zeros, assembly};
+
+use crate::InteropError;
+
+/// Offsets, columns and values of the scalar rows of a matrix; the arrays move where blocks are 1x1 and the pattern is not shared.
+pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
+    let scalars = if a.block() == (1, 1) { a } else { a.reblock((1, 1), Zeros::Keep)? };
+    let (pattern, _, values) = scalars.into_parts();
+    let (offsets, indices) = Arc::unwrap_or_clone(pattern).into_parts();
+    Ok((offsets, indices, values))
+}
+
+/// The scalar columns of a matrix: the rows of its transpose.
+pub(crate) fn into_columns<T: Real>(a: &Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
+    into_rows(transpose(a)?)
+}
+
+/// Aᵀ.
+pub(crate) fn transpose<T: Real>(a: &Bsr<T>) -> Result<Bsr<T>, InteropError> {
+    Ok(TransposePlan::new(a.pattern())?.build(a)?)
+}
+
+/// A matrix of compressed rows whose arrays have our types.
+pub(crate) fn from_parts<T: Real>(
+    columns: usize,
+    (offsets, indices, values): (Vec<usize>, Vec<u32>, Vec<T>),
+) -> Result<Bsr<T>, InteropError> {
+    Ok(Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), (1, 1), values)?)
+}
+
+/// A matrix whose row i has the columns and values `row(i)`; columns are narrowed in one pass.
+///
+/// Rows out of order are sorted, and duplicates summed in the order given.
+pub(crate) fn from_rows<'a, T: Real, C: Iterator<Item = usize>>(
+    (rows, columns): (usize, usize),
+    row: impl Fn(usize) -> (C, &'a [T]),
+) -> Result<Bsr<T>, InteropError> {
+    let limit = u32::MAX as usize;
+    for (what, count) in [("rows", rows), ("columns", columns)] {
+        if count > limit {
+            return Err(InteropError::TooLarge { what, count, limit });
+        }
+    }
+    let (mut offsets, mut indices, mut values) = (Vec::with_capacity(rows + 1), Vec::new(), Vec::new());
+    let mut sorted = true;
+    offsets.push(0);
+    for i in 0..rows {
+        let start = indices.len();
+        let (at, v) = row(i);
+        for column in at {
+            let j = narrow("column", column)?;
+            sorted &= indices.len() == start || indices[indices.len() - 1] < j;
+            indices.push(j);
+        }
+        values.extend_from_slice(v);
+        offsets.push(indices.len());
+    }
+    if sorted {
+        return from_parts(columns, (offsets, indices, values));
+    }
+    let entries: Vec<_> = (0..rows)
+        .flat_map(|i| (offsets[i]..offsets[i + 1]).map(move |k| (i as u32, k)))
+        .map(|(i, k)| (i, indices[k], values[k]))
+        .collect();
+    Ok(assembly::from_triplets(rows, columns, &entries)?)
+}
+
+/// A count or index as `u32`.
+pub(crate) fn narrow(what: &'static str, count: usize) -> Result<u32, InteropError> {
+    u32::try_from(count).map_err(|_| InteropError::TooLarge { what, count, limit: u32::MAX as usize })
+}
+
+/// Columns as `usize`, in one pass.
+#[cfg(any(feature = "nalgebra-sparse", feature = "faer"))]
+pub(crate) fn widen(indices: Vec<u32>) -> Vec<usize> {
+    indices.into_iter().map(|j| j as usize).collect()
+}
+
+/// Refuses blocks larger than 1x1.
+#[cfg(any(feature = "sprs", feature = "faer"))]
+pub(crate) fn check_scalar<T: Real>(a: &Bsr<T>) -> Result<(), InteropError> {
+    match a.block() {
+        (1, 1) => Ok(()),
+        (rows, columns) => Err(InteropError::Blocks { rows, columns }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsorted_rows_are_sorted_and_duplicates_summed() {
+        let (columns, values) = ([2, 0, 2], [1.0, 2.0, 4.0]);
+        let a = from_rows((1, 3), |_| (columns.iter().copied(), &values[..])).unwrap();
+        assert_eq!((a.pattern().row(0), a.values()), (&[0, 2][..], &[2.0, 5.0][..]));
+    }
+
+    #[test]
+    fn indices_beyond_u32_are_refused() {
+        let wide = [1_usize << 40];
+        let row = |_| (wide.iter().copied(), &[1.0][..]);
+        let error = from_rows::<f64, _>((1, 5), row).unwrap_err();
+        assert!(matches!(error, InteropError::TooLarge { what: "column", .. }));
+        let error = from_rows::<f64, _>((1, 1 << 40), row).unwrap_err();
+        assert!(matches!(error, InteropError::TooLarge { what: "columns", .. }));
+        let error = from_rows::<f64, _>((1, 5), |_| ([7].into_iter(), &[1.0][..])).unwrap_err();
+        assert!(matches!(error, InteropError::Sparse(coarsen_sparse::SparseError::Column { column: 7, .. })));
+    }
+}

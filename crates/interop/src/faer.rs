@@ -1,0 +1,96 @@
+//! `faer` matrices: one integer type for offsets and columns, rows possibly with gaps or out of order.
+//!
+//! Our columns are `u32` and our offsets `usize`, so no index type of faer borrows both: [`view`] borrows columns and values
+//! and takes the offsets, 4 bytes a row, from [`narrow_offsets`]; the owned conversions move offsets and values and widen
+//! the columns to faer's usual `usize`.
+
+use ::faer::Index;
+use ::faer::sparse::{
+    SparseColMat, SparseColMatRef, SparseRowMat, SparseRowMatRef, SymbolicSparseColMat, SymbolicSparseRowMat,
+    SymbolicSparseRowMatRef,
+};
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use crate::InteropError;
+use crate::compressed::{check_scalar, from_rows, into_columns, into_rows, narrow, transpose, widen};
+
+/// The row offsets as `u32`, for [`view`].
+///
+/// # Errors
+/// [`InteropError::TooLarge`] for more than `u32::MAX` entries.
+pub fn narrow_offsets<T: Real>(a: &Bsr<T>) -> Result<Vec<u32>, InteropError> {
+    narrow("entries", a.nnz())?;
+    a.pattern().offsets().iter().map(|&o| narrow("entries", o)).collect()
+}
+
+/// A borrowed view of a matrix in 1x1 blocks: columns and values are not copied.
+///
+/// *Cost* one pass over offsets and columns, in which faer checks the structure.
+///
+/// ```
+/// let a = coarsen_sparse::Bsr::<f64>::identity(3, 1)?;
+/// let offsets = coarsen_interop::faer::narrow_offsets(&a)?;
+/// let view = coarsen_interop::faer::view(&a, &offsets)?;
+/// assert_eq!((view.nrows(), view.val()), (3, &[1.0; 3][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`InteropError::Blocks`] for larger blocks, [`InteropError::Offsets`] for offsets of another matrix.
+pub fn view<'a, T: Real>(
+    a: &'a Bsr<T>,
+    offsets: &'a [u32],
+) -> Result<SparseRowMatRef<'a, u32, T>, InteropError> {
+    check_scalar(a)?;
+    let own = a.pattern().offsets();
+    if offsets.len() != own.len() || own.iter().zip(offsets).any(|(&o, &n)| o != n as usize) {
+        return Err(InteropError::Offsets {
+            expected: own.len(),
+            entries: a.nnz(),
+            found: offsets.len(),
+            end: offsets.last().map_or(0, |&o| o as usize),
+        });
+    }
+    let (rows, columns) = a.shape();
+    let symbolic = SymbolicSparseRowMatRef::new_checked(rows, columns, offsets, None, a.pattern().indices());
+    Ok(SparseRowMatRef::new(symbolic, a.values()))
+}
+
+/// The matrix by rows; values and offsets are moved where blocks are 1x1 and no other matrix shares the pattern.
+///
+/// # Errors
+/// [`InteropError::Sparse`] where scalars are too many for our own indices.
+pub fn into_row_mat<T: Real>(a: Bsr<T>) -> Result<SparseRowMat<usize, T>, InteropError> {
+    let (rows, columns) = a.shape();
+    let (offsets, indices, values) = into_rows(a)?;
+    let symbolic = SymbolicSparseRowMat::new_checked(rows, columns, offsets, None, widen(indices));
+    Ok(SparseRowMat::new(symbolic, values))
+}
+
+/// The matrix by columns: the compressed rows of its transpose.
+///
+/// # Errors
+/// As [`into_row_mat`].
+pub fn to_col_mat<T: Real>(a: &Bsr<T>) -> Result<SparseColMat<usize, T>, InteropError> {
+    let (rows, columns) = a.shape();
+    let (offsets, indices, values) = into_columns(a)?;
+    let symbolic = SymbolicSparseColMat::new_checked(rows, columns, offsets, None, widen(indices));
+    Ok(SparseColMat::new(symbolic, values))
+}
+
+/// A matrix from rows with any index type: one narrowing pass. Gaps go, rows out of order are sorted, duplicates summed.
+///
+/// # Errors
+/// [`InteropError::TooLarge`] for sizes beyond `u32`.
+pub fn from_row_mat<T: Real, I: Index>(m: SparseRowMatRef<'_, I, T>) -> Result<Bsr<T>, InteropError> {
+    from_rows((m.nrows(), m.ncols()), |i| (m.symbolic().col_idx_of_row(i), m.val_of_row(i)))
+}
+
+/// A matrix from columns with any index type: one narrowing pass and a transpose.
+///
+/// # Errors
+/// As [`from_row_mat`].
+pub fn from_col_mat<T: Real, I: Index>(m: SparseColMatRef<'_, I, T>) -> Result<Bsr<T>, InteropError> {
+    transpose(&from_rows((m.ncols(), m.nrows()), |j| (m.symbolic().row_idx_of_col(j), m.val_of_col(j)))?)
+}

@@ -1,0 +1,102 @@
+//! `nalgebra-sparse` matrices: owned, `usize` indices.
+//!
+//! There is no borrowed matrix type. Offsets and values move, columns are widened (8 bytes an entry) or narrowed.
+
+use ::nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, SparseError, assembly};
+
+use crate::InteropError;
+use crate::compressed::{from_rows, into_columns, into_rows, narrow, transpose, widen};
+
+/// The matrix as CSR; values and offsets are moved where blocks are 1x1 and no other matrix shares the pattern.
+///
+/// ```
+/// let m = coarsen_interop::nalgebra_sparse::into_csr(coarsen_sparse::Bsr::<f64>::identity(2, 2)?)?;
+/// assert_eq!((m.nrows(), m.nnz(), m.values()), (4, 8, &[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0][..]));
+/// assert_eq!(coarsen_interop::nalgebra_sparse::from_csr(&m)?.shape(), (4, 4));
+/// # Ok::<(), coarsen_interop::InteropError>(())
+/// ```
+///
+/// # Errors
+/// [`InteropError::TooLarge`] where the library refuses the structure: its count overflows.
+pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsrMatrix<T>, InteropError> {
+    let (rows, columns) = a.shape();
+    let (offsets, indices, values) = into_rows(a)?;
+    let count = indices.len();
+    CsrMatrix::try_from_csr_data(rows, columns, offsets, widen(indices), values).map_err(|_| refused(count))
+}
+
+/// The matrix as CSC: the compressed rows of its transpose.
+///
+/// # Errors
+/// As [`into_csr`].
+pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CscMatrix<T>, InteropError> {
+    let (rows, columns) = a.shape();
+    let (offsets, indices, values) = into_columns(a)?;
+    let count = indices.len();
+    CscMatrix::try_from_csc_data(rows, columns, offsets, widen(indices), values).map_err(|_| refused(count))
+}
+
+/// The matrix as triplets, row by row.
+///
+/// # Errors
+/// As [`into_csr`].
+pub fn into_coo<T: Real>(a: Bsr<T>) -> Result<CooMatrix<T>, InteropError> {
+    let (rows, columns) = a.shape();
+    let (offsets, indices, values) = into_rows(a)?;
+    let count = indices.len();
+    let places = (0..rows).flat_map(|i| std::iter::repeat_n(i, offsets[i + 1] - offsets[i])).collect();
+    CooMatrix::try_from_triplets(rows, columns, places, widen(indices), values).map_err(|_| refused(count))
+}
+
+/// A matrix from CSR: one narrowing pass.
+///
+/// # Errors
+/// [`InteropError::TooLarge`] for sizes beyond `u32`.
+pub fn from_csr<T: Real>(m: &CsrMatrix<T>) -> Result<Bsr<T>, InteropError> {
+    let (offsets, indices, values) = m.csr_data();
+    lanes((m.nrows(), m.ncols()), offsets, indices, values)
+}
+
+/// A matrix from CSC: one narrowing pass and a transpose.
+///
+/// # Errors
+/// As [`from_csr`].
+pub fn from_csc<T: Real>(m: &CscMatrix<T>) -> Result<Bsr<T>, InteropError> {
+    let (offsets, indices, values) = m.csc_data();
+    transpose(&lanes((m.ncols(), m.nrows()), offsets, indices, values)?)
+}
+
+/// A matrix from triplets, duplicates summed in their order.
+///
+/// # Errors
+/// As [`from_csr`].
+pub fn from_coo<T: Real>(m: &CooMatrix<T>) -> Result<Bsr<T>, InteropError> {
+    let mut entries = Vec::with_capacity(m.nnz());
+    for (i, j, &v) in m.triplet_iter() {
+        entries.push((narrow("row", i)?, narrow("column", j)?, v));
+    }
+    assembly::from_triplets(m.nrows(), m.ncols(), &entries).map_err(|error| match error {
+        SparseError::TooLarge { what, count, limit } => InteropError::TooLarge { what, count, limit },
+        other => InteropError::Sparse(other),
+    })
+}
+
+/// Compressed rows with `usize` columns.
+fn lanes<T: Real>(
+    shape: (usize, usize),
+    offsets: &[usize],
+    indices: &[usize],
+    values: &[T],
+) -> Result<Bsr<T>, InteropError> {
+    from_rows(shape, |i| {
+        let range = offsets[i]..offsets[i + 1];
+        (indices[range.clone()].iter().copied(), &values[range])
+    })
+}
+
+/// What the library refuses of a structure that is already checked: its size.
+fn refused(count: usize) -> InteropError {
+    InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
+}

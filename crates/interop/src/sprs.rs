@@ -1,0 +1,94 @@
+//! `sprs` matrices: CSR and CSC by a flag at run time, any integer as index.
+//!
+//! `CsMatI<T, u32, usize>` has exactly our arrays: it is viewed or moved without a copy. Prefer it to `CsMat<T>`, whose
+//! `usize` columns cost 12 bytes of traffic an entry to convert.
+
+use std::ops::Deref;
+
+use ::sprs::{CsMatBase, CsMatI, CsMatViewI, SpIndex};
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use crate::InteropError;
+use crate::compressed::{check_scalar, from_parts, from_rows, into_columns, into_rows, transpose};
+
+/// A borrowed CSR view of a matrix in 1x1 blocks: no array is copied.
+///
+/// *Cost* one pass over the columns, in which `sprs` checks the structure.
+///
+/// ```
+/// let a = coarsen_sparse::Bsr::<f64>::identity(3, 1)?;
+/// let view = coarsen_interop::sprs::view(&a)?;
+/// assert_eq!((view.shape(), view.is_csr(), view.get(1, 1)), ((3, 3), true, Some(&1.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`InteropError::Blocks`] for larger blocks; [`InteropError::TooLarge`] where `sprs` refuses the structure, which it does
+/// for more entries than `isize` can name.
+pub fn view<T: Real>(a: &Bsr<T>) -> Result<CsMatViewI<'_, T, u32, usize>, InteropError> {
+    check_scalar(a)?;
+    let (offsets, indices) = (a.pattern().offsets(), a.pattern().indices());
+    CsMatViewI::try_new(a.shape(), offsets, indices, a.values()).map_err(|_| refused(indices.len()))
+}
+
+/// The matrix as CSR; its arrays are moved where blocks are 1x1 and no other matrix shares the pattern.
+///
+/// # Errors
+/// As [`view`], but any block size is written out as scalars.
+pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError> {
+    let shape = a.shape();
+    let (offsets, indices, values) = into_rows(a)?;
+    CsMatI::try_new(shape, offsets, indices, values).map_err(|(_, indices, _, _)| refused(indices.len()))
+}
+
+/// The matrix as CSC: the compressed rows of its transpose.
+///
+/// # Errors
+/// As [`into_csr`].
+pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError> {
+    let (offsets, indices, values) = into_columns(a)?;
+    CsMatI::try_new_csc(a.shape(), offsets, indices, values)
+        .map_err(|(_, indices, _, _)| refused(indices.len()))
+}
+
+/// A matrix from CSR or CSC with our index types; CSR arrays are moved.
+///
+/// # Errors
+/// [`InteropError::Sparse`] names the first row that is not sorted, or a size beyond `u32`.
+pub fn from_owned<T: Real>(m: CsMatI<T, u32, usize>) -> Result<Bsr<T>, InteropError> {
+    if m.is_csr() {
+        let columns = m.cols();
+        from_parts(columns, m.into_raw_storage())
+    } else {
+        let rows = m.rows();
+        transpose(&from_parts(rows, m.into_raw_storage())?)
+    }
+}
+
+/// A matrix from CSR or CSC with any storage and index types: one narrowing pass, and a transpose for CSC.
+///
+/// # Errors
+/// [`InteropError::TooLarge`] for sizes beyond `u32`.
+pub fn from_sprs<T, I, Iptr, P, J, D>(m: &CsMatBase<T, I, P, J, D, Iptr>) -> Result<Bsr<T>, InteropError>
+where
+    T: Real,
+    I: SpIndex,
+    Iptr: SpIndex,
+    P: Deref<Target = [Iptr]>,
+    J: Deref<Target = [I]>,
+    D: Deref<Target = [T]>,
+{
+    let (indptr, indices, data) = (m.indptr(), m.indices(), m.data());
+    let outer = |i: usize| {
+        let range = indptr.outer_inds_sz(i);
+        (indices[range.clone()].iter().map(|j| j.index()), &data[range])
+    };
+    let a = from_rows((m.outer_dims(), m.inner_dims()), outer)?;
+    if m.is_csr() { Ok(a) } else { transpose(&a) }
+}
+
+/// What `sprs` refuses of a structure that is already checked: its size.
+fn refused(count: usize) -> InteropError {
+    InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
+}
