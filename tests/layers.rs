@@ -37,7 +37,8 @@ fn dependencies_point_to_lower_layers() {
     let packages = metadata["packages"].as_array().expect("packages");
     for package in packages {
         let name = text(&package["name"]);
-        let own = layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in workspace.metadata.layers"));
+        let own =
+            layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in workspace.metadata.layers"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = text(&dependency["name"]);
             // The facade's tests see the whole workspace.
@@ -59,9 +60,11 @@ fn members_are_listed_in_layer_order() {
     let mut last = 0;
     for line in members.lines().map(str::trim).filter(|l| l.starts_with('"')) {
         let folder = line.trim_matches(|c| c == '"' || c == ',');
-        let package = metadata["packages"].as_array().expect("packages").iter().find(|p| {
-            Path::new(text(&p["manifest_path"])) == root().join(folder).join("Cargo.toml")
-        });
+        let package = metadata["packages"]
+            .as_array()
+            .expect("packages")
+            .iter()
+            .find(|p| Path::new(text(&p["manifest_path"])) == root().join(folder).join("Cargo.toml"));
         let name = text(&package.unwrap_or_else(|| panic!("{folder} is no member"))["name"]);
         assert!(layers[name] >= last, "{folder} is listed after a higher layer");
         last = layers[name];
@@ -71,7 +74,9 @@ fn members_are_listed_in_layer_order() {
 /// Optional dependencies and `cfg(feature)` exist in interop, the facade and programs only.
 #[test]
 fn features_stay_in_interop_facade_and_programs() {
-    let allowed = |name: &str| ["coarsen", "coarsen-interop", "coarsen-cli"].contains(&name) || name.starts_with("examples-");
+    let allowed = |name: &str| {
+        ["coarsen", "coarsen-interop", "coarsen-cli"].contains(&name) || name.starts_with("examples-")
+    };
     for package in metadata()["packages"].as_array().expect("packages") {
         let name = text(&package["name"]);
         if allowed(name) {
@@ -83,7 +88,11 @@ fn features_stay_in_interop_facade_and_programs() {
         let folder = Path::new(text(&package["manifest_path"])).parent().expect("a folder").to_path_buf();
         for file in sources(&folder.join("src")) {
             let body = std::fs::read_to_string(&file).expect("a source file");
-            assert!(!body.contains("cfg(feature"), "{}: cfg(feature) belongs into interop or the facade", file.display());
+            assert!(
+                !body.contains("cfg(feature"),
+                "{}: cfg(feature) belongs into interop or the facade",
+                file.display()
+            );
         }
     }
 }
@@ -97,7 +106,11 @@ fn no_file_is_longer_than_700_lines() {
     assert!(files.len() > 50, "the sources are not where they were");
     for file in files {
         let lines = std::fs::read_to_string(&file).expect("a source file").lines().count();
-        assert!(lines <= 700, "{} has {lines} lines; make it a folder named after the method", file.display());
+        assert!(
+            lines <= 700,
+            "{} has {lines} lines; make it a folder named after the method",
+            file.display()
+        );
     }
 }
 

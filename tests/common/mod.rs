@@ -1,0 +1,99 @@
+//! What the tests of the whole share: the list of preconditioners, the list of systems, the real data.
+
+#![allow(dead_code)] // each test file uses its share
+
+use std::path::PathBuf;
+
+use coarsen::backend::{Backend, Prepared};
+use coarsen::prelude::*;
+use coarsen::problems::{Options, Problem};
+use coarsen::relax::Chebyshev;
+
+/// A preconditioner by name, built from any matrix at a place.
+pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
+
+fn build<R, B: Backend<Vector = Vec<V>, Real = V>, V: Real>(
+    recipe: R,
+    a: &Bsr<f64>,
+    on: B,
+) -> Box<dyn Prepared<Vec<V>, f64>>
+where
+    R: Setup<f64, B>,
+    R::Built: 'static,
+{
+    Box::new(recipe.build(a, &on).unwrap_or_else(|e| panic!("{e}")))
+}
+
+macro_rules! recipes {
+    ($on:expr) => {
+        vec![
+            ("jacobi", |a| build(Jacobi::default(), a, $on)),
+            ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $on)),
+            ("block-jacobi", |a| build(BlockJacobi { omega: 0.5 }, a, $on)),
+            ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
+            ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2 }, a, $on)),
+            ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
+            ("ic0", |a| build(Ic0::default(), a, $on)),
+            ("ilu0", |a| build(Ilu0, a, $on)),
+        ]
+    };
+}
+
+/// Every preconditioner in f64. A new one is a new line of the macro above.
+pub(crate) fn recipes() -> Vec<Recipe<f64>> {
+    recipes!(Cpu::new())
+}
+
+/// Every preconditioner with f64 vectors over f32 storage.
+pub(crate) fn mixed_recipes() -> Vec<Recipe<f64>> {
+    recipes!(Cpu::mixed())
+}
+
+/// Every preconditioner in f32.
+pub(crate) fn single_recipes() -> Vec<Recipe<f32>> {
+    recipes!(Cpu::single())
+}
+
+/// A problem of the gallery.
+pub(crate) fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Small symmetric positive definite systems of every kind: scalar and in blocks, smooth and rough, generated and real.
+pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
+    let names = [
+        "poisson2d:17",
+        "poisson3d:8",
+        "anisotropic2d:15",
+        "jump3d:8",
+        "elasticity3d:5",
+        "cloth:12",
+        "graph:300",
+    ];
+    let mut systems: Vec<_> = names.iter().map(|name| (name.to_string(), problem(name).matrix)).collect();
+    if let Some(data) = data() {
+        for file in ["bcsstk01", "nos5", "hypre_beam_hex_459", "pyamg_bar", "polyfem_A_2", "494_bus"] {
+            systems.push((file.to_string(), read(&data, file)));
+        }
+    }
+    systems
+}
+
+/// A matrix of the data folder.
+pub(crate) fn read(data: &std::path::Path, name: &str) -> Bsr<f64> {
+    matrix_market::read(data.join(format!("matrices/{name}.mtx.gz"))).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The folder of real data, or a printed reason why there is none.
+pub(crate) fn data() -> Option<PathBuf> {
+    let folder = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir());
+    if folder.is_none() {
+        println!("skipped: COARSEN_DATA names no folder, so there are no real matrices");
+    }
+    folder
+}
+
+/// Numbers between -1 and 1, the same ones every time.
+pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
+    coarsen::backend::conformance::noise(n, seed)
+}

@@ -1,0 +1,158 @@
+//! The laws that every preconditioner obeys, on every kind of system.
+
+mod common;
+
+use coarsen::prelude::*;
+use coarsen::{Class, parallel};
+use common::{Recipe, mixed_recipes, noise, recipes, single_recipes, systems};
+
+fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
+    let mut z = vec![V::nan(); r.len()]; // whatever was there must not matter
+    m.apply(&r.to_vec(), &mut z);
+    z
+}
+
+fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x.wide() * y.wide()).sum()
+}
+
+fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut law: impl FnMut(&str, &Bsr<f64>, Recipe<V>)) {
+    for (system, a) in systems() {
+        for recipe in &recipes {
+            law(&format!("{} on {system}", recipe.0), &a, *recipe);
+        }
+    }
+}
+
+/// M⁻¹(a r + s) = a M⁻¹r + M⁻¹s; M⁻¹ symmetric; r·M⁻¹r > 0: what conjugate gradients assume.
+fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
+    for_each(recipes, |name, a, (_, build)| {
+        let (n, mut m) = (a.shape().0, build(a));
+        assert_eq!(m.class(), Class::Symmetric, "{name}");
+        assert_eq!(m.size(), Some(n), "{name}");
+        let [r, s] = [1, 2].map(|seed| noise(n, seed).iter().map(|&v| V::of(v)).collect::<Vec<V>>());
+        let both: Vec<V> = r.iter().zip(&s).map(|(&r, &s)| V::of(0.5) * r + s).collect();
+        let [mr, ms, mb] = [&r, &s, &both].map(|v| applied(&mut *m, v));
+        let size = dot(&mr, &mr).sqrt() + dot(&ms, &ms).sqrt();
+        let off: f64 =
+            (0..n).map(|i| (mb[i].wide() - 0.5 * mr[i].wide() - ms[i].wide()).powi(2)).sum::<f64>().sqrt();
+        assert!(off <= tolerance * size, "{name}: linear up to {:.1e}", off / size);
+        let scale = dot(&s, &s).sqrt() * dot(&mr, &mr).sqrt() + dot(&r, &r).sqrt() * dot(&ms, &ms).sqrt();
+        let skew = (dot(&s, &mr) - dot(&r, &ms)).abs();
+        assert!(skew <= tolerance * scale, "{name}: symmetric up to {:.1e}", skew / scale);
+        assert!(dot(&r, &mr) > 0.0 && dot(&s, &ms) > 0.0, "{name}: positive");
+        let fused = m.apply_dot(&r, &mut vec![V::zero(); n]);
+        assert!(
+            (fused.value.wide() - dot(&r, &mr)).abs() <= tolerance * fused.magnitude.wide(),
+            "{name}: apply_dot"
+        );
+    });
+}
+
+#[test]
+fn linear_symmetric_positive_in_f64() {
+    linear_symmetric_positive(recipes(), 1e-9);
+}
+
+#[test]
+fn linear_symmetric_positive_in_mixed_precision() {
+    linear_symmetric_positive(mixed_recipes(), 1e-4);
+}
+
+#[test]
+fn linear_symmetric_positive_in_f32() {
+    linear_symmetric_positive(single_recipes(), 1e-3);
+}
+
+/// On a block-diagonal matrix nothing is dropped: one application solves it (polynomials and damping aside).
+#[test]
+fn exact_without_coupling() {
+    let n = 40;
+    let places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).collect();
+    for b in [1, 2, 3, 5] {
+        let mut values = noise(n as usize * b * b, 3);
+        for block in values.chunks_exact_mut(b * b) {
+            for (i, j) in (0..b).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                block[i * b + j] = block[j * b + i];
+            }
+            block.iter_mut().step_by(b + 1).for_each(|d| *d += 4.0 * b as f64);
+        }
+        let a = assembly::from_blocks(n as usize, n as usize, (b, b), &places, &values).unwrap();
+        let x = noise(n as usize * b, 4);
+        let mut r = x.clone();
+        a.apply(&x, &mut r);
+        for (name, build) in recipes() {
+            let exact = match name {
+                "gauss-seidel" | "ic0" | "ilu0" => true,
+                "jacobi" => b == 1,
+                _ => continue,
+            };
+            let z = applied(&mut *build(&a), &r);
+            let off = z.iter().zip(&x).fold(0.0_f64, |m, (z, x)| m.max((z - x).abs()));
+            assert!(!exact || off < 1e-13, "{name}: off by {off:.1e} on blocks of {b}");
+        }
+    }
+}
+
+/// Update with new values equals a new build; update with the same values changes no bit; another pattern is rebuilt.
+#[test]
+fn update_equals_rebuild() {
+    for_each(recipes(), |name, a, (_, build)| {
+        let r = noise(a.shape().0, 7);
+        let mut changed = a.clone();
+        let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();
+        let b = a.block().0;
+        changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+        for k in shift {
+            changed.values_mut()[k * b * b..(k + 1) * b * b]
+                .iter_mut()
+                .step_by(b + 1)
+                .for_each(|d| *d *= 1.25);
+        }
+        let mut m = build(a);
+        let before = applied(&mut *m, &r);
+        assert_eq!(m.update_from(a.into()).unwrap(), Reused::Structure, "{name}");
+        assert_eq!(applied(&mut *m, &r), before, "{name}: the same values");
+        assert_eq!(m.update_from((&changed).into()).unwrap(), Reused::Structure, "{name}");
+        assert_eq!(applied(&mut *m, &r), applied(&mut *build(&changed), &r), "{name}: new values");
+        let other = Bsr::<f64>::identity(a.pattern().rows() + 1, b).unwrap();
+        assert_eq!(m.update_from((&other).into()).unwrap(), Reused::Nothing, "{name}");
+        assert_eq!(m.size(), Some(other.shape().0), "{name}");
+    });
+}
+
+/// A failed update names the place and leaves the old state usable.
+#[test]
+fn failed_update_keeps_the_old_state() {
+    for_each(recipes(), |name, a, (_, build)| {
+        let r = noise(a.shape().0, 7);
+        let mut m = build(a);
+        let before = applied(&mut *m, &r);
+        let last = a.pattern().rows() - 1;
+        let (at, area) = (a.pattern().find(last, last).unwrap(), a.block().0.pow(2));
+        let mut broken = a.clone();
+        broken.values_mut()[at * area..(at + 1) * area].fill(f64::NAN);
+        assert!(m.update_from((&broken).into()).is_err(), "{name}: NaN");
+        assert_eq!(applied(&mut *m, &r), before, "{name}: after NaN");
+        if name.starts_with("ilu0") {
+            return; // elimination fills a zero diagonal: that is no failure
+        }
+        broken.values_mut()[at * area..(at + 1) * area].fill(0.0);
+        assert!(m.update_from((&broken).into()).is_err(), "{name}: zero diagonal");
+        assert_eq!(applied(&mut *m, &r), before, "{name}: after a zero diagonal");
+    });
+}
+
+/// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
+#[test]
+fn threads_do_not_change_bits() {
+    let a = common::problem("poisson2d:220").matrix;
+    let r = noise(a.shape().0, 9);
+    for (name, build) in recipes() {
+        let run = || applied(&mut *build(&a), &r);
+        let one = parallel::threads(1, run).unwrap();
+        for threads in [2, 7] {
+            assert_eq!(one, parallel::threads(threads, run).unwrap(), "{name} at {threads} threads");
+        }
+    }
+}
