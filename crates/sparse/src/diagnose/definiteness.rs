@@ -167,8 +167,8 @@ impl fmt::Display for Definiteness {
             Self::MaybePositive => "positive diagonal, possibly positive definite",
             Self::MaybeNegative => "negative diagonal, possibly negative definite",
             Self::Indefinite(_) => "indefinite",
-            Self::Unknown => "of unknown sign",
-            Self::Unsymmetric => "so definiteness is not asked for",
+            Self::Unknown => "signs of eigenvalues unknown",
+            Self::Unsymmetric => "signs of eigenvalues not looked at",
         })
     }
 }

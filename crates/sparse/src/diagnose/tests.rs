@@ -91,6 +91,44 @@ fn tight_pairs_prove_indefiniteness_only_with_a_third() {
     assert_eq!(values(&ones).definiteness, Definiteness::MaybePositive);
 }
 
+/// All symmetric 3x3 matrices with entries −2..=2, against their principal minors, which are exact in integers.
+#[test]
+fn what_is_proved_is_true() {
+    let mut proved = [0; 3];
+    for code in 0..5_i32.pow(6) {
+        let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|k| code / 5_i32.pow(k) % 5 - 2);
+        let minors = |a: i32, b: i32, c: i32, d: i32, e: i32, f: i32| {
+            let det = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e);
+            ([a, b, c], [a * b - d * d, a * c - e * e, b * c - f * f], det)
+        };
+        let (one, two, three) = minors(a, b, c, d, e, f);
+        let (minus_one, _, minus_three) = minors(-a, -b, -c, -d, -e, -f);
+        let semidefinite =
+            |one: [i32; 3], three: i32| one.into_iter().chain(two).all(|m| m >= 0) && three >= 0;
+        let definite = |one: [i32; 3], three: i32| one[0] > 0 && two[0] > 0 && three > 0;
+        let rows = [[a, d, e], [d, b, f], [e, f, c]].map(|row| row.map(f64::from));
+        let diagnosis = diagnose(&matrix(rows));
+        match &values(&diagnosis).definiteness {
+            Definiteness::Positive => assert!(definite(one, three), "{rows:?}"),
+            Definiteness::Negative => assert!(definite(minus_one, minus_three), "{rows:?}"),
+            Definiteness::Indefinite(witness) => {
+                assert!(
+                    !semidefinite(one, three) && !semidefinite(minus_one, minus_three),
+                    "{rows:?} {witness}"
+                );
+                proved[2] += 1;
+            }
+            _ => {}
+        }
+        proved[0] += usize::from(values(&diagnosis).definiteness == Definiteness::Positive);
+        proved[1] += usize::from(values(&diagnosis).definiteness == Definiteness::Negative);
+        if values(&diagnosis).floating > 0 {
+            assert_eq!(three, 0, "{rows:?}");
+        }
+    }
+    assert!(proved[0] > 50 && proved[0] == proved[1] && proved[2] > 1000, "{proved:?}");
+}
+
 #[test]
 fn structure_and_values_may_be_unsymmetric() {
     let d = diagnose(&matrix([[4.0, 1.0, 0.0], [3.0, 4.0, 0.0], [1.0, 0.0, 4.0]]));

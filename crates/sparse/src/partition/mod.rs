@@ -3,7 +3,7 @@
 //! | function | needs | parts |
 //! |---|---|---|
 //! | [`coordinate_bisection`] | positions | boxes; fast, blind to the matrix |
-//! | [`graph_growing`] | the graph | layers of a breadth-first search, cut again and again |
+//! | [`graph_growing`] | the graph | halves grown along a short cut |
 //!
 //! Both halve n nodes and p parts recursively so that the sizes of any two parts differ by at most one; with n ≥ p no part is
 //! empty. Neither minimises the cut: [`cut`] says how large it is.
