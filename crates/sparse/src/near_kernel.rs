@@ -1,6 +1,6 @@
 //! Vectors that the operator almost annihilates: constants and rigid-body modes.
 //!
-//! A multigrid must reproduce them on every level (Vaněk, Mandel & Brezina 1996, §4). Wrong ones (a missing sign, another order
+//! A multigrid must reproduce them on every level (Vaněk, Mandel & Brezina 1996). Wrong ones (a missing sign, another order
 //! of unknowns) cost iterations without any error, which is why [`NearKernel::quality`] exists.
 
 use coarsen_core::{Error, Real};

@@ -43,7 +43,8 @@ pub struct Diagnosis {
 /// It looks at shape, pattern, diagonal, row sums, symmetry and 2x2 minors, and says of each finding which rows show it and
 /// what to do. It proves little: a matrix without findings may still be singular or indefinite. Tolerances are relative to the round-off of
 /// `T`, not tighter than 12 digits, since files round.
-/// *Cost* about five passes over the matrix, 60 bytes a row and 4 an entry.
+/// *Cost* about five passes over the matrix, for scalar ones also a pass over the pattern a block size; 60 bytes a row and 8 a stored
+/// block for the time being.
 ///
 /// ```
 /// use coarsen_sparse::{assembly, diagnose::{Definiteness, diagnose}};

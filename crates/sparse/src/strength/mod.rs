@@ -25,7 +25,7 @@ use block::{InverseRoot, frobenius};
 pub enum Strength {
     /// ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm: an absolute test, θ around 0.08 on the finest level.
     ///
-    /// *Reference* Vaněk, Mandel & Brezina 1996, eq. (4.1), there for scalars and with ≥.
+    /// *Reference* Vaněk, Mandel & Brezina 1996, there for scalars and with ≥.
     Symmetric {
         /// θ, in 0..1.
         theta: f64,
