@@ -177,7 +177,7 @@ impl Factor {
 
     /// Factors new values on the same pattern, by the same method, reusing ordering, structure and memory.
     ///
-    /// *Cost* the numeric factorisation; no allocation for Cholesky and LDLᵀ. After an error the old factor stays in use:
+    /// *Cost* the numeric factorisation; no allocation, unless the pivots of LU choose more fill. After an error the old factor stays in use:
     /// it is computed again from the old values, bit for bit.
     ///
     /// # Errors
@@ -374,7 +374,7 @@ pub(crate) fn room(
         values.try_reserve_exact(length).map_err(|_| DirectError::Memory { bytes })?;
         values.resize(length, 0.0);
     }
-    if scratch.len() < request.unaligned_bytes_required() {
+    if scratch.len() < request.size_bytes() {
         let bytes = request.unaligned_bytes_required();
         *scratch = MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?;
     }

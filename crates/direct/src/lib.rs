@@ -17,6 +17,7 @@
 
 mod cholesky;
 mod columns;
+mod dense;
 
 mod direct;
 mod error;
@@ -24,6 +25,7 @@ mod factor;
 mod ldlt;
 mod lu;
 
+pub use dense::{Dense, PseudoInverse};
 pub use direct::{Direct, Method};
 pub use error::DirectError;
 pub use factor::{Factor, Figures, Inertia, Solved};

@@ -1,0 +1,91 @@
+//! The four equations of Penrose, and what follows for coarse grids.
+
+use coarsen_core::{Class, Preconditioner, parallel};
+use coarsen_direct::{Dense, DirectError, PseudoInverse};
+use coarsen_sparse::{Bsr, assembly};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const SEED: u64 = 5;
+
+/// B Bᵀ, or B C, with B of n x k: rank k.
+fn of_rank(n: usize, k: usize, symmetric: bool) -> Bsr<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let mut random = || -> Vec<f64> { (0..n * k).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    let (b, c) = (random(), random());
+    let c = if symmetric { &b } else { &c };
+    let product = |i: usize, j: usize| (0..k).map(|m| b[i * k + m] * c[j * k + m]).sum::<f64>();
+    let entries: Vec<_> =
+        (0..n).flat_map(|i| (0..n).map(move |j| (i as u32, j as u32, product(i, j)))).collect();
+    assembly::from_triplets(n, n, &entries).unwrap()
+}
+
+/// Rows of the product of two square matrices given by entries.
+fn product(n: usize, a: impl Fn(usize, usize) -> f64, b: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    (0..n * n).map(|at| (0..n).map(|k| a(at / n, k) * b(k, at % n)).sum()).collect()
+}
+
+fn near(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs()))
+}
+
+#[test]
+fn penrose() {
+    for (n, k, symmetric) in
+        [(1, 1, true), (6, 6, true), (6, 4, true), (9, 9, false), (9, 5, false), (40, 37, false)]
+    {
+        let a = of_rank(n, k, symmetric);
+        let inverse = Dense::default().build(&a).unwrap();
+        assert_eq!(inverse.rank(), k);
+        let (get, plus) = (|i, j| a.get(i, j), |i: usize, j: usize| inverse.values()[j * n + i]);
+        let (ap, pa) = (product(n, get, plus), product(n, plus, get));
+        let transposed = |m: &[f64]| -> Vec<f64> { (0..n * n).map(|at| m[at % n * n + at / n]).collect() };
+        assert!(near(&ap, &transposed(&ap)) && near(&pa, &transposed(&pa)));
+        let all: Vec<f64> = (0..n * n).map(|at| get(at / n, at % n)).collect();
+        assert!(near(&product(n, |i, j| ap[i * n + j], get), &all));
+        let plus_all: Vec<f64> = (0..n * n).map(|at| plus(at / n, at % n)).collect();
+        assert!(near(&product(n, |i, j| pa[i * n + j], plus), &plus_all));
+    }
+}
+
+#[test]
+fn classes_follow_the_spectrum() {
+    let class = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::class(m);
+    assert_eq!(class(&Dense::default().build(&of_rank(6, 4, true)).unwrap()), Class::Symmetric);
+    assert_eq!(class(&Dense::default().build(&of_rank(6, 4, false)).unwrap()), Class::Linear);
+    let mut a = of_rank(6, 4, true);
+    a.values_mut().iter_mut().for_each(|v| *v = -*v);
+    assert_eq!(class(&Dense::default().build(&a).unwrap()), Class::Linear);
+    let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
+    let mut none = Dense::default().build(&zero).unwrap();
+    let mut z = vec![1.0; 6];
+    none.apply(&vec![1.0; 6], &mut z);
+    assert_eq!((none.rank(), z), (0, vec![0.0; 6]));
+}
+
+#[test]
+fn update_equals_build_and_fails_harmlessly() {
+    let (old, new) = (of_rank(12, 12, true), of_rank(12, 7, false));
+    let mut inverse = Dense::default().build(&old).unwrap();
+    let before = inverse.values().to_vec();
+    inverse.update(&new).unwrap();
+    assert_eq!(inverse.values(), Dense::default().build(&new).unwrap().values());
+    inverse.update(&old).unwrap();
+    assert_eq!(inverse.values(), before);
+    let mut bad = old.clone();
+    bad.values_mut()[13] = f64::NAN;
+    assert_eq!(inverse.update(&bad), Err(DirectError::NotFinite { row: 1, column: 1 }));
+    let other = Bsr::<f64>::identity(3, 1).unwrap();
+    assert_eq!(inverse.update(&other), Err(DirectError::Shape { what: "matrix", expected: 12, found: 3 }));
+    assert_eq!(inverse.values(), before);
+    let empty = assembly::from_triplets::<f64>(0, 0, &[]).unwrap();
+    assert_eq!(Dense::default().build(&empty).unwrap().rank(), 0);
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let a = of_rank(90, 80, true);
+    let run = || Dense::default().build(&a).unwrap().values().to_vec();
+    let one = parallel::threads(1, run).unwrap();
+    assert_eq!(one, parallel::threads(7, run).unwrap());
+}
