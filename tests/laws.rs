@@ -3,6 +3,7 @@
 mod common;
 
 use coarsen::prelude::*;
+use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
 use common::{Recipe, mixed_recipes, noise, recipes, single_recipes, systems};
 
@@ -119,6 +120,26 @@ fn update_equals_rebuild() {
         assert_eq!(m.update_from((&other).into()).unwrap(), Reused::Nothing, "{name}");
         assert_eq!(m.size(), Some(other.shape().0), "{name}");
     });
+}
+
+/// Contact pairs given beside the matrix count as much as those merged into it.
+#[test]
+fn contact_is_not_forgotten() {
+    let a = common::problem("elasticity3d:4").matrix;
+    let (last, stiff) = (a.pattern().rows() as u32 - 1, [1e5, 0.0, 0.0, 0.0, 2e5, 0.0, 0.0, 0.0, 3e5]);
+    let less = stiff.map(|v: f64| -v);
+    let places = [(0, 0), (0, last), (last, 0), (last, last)];
+    let values = [stiff, less, less, stiff].concat();
+    let mut contact = Contacts::new(last as usize + 1, 3).unwrap();
+    contact.replace(&places, &values).unwrap();
+    let sum = Sum { elastic: &a, contact: &contact };
+    let (merged, r) = (sum.merge().unwrap(), noise(a.shape().0, 2));
+    for (name, build) in recipes() {
+        let expected = applied(&mut *build(&merged), &r);
+        let mut m = build(&a);
+        m.update_from(System::from(&sum)).unwrap();
+        assert_eq!(applied(&mut *m, &r), expected, "{name}");
+    }
 }
 
 /// A failed update names the place and leaves the old state usable.

@@ -38,6 +38,8 @@ pub use {
     coarsen_problems as problems, coarsen_relax as relax, coarsen_sparse as sparse,
 };
 
+#[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+pub use coarsen_interop as interop;
 #[cfg(feature = "opencl")]
 pub use coarsen_opencl as opencl;
 
@@ -48,7 +50,8 @@ pub mod prelude {
         History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
         every, from_fn, parallel::threads,
     };
-    pub use coarsen_krylov::{Cg, Krylov};
-    pub use coarsen_relax::{BlockJacobi, GaussSeidel, Ic0, Ilu0, Jacobi};
+    pub use coarsen_direct::Direct;
+    pub use coarsen_krylov::{Cg, FlexibleCg, Gmres, Krylov, Minres};
+    pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_sparse::{Bsr, NearKernel, System, assembly, matrix_market};
 }

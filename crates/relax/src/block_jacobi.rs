@@ -53,17 +53,11 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<BlockDiagonal<T, B>, SetupError> {
         system.check()?;
-        let inverses = DenseBlocks::inverse_diagonal(system.matrix, "block-jacobi")?;
+        let a = &*system.whole()?;
+        let inverses = DenseBlocks::inverse_diagonal(a, "block-jacobi")?;
         let d = on.blocks(&inverses)?;
         let class = inverses.class();
-        Ok(BlockDiagonal {
-            recipe: *self,
-            on: on.clone(),
-            pattern: system.matrix.pattern().clone(),
-            class,
-            inverses,
-            d,
-        })
+        Ok(BlockDiagonal { recipe: *self, on: on.clone(), pattern: a.pattern().clone(), class, inverses, d })
     }
 }
 
@@ -84,12 +78,12 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
 impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let same_block = system.matrix.block().0 == self.inverses.size();
-        if !same_block || !Pattern::same(system.matrix.pattern(), &self.pattern) {
+        let a = &*system.whole()?;
+        if a.block().0 != self.inverses.size() || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        self.inverses.invert_diagonal(system.matrix, "block-jacobi")?;
+        self.inverses.invert_diagonal(a, "block-jacobi")?;
         self.class = self.inverses.class();
         self.d.set_values(&self.inverses)?;
         Ok(Reused::Structure)

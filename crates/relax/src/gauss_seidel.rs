@@ -78,7 +78,7 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<SymmetricSweep<T, B>, SetupError> {
         self.validate()?;
         system.check()?;
-        let a = system.matrix;
+        let a = &*system.whole()?;
         a.check_finite()?;
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
         Ok(SymmetricSweep {
@@ -121,7 +121,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
 impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let a = system.matrix;
+        let a = &*system.whole()?;
         if a.block().0 != self.inverses.size() || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);

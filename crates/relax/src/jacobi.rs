@@ -99,7 +99,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Diagonal<B>, SetupError> {
         system.check()?;
-        let a = system.matrix;
+        let a = &*system.whole()?;
         let mut host = vec![zero(); a.shape().0];
         let class = self.invert(a, &mut host)?;
         let d = on.vector(&host)?;
@@ -124,13 +124,12 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
 impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        if system.matrix.shape().0 != self.host.len()
-            || !Pattern::same(system.matrix.pattern(), &self.pattern)
-        {
+        let a = &*system.whole()?;
+        if a.shape().0 != self.host.len() || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        self.class = self.recipe.invert(system.matrix, &mut self.host)?;
+        self.class = self.recipe.invert(a, &mut self.host)?;
         self.on.write(&self.host, &mut self.d)?;
         Ok(Reused::Structure)
     }

@@ -88,7 +88,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     on: &B,
 ) -> Result<IncompleteFactor<R, T, B>, SetupError> {
     system.check()?;
-    let a = system.matrix;
+    let a = &*system.whole()?;
     let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
     let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
@@ -121,7 +121,7 @@ fn round<T: Real, S: Real>(from: &[T], to: &mut [S]) {
 impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let a = system.matrix;
+        let a = &*system.whole()?;
         if a.block() != self.factors.block() || !Pattern::same(a.pattern(), self.order.of()) {
             *self = build(self.recipe, system, &self.on)?;
             return Ok(Reused::Nothing);

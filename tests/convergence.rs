@@ -1,0 +1,68 @@
+//! Iterations of preconditioned conjugate gradients stay within a stated table.
+//!
+//! The bounds are measured counts with a tenth of room; a method that loses strength fails here before anyone notices it in seconds.
+
+mod common;
+
+use coarsen::prelude::*;
+use common::{noise, problem, recipes};
+
+fn iterations(name: &str, precond: &str, tolerance: f64) -> usize {
+    let a = problem(name).matrix;
+    let b = noise(a.shape().0, 1);
+    let mut x = vec![0.0; b.len()];
+    let recipe = recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+    let report = Cg::new(Stop::relative(tolerance)).solve(&a, &mut *(recipe.1)(&a), &b, &mut x);
+    report.unwrap().converged().unwrap_or_else(|e| panic!("{precond} on {name}: {e}")).iterations
+}
+
+/// Problem, then bounds for jacobi, block-jacobi, gauss-seidel, ssor, chebyshev, ic0 and ilu0 at 1e-8.
+const TABLE: [(&str, [usize; 7]); 6] = [
+    ("poisson2d:60", [199, 199, 80, 43, 57, 69, 69]),
+    ("poisson3d:20", [86, 86, 33, 18, 25, 30, 30]),
+    ("anisotropic2d:50", [308, 308, 104, 56, 87, 18, 18]),
+    ("jump3d:16", [84, 84, 31, 17, 25, 28, 28]),
+    ("elasticity3d:10", [152, 147, 59, 40, 41, 39, 39]),
+    ("cloth:31", [216, 165, 62, 36, 47, 29, 29]),
+];
+
+#[test]
+fn iterations_stay_within_the_table() {
+    let names = ["jacobi", "block-jacobi", "gauss-seidel", "ssor", "chebyshev", "ic0", "ilu0"];
+    let mut over = Vec::new();
+    for (system, bounds) in TABLE {
+        let counts = names.map(|precond| iterations(system, precond, 1e-8));
+        println!("(\"{system}\", {counts:?}),");
+        for ((name, count), bound) in names.iter().zip(counts).zip(bounds) {
+            if count > bound {
+                over.push(format!("{name} on {system}: {count} iterations, at most {bound}"));
+            }
+        }
+    }
+    assert!(over.is_empty(), "{}", over.join("\n"));
+}
+
+/// A stronger method takes fewer iterations: the order that the documentation promises.
+#[test]
+fn stronger_methods_take_fewer_iterations() {
+    for system in ["poisson2d:60", "elasticity3d:10", "cloth:31"] {
+        let [jacobi, gauss_seidel, ic0] =
+            ["jacobi", "gauss-seidel", "ic0"].map(|precond| iterations(system, precond, 1e-8));
+        assert!(ic0 < gauss_seidel && gauss_seidel < jacobi, "{system}: {jacobi}, {gauss_seidel}, {ic0}");
+    }
+}
+
+/// Chebyshev of degree m costs m - 1 products and saves nearly that factor in iterations.
+#[test]
+fn chebyshev_degree_pays() {
+    let a = problem("poisson2d:60").matrix;
+    let b = noise(a.shape().0, 1);
+    let count = |degree| {
+        let mut m = Chebyshev { degree, ..Default::default() }.build(&a, &Cpu::new()).unwrap();
+        let mut x = vec![0.0; b.len()];
+        Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap().iterations
+    };
+    let counts = [1, 2, 4, 8].map(count);
+    assert!(counts.windows(2).all(|w| w[1] < w[0]), "{counts:?}");
+    assert!(counts[0] >= 4 * counts[3], "{counts:?}");
+}

@@ -1,0 +1,142 @@
+//! Real matrices end to end: every symmetric positive definite one of the data folder, solved to a true relative residual of 1e-8.
+
+mod common;
+
+use coarsen::prelude::*;
+use common::{data, noise, read};
+
+/// The symmetric positive definite matrices of the data folder.
+const SPD: [&str; 29] = [
+    "1138_bus",
+    "494_bus",
+    "Chem97ZtZ",
+    "ani4",
+    "bcsstk01",
+    "bcsstk02",
+    "bcsstk04",
+    "bcsstk14",
+    "bcsstk16",
+    "ccx_armadillo13k",
+    "ccx_beam20p",
+    "ccx_bimetal",
+    "ccx_segmenttet",
+    "fv3",
+    "gr_30_30",
+    "hypre_beam_hex_459",
+    "hypre_beam_tet_2475",
+    "hypre_tucker21935",
+    "ipc_bunny_free_stiff",
+    "ipc_mat40_stack2",
+    "jl_lin_elastic_2d",
+    "lund_a",
+    "nos3",
+    "nos5",
+    "polyfem_A_2",
+    "pyamg_airfoil",
+    "pyamg_bar",
+    "pyamg_local_disc_galerkin_diffusion",
+    "wathenSmall",
+];
+
+/// ‖b − A x‖ / ‖b‖ by plain loops.
+fn true_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut r = b.to_vec();
+    for (i, r) in r.iter_mut().enumerate() {
+        for (j, v) in a.row(i) {
+            *r -= v[0] * x[j];
+        }
+    }
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&r) / norm(b)
+}
+
+#[test]
+fn every_positive_definite_matrix_by_ic0_cg() {
+    let Some(data) = data() else { return };
+    for name in SPD {
+        let a = read(&data, name);
+        let b = noise(a.shape().0, 7);
+        let mut x = vec![0.0; b.len()];
+        let mut m = Ic0::default().build(&a, &Cpu::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let stop = Stop { max_iterations: 20_000, ..Stop::relative(1e-8) };
+        let report = Cg::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged();
+        let report = report.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let found = true_residual(&a, &b, &x);
+        assert!(found <= 1e-8 * 1.001, "{name}: reported {:.2e}, found {found:.2e}", report.true_residual);
+        println!("{name}: {} iterations", report.iterations);
+    }
+}
+
+#[test]
+fn every_positive_definite_matrix_by_a_direct_method() {
+    let Some(data) = data() else { return };
+    for name in SPD {
+        let a = read(&data, name);
+        let b = noise(a.shape().0, 7);
+        let mut x = vec![0.0; b.len()];
+        Direct::default().build(&a).unwrap().solve(&b, &mut x).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let found = true_residual(&a, &b, &x);
+        // Rounding x alone to f64 leaves 1.5e-11 on ccx_bimetal.
+        assert!(found <= 1e-10, "{name}: {found:.2e}");
+    }
+}
+
+/// Singular Laplacians: solved with the constants projected out, and an unbalanced load is reported.
+#[test]
+fn singular_laplacians_with_their_kernel() {
+    use coarsen::krylov::{NullSpace, Projected};
+    let Some(data) = data() else { return };
+    for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
+        let a = read(&data, name);
+        let n = a.shape().0;
+        let exact = noise(n, 3);
+        let mut b = vec![0.0; n];
+        a.apply(&exact, &mut b);
+        let mut x = vec![0.0; n];
+        let mut m = Jacobi::default().build(&a, &Cpu::new()).unwrap();
+        let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
+        let report = cg.solve(&a, &mut m, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}");
+        assert!(true_residual(&a, &b, &x) <= 1e-8 * 1.001, "{name}");
+        b.iter_mut().for_each(|b| *b += 1.0);
+        let report = cg.solve(&a, &mut m, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Inconsistent, "{name}");
+    }
+}
+
+/// Matrices that are not what conjugate gradients need end with the right outcome, never with success.
+#[test]
+fn conjugate_gradients_refuse_what_they_cannot_solve() {
+    let Some(data) = data() else { return };
+    for (name, expected) in
+        [("sherman1", Outcome::IndefiniteOperator), ("jagmesh7", Outcome::IndefiniteOperator)]
+    {
+        let a = read(&data, name);
+        let b = noise(a.shape().0, 7);
+        let mut x = vec![0.0; b.len()];
+        let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, expected, "{name}");
+        assert!(report.converged().is_err(), "{name}");
+        let mut minres = Minres::new(Stop { max_iterations: 20_000, ..Stop::relative(1e-8) });
+        minres
+            .solve(&a, &mut Identity, &b, &mut x)
+            .unwrap()
+            .converged()
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(true_residual(&a, &b, &x) <= 1e-8 * 1.001, "{name}");
+    }
+    for name in ["add32", "orsirr_2"] {
+        let a = read(&data, name);
+        let b = noise(a.shape().0, 7);
+        let mut x = vec![0.0; b.len()];
+        assert!(Ic0::default().build(&a, &Cpu::new()).is_err(), "{name}: IC(0) of an unsymmetric matrix");
+        let mut m = Ilu0.build(&a, &Cpu::new()).unwrap();
+        assert!(
+            Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).is_err(),
+            "{name}: M is not symmetric"
+        );
+        let report = Gmres::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}");
+        assert!(true_residual(&a, &b, &x) <= 1e-8 * 1.001, "{name}");
+    }
+}
