@@ -46,7 +46,8 @@ impl Problem {
     /// The problem of a text NAME:SIZE, as a user types it.
     ///
     /// *Use* the functions of the same names where the problem is known at compile time.
-    /// *Cost* at most about 0.1 s per million stored entries on one core.
+    /// *Cost* linear in the stored entries. `graph`, whose memory accesses have no order, is
+    /// the slowest by far.
     ///
     /// # Errors
     /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for another name,

@@ -6,8 +6,8 @@
 //!
 //! > A Δx = b,  A = M + Δt² K    (1)
 //!
-//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching is a thousand times stiffer than
-//! inertia and bending far softer than both: small Δt gives a system near M, large Δt one near a shell in equilibrium.
+//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching over inertia is about k Δt² / (ρ h²)
+//! with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s, growing as Δt² N².
 //!
 //! | file | what |
 //! |---|---|
