@@ -1,1 +1,42 @@
-//! OpenCL vectors and matrices.
+//! Vectors and matrices on an OpenCL device: the same Krylov methods, another place.
+//!
+//! [`OpenCl`] is the place: a device, a queue that keeps its order, and the compiled kernels. Operations enqueue work and
+//! return; a [`DeviceScalar`] is a slot of device memory whose arithmetic is enqueued too, so the host waits only where
+//! a number is looked at ([`OpenCl::counters`] counts those waits). The crate builds and links without OpenCL
+//! installed; [`devices`] then says what is missing.
+//!
+//! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure and does
+//! nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the methods of
+//! [`OpenCl`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed place stays failed; make
+//! a new one.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`devices`] | what this machine has |
+//! | [`place`](OpenCl) | the place, and the way to it and back |
+//! | `queue` | launches, slots, waits, the first failure |
+//! | `program` | kernels by name, compiled and checked |
+//! | [`scalar`](DeviceScalar) | promised numbers |
+//! | [`vector`](DeviceVector) | the vector |
+//! | [`matrix`](DeviceMatrix) | block sparse rows |
+//! | [`jacobi`](DeviceJacobi) | the inverse diagonal |
+//! | [`error`](OpenClError) | why there is no place |
+
+mod devices;
+mod error;
+mod jacobi;
+mod matrix;
+mod place;
+mod program;
+mod queue;
+mod scalar;
+mod vector;
+
+pub use coarsen_opencl_loader::Absent;
+pub use devices::{Device, devices};
+pub use error::OpenClError;
+pub use jacobi::DeviceJacobi;
+pub use matrix::DeviceMatrix;
+pub use place::{Counters, OpenCl};
+pub use scalar::DeviceScalar;
+pub use vector::DeviceVector;

@@ -1,0 +1,145 @@
+//! The vector of a device.
+
+use std::fmt;
+
+use coarsen_core::{Dot, Error, Real, Vector};
+
+use crate::program::Kernel;
+use crate::queue::{Arg, Buffer, Items, SUMS};
+use crate::{DeviceScalar, OpenCl};
+
+/// A vector in device memory, made by [`OpenCl::vector`].
+///
+/// Operations enqueue kernels and return at once. Entry-wise ones give the bits of `Vec<T>`; sums differ from the host's
+/// by the order of their terms. Failures are kept by the place, see the head of this crate.
+///
+/// ```
+/// use coarsen_core::{Scalar, Vector};
+/// use coarsen_opencl::OpenCl;
+/// let Ok(on) = OpenCl::<f32>::default_device() else { return Ok(()) }; // no OpenCL here
+/// let (x, mut y) = (on.vector(&[1.0, 2.0])?, on.vector(&[3.0, 4.0])?);
+/// y.axpby(&on.vector(&[2.0])?.scalar(2.0), &x, &y.scalar(1.0));
+/// assert_eq!(x.dot(&y).read(), 21.0);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct DeviceVector<T: Real> {
+    pub(crate) on: OpenCl<T>,
+    pub(crate) memory: Buffer,
+    pub(crate) n: usize,
+}
+
+impl<T: Real> DeviceVector<T> {
+    /// Where it lives.
+    pub fn on(&self) -> &OpenCl<T> {
+        &self.on
+    }
+
+    fn assert_meets(&self, operation: &str, others: &[&Self]) {
+        for other in others {
+            assert_eq!(self.n, other.n, "{operation}: lengths differ");
+            self.on.assert_same(&other.on);
+        }
+    }
+
+    fn factor(&self, a: &DeviceScalar<T>) -> Arg<'_, T> {
+        self.on.assert_same(&a.on);
+        Arg::Index(a.slot)
+    }
+}
+
+impl<T: Real> Vector for DeviceVector<T> {
+    type Real = T;
+    type Scalar = DeviceScalar<T>;
+
+    fn size(&self) -> usize {
+        self.n
+    }
+
+    fn like(&self) -> Result<Self, Error> {
+        self.on.zeros(self.n)
+    }
+
+    fn scalar(&self, v: T) -> DeviceScalar<T> {
+        DeviceScalar::known(&self.on, v)
+    }
+
+    fn fill(&mut self, v: T) {
+        let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Number(v)];
+        self.on.queue().launch(Kernel::Fill, Items::Entries(self.n), &args);
+    }
+
+    fn copy(&mut self, x: &Self) {
+        self.assert_meets("copy", &[x]);
+        self.on.queue().copy(&x.memory, &self.memory, self.n * size_of::<T>());
+    }
+
+    fn axpby(&mut self, a: &DeviceScalar<T>, x: &Self, b: &DeviceScalar<T>) {
+        self.assert_meets("axpby", &[x]);
+        let (a, b) = (self.factor(a), self.factor(b));
+        let args = [Arg::Length(self.n), Arg::Slots, a, Arg::Memory(&x.memory), b, Arg::Memory(&self.memory)];
+        self.on.queue().launch(Kernel::Axpby, Items::Entries(self.n), &args);
+    }
+
+    fn hadamard(&mut self, a: &DeviceScalar<T>, d: &Self, x: &Self, b: &DeviceScalar<T>) {
+        self.assert_meets("hadamard", &[d, x]);
+        let (a, b) = (self.factor(a), self.factor(b));
+        let [d, x, y] = [d, x, self].map(|v| Arg::Memory(&v.memory));
+        self.on.queue().launch(
+            Kernel::Hadamard,
+            Items::Entries(self.n),
+            &[Arg::Length(self.n), Arg::Slots, a, d, x, b, y],
+        );
+    }
+
+    /// As many passes as there are groups of four vectors in `with`.
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
+        self.assert_meets("dots", &with);
+        let results = DeviceScalar::results(&self.on);
+        for (with, results) in with.chunks(SUMS).zip(results.chunks(SUMS)) {
+            let mut out = [0; SUMS];
+            out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot);
+            let count = Arg::Index(with.len() as u32);
+            let [y0, y1, y2, y3] = std::array::from_fn(|k| Arg::Memory(&with.get(k).unwrap_or(&self).memory));
+            let args = [Arg::Length(self.n), count, Arg::Memory(&self.memory), y0, y1, y2, y3, Arg::Partial];
+            self.on.queue().reduce(Kernel::Dots, self.n, &args, &out[..with.len()]);
+        }
+        results
+    }
+
+    fn dot_magnitude(&self, y: &Self) -> Dot<DeviceScalar<T>> {
+        self.assert_meets("dot_magnitude", &[y]);
+        let [value, magnitude] = DeviceScalar::results(&self.on);
+        let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Memory(&y.memory), Arg::Partial];
+        self.on.queue().reduce(Kernel::DotMagnitude, self.n, &args, &[value.slot, magnitude.slot]);
+        Dot { value, magnitude }
+    }
+
+    fn wait_for<const N: usize>(s: [&DeviceScalar<T>; N]) -> [T; N] {
+        let Some(first) = s.first() else {
+            return [T::nan(); N];
+        };
+        s.iter().for_each(|s| first.on.assert_same(&s.on));
+        first.on.queue().look(s.map(|s| s.slot))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.on.sync()
+    }
+
+    fn advance(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
+        x.assert_meets("advance", &[r, p, q]);
+        let [rr] = DeviceScalar::results(&x.on);
+        let a = x.factor(a);
+        let n = x.n;
+        let [p, q, x, r] = [p, q, x, r].map(|v| Arg::Memory(&v.memory));
+        let args = [Arg::Length(n), Arg::Slots, a, p, q, x, r, Arg::Partial];
+        rr.on.queue().reduce(Kernel::Advance, n, &args, &[rr.slot]);
+        rr
+    }
+}
+
+impl<T: Real> fmt::Debug for DeviceVector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} entries of {:?}", self.n, self.on)
+    }
+}

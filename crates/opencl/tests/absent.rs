@@ -1,0 +1,96 @@
+//! Machines without OpenCL, and machines with two devices, imitated by the environment of a child process.
+
+mod common;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use coarsen_core::Vector;
+use coarsen_opencl::{Absent, OpenCl, OpenClError, devices};
+
+/// Runs the test `name` of this program with one environment variable set, and returns how long that took.
+fn child(name: &str, variable: &str, value: &str) -> Duration {
+    let start = Instant::now();
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env(variable, value)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("1 passed"), "{variable}={value}: {said}");
+    start.elapsed()
+}
+
+/// No library, and a library without drivers: named at once, without a panic and without a retry loop.
+#[test]
+fn absence_is_an_error() {
+    for (name, variable) in [
+        ("no_library_is_named", coarsen_opencl_loader::LIBRARY_VARIABLE),
+        ("no_platform_is_named", "OCL_ICD_VENDORS"),
+    ] {
+        let took = child(name, variable, "/nonexistent");
+        assert!(took < Duration::from_secs(3), "{name} took {took:?}");
+    }
+}
+
+#[test]
+#[ignore = "run by absence_is_an_error"]
+fn no_library_is_named() {
+    assert_eq!(coarsen_opencl_loader::probe(), Err(Absent::Library));
+    assert_eq!(devices().unwrap_err(), OpenClError::Absent(Absent::Library));
+    let why = OpenCl::<f64>::default_device().unwrap_err();
+    assert!(why.to_string().contains("no OpenCL library"), "{why}");
+    // Even unprobed calls come back with a status.
+    let mut platforms = 7;
+    // SAFETY: a count is asked for, nothing else.
+    let status = unsafe { ocl::ffi::clGetPlatformIDs(0, std::ptr::null_mut(), &mut platforms) };
+    assert_eq!((status, platforms), (-1001, 7));
+    let mut status = 0;
+    // SAFETY: no library is there to use the arguments; the status is a valid address.
+    let context = unsafe {
+        ocl::ffi::clCreateContext(
+            std::ptr::null(),
+            0,
+            std::ptr::null(),
+            None,
+            std::ptr::null_mut(),
+            &mut status,
+        )
+    };
+    assert_eq!((context, status), (std::ptr::null_mut(), -1001));
+}
+
+#[test]
+#[ignore = "run by absence_is_an_error"]
+fn no_platform_is_named() {
+    // Some ICD loaders ignore the variable that hides their drivers.
+    match devices() {
+        Err(OpenClError::Absent(Absent::Platform { .. } | Absent::Library)) => {}
+        other => println!("this ICD loader still lists {other:?}"),
+    }
+}
+
+/// PoCL shows the processor as two devices when asked to; each is a place of its own.
+#[test]
+fn two_devices_are_two_places() {
+    if common::place::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {
+        child("both_devices_compute", "POCL_DEVICES", "pthread pthread");
+    } else {
+        println!("skipped: the first platform is not PoCL");
+    }
+}
+
+#[test]
+#[ignore = "run by two_devices_are_two_places"]
+fn both_devices_compute() {
+    let devices = devices().unwrap();
+    assert!(devices.len() >= 2);
+    for device in &devices[..2] {
+        assert!(
+            device.units > 0 && device.memory > 0 && !device.name.is_empty() && !device.driver.is_empty()
+        );
+        assert!(device.to_string().contains(&device.name));
+        let on = OpenCl::<f32>::on(device).unwrap();
+        assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+    }
+}

@@ -1,0 +1,181 @@
+//! Every vector operation against `Vec`, at sizes around those of work groups.
+
+mod common;
+
+use coarsen_core::{Error, Real, Scalar, Vector};
+use coarsen_opencl::{DeviceVector, OpenCl};
+
+/// Empty, one, around a vector register, around nothing; the last needs several work groups that loop.
+const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
+
+/// Entries with signs and sizes that differ from vector to vector.
+fn entries<T: Real>(n: usize, seed: usize) -> Vec<T> {
+    (0..n).map(|i| T::of(((i * (seed + 3) + 7 * seed) as f64).sin() * (seed + 1) as f64)).collect()
+}
+
+fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
+    let mut host = vec![T::nan(); v.size()];
+    v.on().read(v, &mut host).unwrap();
+    host
+}
+
+/// Runs `f` on the host and on the device, from the same four vectors; entries must agree bit for bit and results to
+/// round-off of sums whose terms are below 100.
+fn agree<T: Real>(
+    on: &OpenCl<T>,
+    host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,
+    device: impl Fn(&mut [DeviceVector<T>; 4]) -> Vec<T>,
+) {
+    for n in SIZES {
+        let mut h: [Vec<T>; 4] = std::array::from_fn(|k| entries(n, k));
+        let mut d = [0, 1, 2, 3].map(|k| on.vector(&h[k]).unwrap());
+        let (expected, found) = (host(&mut h), device(&mut d));
+        for (h, d) in h.iter().zip(&d) {
+            assert_eq!(*h, read(d), "n = {n}");
+        }
+        assert_eq!(expected.len(), found.len());
+        for (e, f) in expected.iter().zip(&found) {
+            let slack = T::EPSILON.wide() * (4.0 + e.wide().abs() + 1e-3 * n as f64);
+            assert!((e.wide() - f.wide()).abs() <= slack, "n = {n}: {e} on the host, {f} on the device");
+        }
+    }
+}
+
+/// The same generic text for both places.
+macro_rules! both {
+    ($on:expr, |$v:ident| $body:expr) => {
+        agree($on, |$v: &mut [Vec<_>; 4]| $body, |$v: &mut [DeviceVector<_>; 4]| $body)
+    };
+}
+
+fn laws<T: Real>() {
+    let Some(on) = common::place::<T>() else { return };
+    let t = T::of;
+    both!(&on, |v| {
+        v[0].fill(t(2.5));
+        v[1] = v[2].like().unwrap();
+        let [_, _, x, y] = v;
+        y.copy(x);
+        vec![]
+    });
+    for (a, b) in [(0.3, 0.7), (0.3, 1.0), (-2.0, 0.0), (0.0, -1.0)] {
+        both!(&on, |v| {
+            let [x, y, z, d] = v;
+            let (a, b) = (x.scalar(t(a)), x.scalar(t(b)));
+            y.axpby(&a, x, &b);
+            z.hadamard(&a, d, x, &b);
+            d.scaled(&a, x);
+            x.axpy(&b, z);
+            vec![a.read(), b.read()]
+        });
+    }
+    both!(&on, |v| {
+        let [x, y, z, w] = v;
+        let sums = x.dots([y, x, z, w, y]);
+        let d = x.dot_magnitude(y);
+        assert!(x.dots([]).is_empty());
+        let mut found: Vec<T> = sums.iter().map(Scalar::read).collect();
+        found.extend([d.value.read(), d.magnitude.read(), x.norm(), x.dot(w).read()]);
+        found
+    });
+    both!(&on, |v| {
+        let [x, r, p, q] = v;
+        let a = x.scalar(t(0.125));
+        vec![Vector::advance(x, r, &a, p, q).read()]
+    });
+}
+
+#[test]
+fn operations_agree_with_the_host_in_f64() {
+    laws::<f64>();
+}
+
+#[test]
+fn operations_agree_with_the_host_in_f32() {
+    laws::<f32>();
+}
+
+/// One wait for a whole expression, whatever it computes.
+#[test]
+fn scalars_are_lazy() {
+    let Some(on) = common::place::<f64>() else { return };
+    let x = on.vector(&[1.0, 2.0]).unwrap();
+    let host =
+        |a: f64, b: f64, c: f64| [a.over(&b, &c), -a, a + b, a * b, a / b, b.over(&a, &c), c.over(&b, &a)];
+    for [a, b, c] in
+        [[6.0, 2.0, 0.0], [1.0, -3.0, 0.5], [f64::NAN, 1.0, 0.0], [2.0, f64::NAN, 1.0], [0.0, -0.0, -1.0]]
+    {
+        let before = on.counters().waits;
+        let [da, db, dc] = [a, b, c].map(|v| x.scalar(v));
+        let (sum, product) = (da.clone() + db.clone(), da.clone() * db.clone());
+        let (negative, quotient) = (-da.clone(), da.clone() / db.clone());
+        let (over, under, frozen) = (da.over(&db, &dc), db.over(&da, &dc), dc.over(&db, &da));
+        assert_eq!(on.counters().waits, before, "nothing has been looked at");
+        let found = DeviceVector::wait_for([&over, &negative, &sum, &product, &quotient, &under, &frozen]);
+        assert_eq!(on.counters().waits, before + 1);
+        for (f, h) in found.into_iter().zip(host(a, b, c)) {
+            assert!(f.to_bits() == h.to_bits() || f.is_nan() && h.is_nan(), "{f} for {h}");
+        }
+    }
+}
+
+/// Slots are reused; when many live at once, their number grows and they keep their values.
+#[test]
+fn scalars_are_reused() {
+    let Some(on) = common::place::<f32>() else { return };
+    let x = on.vector(&[1.0]).unwrap();
+    let before = on.counters().allocations;
+    let mut sum = x.scalar(0.0);
+    for k in 0..2000 {
+        sum = sum + x.scalar(k as f32);
+    }
+    assert_eq!((sum.read(), on.counters().allocations), (1_999_000.0, before));
+    let many: Vec<_> = (0..1000).map(|k| x.scalar(k as f32 + 0.5)).collect();
+    assert!(many.iter().enumerate().all(|(k, s)| s.read() == k as f32 + 0.5));
+    assert!(on.counters().allocations > before);
+}
+
+/// A zero factor does not read what was there.
+#[test]
+fn zero_factor_ignores_old_entries() {
+    let Some(on) = common::place::<f64>() else { return };
+    let (x, mut y) = (on.vector(&[3.0]).unwrap(), on.vector(&[f64::NAN]).unwrap());
+    y.axpby(&x.scalar(2.0), &x, &x.scalar(0.0));
+    assert_eq!(read(&y), [6.0]);
+    y.fill(f64::NAN);
+    y.hadamard(&x.scalar(1.0), &x, &x, &x.scalar(0.0));
+    assert_eq!(read(&y), [9.0]);
+}
+
+/// Sums in single precision do not lose digits with length where the device has `f64`.
+#[test]
+fn single_precision_sums_in_double() {
+    let Some(on) = common::place::<f32>().filter(|on| on.device().double) else { return };
+    let n = 1 << 20;
+    let x = on.vector(&vec![0.1; n]).unwrap();
+    let exact = f64::from(0.1_f32).powi(2) * n as f64;
+    assert!((f64::from(x.dot(&x).read()) - exact).abs() < 1e-7 * exact);
+}
+
+/// Memory that is not to be had is an error of that call and leaves the place usable.
+#[test]
+fn failures_are_typed() {
+    let Some(on) = common::place::<f64>() else { return };
+    let shape = |found| Err(Error::Shape { what: "host copy", expected: 2, found });
+    let mut x = on.vector(&[1.0, 2.0]).unwrap();
+    assert_eq!(on.read(&x, &mut [0.0; 3]), shape(3));
+    assert_eq!(on.write(&[], &mut x), shape(0));
+    assert!(matches!(on.zeros(1 << 55), Err(Error::Device { call: "clCreateBuffer", .. })));
+    on.write(&[5.0, 12.0], &mut x).unwrap();
+    assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
+}
+
+#[test]
+#[should_panic(expected = "different OpenCL places")]
+fn places_do_not_mix() {
+    let (Some(one), Some(two)) = (common::place::<f32>(), common::place::<f32>()) else {
+        panic!("no device, thus no different OpenCL places");
+    };
+    let mut x = one.vector(&[1.0]).unwrap();
+    x.copy(&two.vector(&[1.0]).unwrap());
+}

@@ -1,0 +1,93 @@
+// Sums over vectors, in two launches and with the same bits at every run.
+//
+// First each of G work groups adds its share into partial[k G + group], for up to four sums k; G depends on the length
+// alone. Then coarsen_total adds the G partial sums in one group. Inside a group items meet along a binary tree.
+
+// The sum of v over the work group, for its item 0.                     Twin: parallel::tree
+SUM coarsen_tree(__local SUM *shared, const SUM v) {
+    const uint item = get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = v;
+    for (uint half_width = WIDTH / 2; half_width > 0; half_width /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_width)
+            shared[item] += shared[item + half_width];
+    }
+    return shared[0];
+}
+
+// x·y0 .. x·y3, of which the first `count` are wanted                   Twin: Vector::dots for Vec
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_dots(const ulong n, const uint count, __global const REAL *x, __global const REAL *y0,
+                  __global const REAL *y1, __global const REAL *y2, __global const REAL *y3,
+                  __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    SUM s[4] = {0, 0, 0, 0};
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const SUM xi = x[i];
+        s[0] += xi * y0[i];
+        if (count > 1)
+            s[1] += xi * y1[i];
+        if (count > 2)
+            s[2] += xi * y2[i];
+        if (count > 3)
+            s[3] += xi * y3[i];
+    }
+    for (uint k = 0; k < count; k++) {
+        const SUM total = coarsen_tree(shared, s[k]);
+        if (get_local_id(0) == 0)
+            partial[k * get_num_groups(0) + get_group_id(0)] = total;
+    }
+}
+
+// x·y and the sum of |x y|                                              Twin: Vector::dot_magnitude for Vec
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const REAL *y, __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    SUM value = 0, magnitude = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const SUM t = (SUM)x[i] * y[i];
+        value += t;
+        magnitude += fabs(t);
+    }
+    value = coarsen_tree(shared, value);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = value;
+    magnitude = coarsen_tree(shared, magnitude);
+    if (get_local_id(0) == 0)
+        partial[get_num_groups(0) + get_group_id(0)] = magnitude;
+}
+
+// x += a p, r -= a q, r·r                                               Twin: Vector::advance for Vec
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __global const REAL *p,
+                     __global const REAL *q, __global REAL *x, __global REAL *r, __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    const REAL factor = slots[a];
+    SUM rr = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        x[i] += factor * p[i];
+        const REAL t = r[i] - factor * q[i];
+        r[i] = t;
+        rr += (SUM)t * t;
+    }
+    rr = coarsen_tree(shared, rr);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = rr;
+}
+
+// The sums of `groups` partial sums each, into the first `count` of four slots, by one work group
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_total(const uint groups, const uint count, __global const SUM *partial, __global REAL *slots,
+                   const uint out0, const uint out1, const uint out2, const uint out3) {
+    __local SUM shared[WIDTH];
+    const uint out[4] = {out0, out1, out2, out3};
+    for (uint k = 0; k < count; k++) {
+        SUM s = 0;
+        for (uint g = get_local_id(0); g < groups; g += WIDTH)
+            s += partial[k * groups + g];
+        s = coarsen_tree(shared, s);
+        if (get_local_id(0) == 0)
+            slots[out[k]] = s;
+    }
+}
