@@ -5,7 +5,7 @@
 //! itself: each looks up its namesake in the OpenCL library of the machine at its first call and passes the call on.
 //! Where there is no library, calls return the status −1001 (no platform).
 //!
-//! Call [`probe`] before anything else of OpenCL. It costs a tenth of a millisecond, while `ocl::Platform::list` sleeps
+//! Call [`probe`] before anything else of OpenCL. It answers at once, while `ocl::Platform::list` sleeps
 //! ten seconds and panics where there is no platform; and a program that refers to nothing in this crate does not
 //! get its functions linked in.
 //!
@@ -17,6 +17,7 @@
 #[cfg(not(target_os = "macos"))]
 mod forward;
 
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -56,7 +57,9 @@ pub enum Absent {
 
 /// Whether this machine has an OpenCL platform, without waiting and without a panic; returns how many.
 ///
-/// *Cost* the first call loads the library (a driver may start its compiler), later ones take a microsecond.
+/// The machine is asked once in a process, by one thread: not every driver bears being loaded by two threads.
+/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes a while), later ones
+/// nothing.
 ///
 /// ```
 /// match coarsen_opencl_loader::probe() {
@@ -68,21 +71,20 @@ pub enum Absent {
 /// # Errors
 /// [`Absent`] says whether the library or a driver is missing.
 pub fn probe() -> Result<u32, Absent> {
-    type GetPlatformIds = unsafe extern "system" fn(u32, *mut *mut std::ffi::c_void, *mut u32) -> i32;
-    if library().is_none() {
-        return Err(Absent::Library);
-    }
+    static PLATFORMS: OnceLock<Result<u32, Absent>> = OnceLock::new();
+    *PLATFORMS.get_or_init(ask)
+}
+
+fn ask() -> Result<u32, Absent> {
+    type GetPlatformIds = unsafe extern "system" fn(u32, *mut *mut c_void, *mut u32) -> i32;
     // SAFETY: the type above is that of the OpenCL standard.
-    let Some(get) = (unsafe { symbol::<GetPlatformIds>("clGetPlatformIDs") }) else {
-        return Err(Absent::Library);
-    };
+    let get = unsafe { symbol::<GetPlatformIds>("clGetPlatformIDs") }.ok_or(Absent::Library)?;
     let mut platforms = 0;
     // SAFETY: with no room for entries only the count is written.
-    let status = unsafe { get(0, std::ptr::null_mut(), &mut platforms) };
-    match (status, platforms) {
-        (0, 1..) => Ok(platforms),
-        (0, 0) => Err(Absent::Platform { status: PLATFORM_NOT_FOUND }),
-        _ => Err(Absent::Platform { status }),
+    match unsafe { get(0, std::ptr::null_mut(), &mut platforms) } {
+        0 if platforms > 0 => Ok(platforms),
+        0 => Err(Absent::Platform { status: PLATFORM_NOT_FOUND }),
+        status => Err(Absent::Platform { status }),
     }
 }
 

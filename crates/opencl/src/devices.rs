@@ -1,8 +1,9 @@
 //! What this machine has.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use coarsen_core::Real;
+use coarsen_core::{Error, Real};
 use coarsen_opencl_loader::probe;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
@@ -29,9 +30,13 @@ pub struct Device {
     pub(crate) id: DeviceId,
     /// Most items in a work group.
     pub(crate) width: usize,
+    /// The context of all places on this device, once there is one.
+    context: Arc<Mutex<Option<core::Context>>>,
 }
 
 /// All OpenCL devices of this machine, platform after platform, as the drivers list them.
+///
+/// Drivers are asked once in a process, by one thread: PoCL 3.1 has no devices while another thread takes them up.
 ///
 /// ```
 /// match coarsen_opencl::devices() {
@@ -42,7 +47,12 @@ pub struct Device {
 ///
 /// # Errors
 /// [`OpenClError::Absent`] at once where there is no platform; [`OpenClError::Core`] when a driver does not answer.
-pub fn devices() -> Result<Vec<Device>, OpenClError> {
+pub fn devices() -> Result<&'static [Device], OpenClError> {
+    static DEVICES: OnceLock<Result<Vec<Device>, OpenClError>> = OnceLock::new();
+    DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
+}
+
+fn ask() -> Result<Vec<Device>, OpenClError> {
     probe()?;
     let mut devices = Vec::new();
     for platform in core::get_platform_ids().map_err(failed("clGetPlatformIDs"))? {
@@ -63,6 +73,20 @@ impl Device {
         size_of::<T>() == 4 || self.double
     }
 
+    /// The context that all places on this device share.
+    ///
+    /// The list of devices keeps it until the process ends: PoCL 3.1 takes its devices down with the last context, and
+    /// a thread that asks about one meanwhile crashes.
+    pub(crate) fn context(&self) -> Result<core::Context, Error> {
+        let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = &*kept {
+            return Ok(context.clone());
+        }
+        let context =
+            core::create_context(None, &[self.id], None, None).map_err(failed("clCreateContext"))?;
+        Ok(kept.insert(context).clone())
+    }
+
     fn ask(id: DeviceId, platform: &str) -> Result<Self, OpenClError> {
         let bytes =
             |info: DeviceInfo| core::get_device_info_raw(id, info as u32).map_err(failed("clGetDeviceInfo"));
@@ -79,6 +103,7 @@ impl Device {
             double: number(DeviceInfo::DoubleFpConfig)? != 0,
             accelerator: number(DeviceInfo::Type)? & (DeviceType::GPU | DeviceType::ACCELERATOR).bits() != 0,
             width: number(DeviceInfo::MaxWorkGroupSize)? as usize,
+            context: Arc::default(),
             id,
         })
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Real, Vector};
 use coarsen_sparse::Bsr;
 
 use crate::program::real;
@@ -96,7 +96,8 @@ impl<T: Real> OpenCl<T> {
     pub fn zeros(&self, n: usize) -> Result<DeviceVector<T>, Error> {
         let memory = self.queue().allocate(real::<T>(), n * size_of::<T>(), None)?;
         let mut zeros = DeviceVector { on: self.clone(), memory, n };
-        coarsen_core::Vector::fill(&mut zeros, T::zero());
+        zeros.fill(T::zero());
+        self.queue().state()?;
         Ok(zeros)
     }
 

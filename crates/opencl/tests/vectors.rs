@@ -19,8 +19,8 @@ fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Runs `f` on the host and on the device, from the same four vectors; entries must agree bit for bit and results to
-/// round-off of sums whose terms are below 100.
+/// Runs the same operations on the host and on the device, from the same four vectors; entries must agree bit for bit
+/// and sums of n terms, 16 at most, to their round-off.
 fn agree<T: Real>(
     on: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,
@@ -35,7 +35,7 @@ fn agree<T: Real>(
         }
         assert_eq!(expected.len(), found.len());
         for (e, f) in expected.iter().zip(&found) {
-            let slack = T::EPSILON.wide() * (4.0 + e.wide().abs() + 1e-3 * n as f64);
+            let slack = 16.0 * T::EPSILON.wide() * (1 + n) as f64;
             assert!((e.wide() - f.wide()).abs() <= slack, "n = {n}: {e} on the host, {f} on the device");
         }
     }

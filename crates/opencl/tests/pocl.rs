@@ -1,0 +1,128 @@
+//! The proof that no signature forbids a device: the conjugate gradients of the host, the very same text, on a device.
+//!
+//! The system is the five-point Laplacian on a square, its unknowns scaled by 1 to 7, so that Jacobi has work to do.
+
+mod common;
+
+use coarsen_core::{LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{DeviceJacobi, OpenCl};
+use coarsen_sparse::{Bsr, assembly};
+
+/// Unknowns along an edge.
+const EDGE: usize = 48;
+
+fn poisson<T: Real>() -> Bsr<T> {
+    let scale = |i: usize| (1 + i % 7) as f64;
+    let entry = |i: usize, j: usize, v: f64| (i as u32, j as u32, T::of(v * scale(i) * scale(j)));
+    let mut entries = Vec::new();
+    for i in 0..EDGE * EDGE {
+        entries.push(entry(i, i, 4.0));
+        let (row, column) = (i / EDGE, i % EDGE);
+        for (j, inside) in [(i + 1, column + 1 < EDGE), (i + EDGE, row + 1 < EDGE)] {
+            if inside {
+                entries.extend([entry(i, j, -1.0), entry(j, i, -1.0)]);
+            }
+        }
+    }
+    assembly::from_triplets(EDGE * EDGE, EDGE * EDGE, &entries).unwrap()
+}
+
+fn load<T: Real>() -> Vec<T> {
+    (0..EDGE * EDGE).map(|i| T::of((i as f64 * 0.7).sin())).collect()
+}
+
+/// Jacobi on any place, by the operations of the place.
+struct Diagonal<V: Vector>(V);
+
+impl<V: Vector> Preconditioner<V> for Diagonal<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        let (one, zero) = (r.scalar(V::Real::of(1.0)), r.scalar(V::Real::of(0.0)));
+        z.hadamard(&one, &self.0, r, &zero);
+    }
+}
+
+/// The same text for every place.
+fn solve<V: Vector>(
+    cg: &mut Cg<V>,
+    a: &dyn LinearOperator<V>,
+    m: &mut dyn Preconditioner<V>,
+    b: &V,
+    x: &mut V,
+) -> Report<V::Real> {
+    x.fill(V::Real::of(0.0));
+    cg.solve(a, m, b, x).unwrap()
+}
+
+fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
+    let a = poisson();
+    let mut m = Diagonal(a.diagonal().iter().map(|&d| T::of(1.0) / d).collect());
+    let mut x = vec![T::of(0.0); EDGE * EDGE];
+    let report = solve(&mut Cg::new(stop), &a, &mut m, &load(), &mut x);
+    (report, x)
+}
+
+/// Two solves by one `Cg`, looking every `look_every` iterations.
+fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
+    let host = poisson::<T>();
+    let (a, b, mut m) =
+        (on.matrix(&host).unwrap(), on.vector(&load()).unwrap(), DeviceJacobi::new(on, &host).unwrap());
+    let (mut x, mut cg) = (b.like().unwrap(), Cg::new(stop));
+    let mut run = || {
+        let before = on.counters();
+        let report = solve(&mut cg, &a, &mut m, &b, &mut x);
+        let after = on.counters();
+        let looks = report.iterations.div_ceil(stop.look_every) as u64;
+        // A look costs one wait; the true residuals at both ends one each.
+        assert_eq!(after.waits - before.waits, looks + 2, "{report}");
+        let mut found = vec![T::nan(); EDGE * EDGE];
+        on.read(&x, &mut found).unwrap();
+        (report, found, after.allocations - before.allocations)
+    };
+    let (first, again) = (run(), run());
+    assert_eq!(again.2, 0, "the second solve allocated device memory");
+    assert_eq!((&first.0, &first.1), (&again.0, &again.1), "two runs differ in bits");
+    (again.0, again.1)
+}
+
+/// The distance of the two solutions as a share of their size must be below `close`.
+fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
+    let Some(on) = common::place::<T>() else { return };
+    let stop = Stop::relative(T::of(tolerance));
+    let (host, x) = on_the_host(stop);
+    let (device, y) = on_the_device(&on, stop);
+    println!("host: {host}\ndevice: {device}");
+    assert_eq!((host.outcome, device.outcome), (Outcome::Converged, Outcome::Converged));
+    assert!(host.iterations.abs_diff(device.iterations) <= 1);
+    let largest = |v: &mut dyn Iterator<Item = f64>| v.fold(0.0, f64::max);
+    let size = largest(&mut x.iter().map(|x| x.wide().abs()));
+    let distance = largest(&mut x.iter().zip(&y).map(|(x, y)| (x.wide() - y.wide()).abs()));
+    println!("distance {distance:.1e} at size {size:.1e}");
+    assert!(distance <= close * size, "solutions differ by {distance:e} at size {size:e}");
+}
+
+#[test]
+fn cg_in_f64_does_what_it_does_on_the_host() {
+    the_place_does_not_matter::<f64>(1e-10, 1e-11);
+}
+
+#[test]
+fn cg_in_f32_does_what_it_does_on_the_host() {
+    the_place_does_not_matter::<f32>(1e-4, 1e-4);
+}
+
+/// Looking every tenth iteration, a hundred iterations wait twelve times.
+#[test]
+fn the_host_rarely_waits() {
+    let Some(on) = common::place::<f64>() else { return };
+    let stop = Stop { look_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
+    let before = on.counters().waits;
+    let host = poisson::<f64>();
+    let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
+    let (mut m, mut x) = (DeviceJacobi::new(&on, &host).unwrap(), b.like().unwrap());
+    let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
+    assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 100));
+    assert_eq!(on.counters().waits - before, 12);
+    let (report, _) = on_the_device(&on, Stop { look_every: 10, ..Stop::relative(1e-8) });
+    assert_eq!(report.outcome, Outcome::Converged);
+}
