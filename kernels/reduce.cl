@@ -76,7 +76,7 @@ void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __
         partial[get_group_id(0)] = rr;
 }
 
-// The sums of `groups` partial sums each, into the first `count` of four slots, by one work group
+// The sums of `groups` partial sums each, into the first `count` slots, by one group. Twin: parallel::tree
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_total(const uint groups, const uint count, __global const SUM *partial, __global REAL *slots,
                    const uint out0, const uint out1, const uint out2, const uint out3) {

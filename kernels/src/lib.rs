@@ -35,7 +35,7 @@ mod tests {
                 let declaration =
                     if line.contains('(') && !line.ends_with("))") { line } else { &lines[at + 1] };
                 assert!(declaration.contains("void coarsen_"), "{declaration}");
-                assert!(lines[at - 1].starts_with("//"), "{declaration} has no comment");
+                assert!(lines[at - 1].contains("Twin: "), "{declaration} names no twin");
             }
         }
     }

@@ -14,7 +14,8 @@
 //! |---|---|
 //! | [`devices`] | what this machine has |
 //! | [`place`](OpenCl) | the place, and the way to it and back |
-//! | `queue` | launches, slots, waits, the first failure |
+//! | `queue` | launches, waits, the first failure |
+//! | `memory`, `slots` | buffers; which scalars live |
 //! | `program` | kernels by name, compiled and checked |
 //! | [`scalar`](DeviceScalar) | promised numbers |
 //! | [`vector`](DeviceVector) | the vector |
@@ -26,10 +27,12 @@ mod devices;
 mod error;
 mod jacobi;
 mod matrix;
+mod memory;
 mod place;
 mod program;
 mod queue;
 mod scalar;
+mod slots;
 mod vector;
 
 pub use coarsen_opencl_loader::Absent;

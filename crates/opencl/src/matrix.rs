@@ -5,8 +5,9 @@ use std::fmt;
 use coarsen_core::{Dot, Error, LinearOperator, Real, Vector};
 use coarsen_sparse::Bsr;
 
+use crate::memory::{Buffer, bytes, bytes_of_indices};
 use crate::program::{INDEX, Kernel, real};
-use crate::queue::{Arg, Buffer, Items, bytes, bytes_of_indices};
+use crate::queue::{Arg, Items};
 use crate::{DeviceScalar, DeviceVector, OpenCl};
 
 /// A sparse matrix of dense blocks in device memory, made by [`OpenCl::matrix`] from a [`Bsr`].

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use coarsen_core::{Error, Real, Vector};
 use coarsen_sparse::Bsr;
 
+use crate::memory::{bytes, bytes_mut};
 use crate::program::real;
-use crate::queue::{Queue, bytes, bytes_mut};
+use crate::queue::Queue;
 use crate::{Device, DeviceMatrix, DeviceVector, OpenClError, devices};
 
 /// An OpenCL device as a place to compute in `T`: one in-order queue and its compiled kernels.

@@ -1,28 +1,20 @@
-//! Launches, slots, waits, the first failure.
+//! Launches, waits, the first failure.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
 
 use coarsen_core::{Error, Real};
-use ocl::core::{self, Mem};
-use ocl::ffi;
+use ocl::{core, ffi};
 
 use crate::error::{check, failed};
+use crate::memory::{Buffer, allocate, bytes_mut};
 use crate::program::{INDEX, Kernel, LENGTH, Program, real};
+use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 use crate::{Counters, Device, OpenClError};
-
-/// Slots at the start; their number doubles when it does not suffice.
-const SLOTS: usize = 256;
 
 /// Sums that one reduction makes at most.
 pub(crate) const SUMS: usize = 4;
-
-/// Device memory and the type of its entries.
-pub(crate) struct Buffer {
-    mem: Mem,
-    entry: &'static str,
-}
 
 /// What a kernel is given.
 pub(crate) enum Arg<'a, T> {
@@ -57,10 +49,9 @@ pub(crate) struct Queue<T> {
     context: core::Context,
     queue: core::CommandQueue,
     program: Program,
-    slots: Buffer,
-    /// Users of each slot; 0 means free.
-    users: Vec<u32>,
-    free: Vec<u32>,
+    /// What is in the slots.
+    scalars: Buffer,
+    slots: Slots,
     /// Where a look lands on the host: entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
@@ -72,39 +63,22 @@ pub(crate) struct Queue<T> {
 }
 
 impl<T: Real> Queue<T> {
-    pub(crate) const ZERO: u32 = 0;
-    pub(crate) const ONE: u32 = 1;
-    pub(crate) const MINUS_ONE: u32 = 2;
-
     pub(crate) fn new(device: &Device) -> Result<Self, OpenClError> {
         let context = device.context()?;
         let queue =
             core::create_command_queue(&context, device.id, None).map_err(failed("clCreateCommandQueue"))?;
         let program = Program::build::<T>(&context, device)?;
         let mut counters = Counters::default();
-        let slots = allocate(&context, &mut counters, real::<T>(), SLOTS * size_of::<T>(), None)?;
+        let slots = Slots::new();
+        let bytes = slots.count() * size_of::<T>();
+        let scalars = allocate(&context, &mut counters, real::<T>(), bytes, None)?;
         let partials = SUMS * program.groups(usize::MAX) * size_of::<f64>();
         let partial = allocate(&context, &mut counters, program.sum, partials, None)?;
-        let mut users = vec![0; SLOTS];
-        users[..3].fill(1);
-        let free = (3..SLOTS as u32).rev().collect();
-        let landing = vec![T::zero(); SLOTS];
+        let landing = vec![T::zero(); slots.count()];
         let (idle, failure, of) = (false, None, PhantomData);
-        let mut all = Self {
-            context,
-            queue,
-            program,
-            slots,
-            users,
-            free,
-            landing,
-            partial,
-            counters,
-            idle,
-            failure,
-            of,
-        };
-        for (slot, v) in [(Self::ZERO, 0.0), (Self::ONE, 1.0), (Self::MINUS_ONE, -1.0)] {
+        let mut all =
+            Self { context, queue, program, scalars, slots, landing, partial, counters, idle, failure, of };
+        for (slot, v) in [(ZERO, 0.0), (ONE, 1.0), (MINUS_ONE, -1.0)] {
             all.set(slot, T::of(v));
         }
         all.state()?;
@@ -133,41 +107,35 @@ impl<T: Real> Queue<T> {
 
     // ---- slots
 
-    /// A slot for one user.
+    /// A new scalar's slot.
     pub(crate) fn take(&mut self) -> u32 {
-        if self.free.is_empty() && self.failure.is_none() {
+        if self.slots.all_taken() && self.failure.is_none() {
             let grown = self.grow();
             self.keep(grown);
         }
         // After a failure any slot will do: nothing is computed any more.
-        let slot = self.free.pop().unwrap_or(Self::ZERO);
-        self.retain(slot);
-        slot
+        self.slots.take()
     }
 
     /// One more user of a slot.
     pub(crate) fn retain(&mut self, slot: u32) {
-        self.users[slot as usize] += 1;
+        self.slots.retain(slot);
     }
 
     /// One user less; the slot of the last one is reused.
     pub(crate) fn release(&mut self, slot: u32) {
-        self.users[slot as usize] -= 1;
-        if self.users[slot as usize] == 0 {
-            self.free.push(slot);
-        }
+        self.slots.release(slot);
     }
 
     /// Twice as many slots.
     fn grow(&mut self) -> Result<(), Error> {
-        let (old, new) = (self.users.len(), 2 * self.users.len());
-        let slots = self.allocate(real::<T>(), new * size_of::<T>(), None)?;
-        self.enqueue_copy(&self.slots, &slots, old * size_of::<T>())?;
+        let old = self.slots.count();
+        let scalars = self.allocate(real::<T>(), 2 * old * size_of::<T>(), None)?;
+        self.enqueue_copy(&self.scalars, &scalars, old * size_of::<T>())?;
+        self.scalars = scalars;
         self.idle = false;
-        self.slots = slots;
-        self.users.resize(new, 0);
-        self.landing.resize(new, T::zero());
-        self.free.extend((old as u32..new as u32).rev());
+        self.slots.double();
+        self.landing.resize(2 * old, T::zero());
         Ok(())
     }
 
@@ -206,17 +174,16 @@ impl<T: Real> Queue<T> {
         let (object, types) = self.program.kernel(kernel);
         debug_assert_eq!(types.len(), args.len(), "{kernel:?}");
         for (k, (arg, spelled)) in args.iter().zip(types).enumerate() {
-            let (length, handle);
-            let memory = |buffer: &Buffer| (buffer.mem.as_ptr(), buffer.entry);
+            let buffer = match arg {
+                Arg::Memory(buffer) => buffer,
+                Arg::Partial => &self.partial,
+                _ => &self.scalars,
+            };
+            let handle = buffer.mem.as_ptr();
+            let length;
             let (size, value, spelling) = match arg {
                 Arg::Memory(_) | Arg::Slots | Arg::Partial => {
-                    let entry;
-                    (handle, entry) = match arg {
-                        Arg::Memory(buffer) => memory(buffer),
-                        Arg::Slots => memory(&self.slots),
-                        _ => memory(&self.partial),
-                    };
-                    (size_of::<ffi::cl_mem>(), (&raw const handle).cast::<c_void>(), entry)
+                    (size_of_val(&handle), (&raw const handle).cast::<c_void>(), buffer.entry)
                 }
                 Arg::Length(n) => {
                     length = *n as u64;
@@ -255,13 +222,11 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Runs `kernel`, which leaves partial sums, and adds these into the slots `out`.
-    ///
-    /// `args` without the buffer of partial sums, which comes last.
+    /// Runs `kernel`, whose groups leave partial sums in the last of `args`, and adds these into the slots `out`.
     pub(crate) fn reduce(&mut self, kernel: Kernel, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);
-        let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&Self::ZERO));
+        let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&ZERO));
         let (groups, count) = (Arg::Index(groups as u32), Arg::Index(out.len() as u32));
         let total = [groups, count, Arg::Partial, Arg::Slots, out_of(0), out_of(1), out_of(2), out_of(3)];
         self.launch(Kernel::Total, Items::Groups(1), &total);
@@ -298,7 +263,9 @@ impl<T: Real> Queue<T> {
     /// Reads the start of a buffer, waiting for it.
     pub(crate) fn read(&mut self, from: &Buffer, host: &mut [u8]) -> Result<(), Error> {
         self.state()?;
-        self.read_at(Some(from), 0, host)
+        let done = self.read_at(Some(from), 0, host);
+        self.keep(done.clone());
+        done
     }
 
     /// Reads from a buffer, or from the slots, waiting for it.
@@ -311,7 +278,7 @@ impl<T: Real> Queue<T> {
         let status = unsafe {
             ffi::clEnqueueReadBuffer(
                 self.queue.as_ptr(),
-                from.unwrap_or(&self.slots).mem.as_ptr(),
+                from.unwrap_or(&self.scalars).mem.as_ptr(),
                 ffi::CL_TRUE,
                 start,
                 host.len(),
@@ -347,7 +314,9 @@ impl<T: Real> Queue<T> {
             )
         };
         self.idle = status == 0;
-        check("clEnqueueWriteBuffer", status)
+        let done = check("clEnqueueWriteBuffer", status);
+        self.keep(done.clone());
+        done
     }
 
     /// Waits for everything enqueued so far, if a blocking transfer has not done so.
@@ -368,48 +337,6 @@ impl<T: Real> Queue<T> {
             self.failure = Some(e);
         }
     }
-}
-
-/// Device memory of at least 8 bytes (zero is not allowed), holding `host` where given.
-fn allocate(
-    context: &core::Context,
-    counters: &mut Counters,
-    entry: &'static str,
-    bytes: usize,
-    host: Option<&[u8]>,
-) -> Result<Buffer, Error> {
-    let host = host.filter(|h| !h.is_empty());
-    let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
-    let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
-    let mut status = 0;
-    debug_assert!(host.is_none_or(|h| h.len() == bytes));
-    // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
-    let mem = unsafe {
-        let (flags, source) = (ffi::CL_MEM_READ_WRITE | copy, source.cast::<c_void>().cast_mut());
-        ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(8), source, &mut status)
-    };
-    check("clCreateBuffer", status)?;
-    counters.allocations += 1;
-    // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
-    Ok(Buffer { mem: unsafe { Mem::from_raw_create_ptr(mem) }, entry })
-}
-
-/// The bytes of numbers.
-pub(crate) fn bytes<T: Real>(x: &[T]) -> &[u8] {
-    // SAFETY: `Real` is sealed to f32 and f64, which have no padding.
-    unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
-}
-
-/// The bytes of numbers, to be written.
-pub(crate) fn bytes_mut<T: Real>(x: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes`; any bytes are numbers.
-    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
-}
-
-/// The bytes of indices.
-pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
-    // SAFETY: u32 has no padding.
-    unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use coarsen_core::{Real, Scalar};
 
 use crate::OpenCl;
 use crate::program::Kernel;
-use crate::queue::{Arg, Items, Queue};
+use crate::queue::{Arg, Items};
+use crate::slots::{MINUS_ONE, ONE, ZERO};
 
 /// A scalar in a slot of device memory.
 ///
@@ -22,8 +23,7 @@ pub struct DeviceScalar<T: Real> {
 impl<T: Real> DeviceScalar<T> {
     /// A number of the host. The constants 0, 1 and −1 have slots of their own and cost nothing.
     pub(crate) fn known(on: &OpenCl<T>, v: T) -> Self {
-        let constant =
-            [(T::zero(), Queue::<T>::ZERO), (T::one(), Queue::<T>::ONE), (-T::one(), Queue::<T>::MINUS_ONE)];
+        let constant = [(T::zero(), ZERO), (T::one(), ONE), (-T::one(), MINUS_ONE)];
         let mut queue = on.queue();
         let slot =
             match constant.iter().find(|(c, _)| *c == v && c.is_sign_positive() == v.is_sign_positive()) {

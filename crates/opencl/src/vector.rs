@@ -4,8 +4,9 @@ use std::fmt;
 
 use coarsen_core::{Dot, Error, Real, Vector};
 
+use crate::memory::Buffer;
 use crate::program::Kernel;
-use crate::queue::{Arg, Buffer, Items, SUMS};
+use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OpenCl};
 
 /// A vector in device memory, made by [`OpenCl::vector`].

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use coarsen_core::{Dot, LinearOperator, Real, Scalar};
 use coarsen_opencl::{DeviceJacobi, DeviceVector, OpenClError};
 use coarsen_sparse::{Bsr, assembly};
@@ -72,13 +74,11 @@ fn products_agree_with_the_host_in_f32() {
 }
 
 #[test]
-#[should_panic(expected = "a 1 x 2 matrix met x of 1 and y of 1")]
 fn wrong_lengths_panic() {
-    let Some(on) = common::place::<f32>() else {
-        panic!("no device on which a 1 x 2 matrix met x of 1 and y of 1");
-    };
+    let Some(on) = common::place::<f32>() else { return };
     let a = on.matrix(&scattered::<f32>(1, 2, (1, 1))).unwrap();
-    a.apply(&on.zeros(1).unwrap(), &mut on.zeros(1).unwrap());
+    let (x, mut y) = (on.zeros(1).unwrap(), on.zeros(1).unwrap());
+    assert!(catch_unwind(AssertUnwindSafe(|| a.apply(&x, &mut y))).is_err());
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Which slots are in use: numbers alone, the memory belongs to the queue.
+
+/// Slots at the start; their number doubles when it does not suffice.
+const START: usize = 256;
+
+/// 0, in every queue.
+pub(crate) const ZERO: u32 = 0;
+/// 1, in every queue.
+pub(crate) const ONE: u32 = 1;
+/// −1, in every queue.
+pub(crate) const MINUS_ONE: u32 = 2;
+
+/// Users of each slot, and the free slots, the lowest of the start on top.
+pub(crate) struct Slots {
+    users: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Slots {
+    /// All free but the constants, which always have a user.
+    pub(crate) fn new() -> Self {
+        let mut users = vec![0; START];
+        users[..=MINUS_ONE as usize].fill(1);
+        Self { users, free: (MINUS_ONE + 1..START as u32).rev().collect() }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// Twice as many.
+    pub(crate) fn double(&mut self) {
+        let (old, new) = (self.users.len(), 2 * self.users.len());
+        self.users.resize(new, 0);
+        self.free.extend((old as u32..new as u32).rev());
+    }
+
+    pub(crate) fn all_taken(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// A slot for one user; [`ZERO`] when all are taken.
+    pub(crate) fn take(&mut self) -> u32 {
+        let slot = self.free.pop().unwrap_or(ZERO);
+        self.retain(slot);
+        slot
+    }
+
+    /// One more user of a slot.
+    pub(crate) fn retain(&mut self, slot: u32) {
+        self.users[slot as usize] += 1;
+    }
+
+    /// One user less; the slot of the last one is free again.
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.users[slot as usize] -= 1;
+        if self.users[slot as usize] == 0 {
+            self.free.push(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_return_with_their_last_user() {
+        let mut slots = Slots::new();
+        let a = slots.take();
+        slots.retain(a);
+        slots.release(a);
+        let b = slots.take();
+        assert!(a != b && ![a, b].iter().any(|s| [ZERO, ONE, MINUS_ONE].contains(s)));
+        slots.release(a);
+        assert_eq!(slots.take(), a);
+    }
+
+    #[test]
+    fn doubling_keeps_what_is_taken() {
+        let mut slots = Slots::new();
+        let mut taken: Vec<u32> = (3..START).map(|_| slots.take()).collect();
+        assert!(slots.all_taken());
+        assert_eq!(slots.take(), ZERO);
+        slots.double();
+        taken.extend((0..START).map(|_| slots.take()));
+        taken.sort_unstable();
+        assert!(taken.iter().copied().eq(3..2 * START as u32) && slots.count() == 2 * START);
+    }
+}
