@@ -66,3 +66,53 @@ fn chebyshev_degree_pays() {
     assert!(counts.windows(2).all(|w| w[1] < w[0]), "{counts:?}");
     assert!(counts[0] >= 4 * counts[3], "{counts:?}");
 }
+
+/// Iterations of other people's conjugate gradients with the same right-hand side class, to 1e-8: SciPy's `cg` with a plain ILU(0), and
+/// Eigen's `ConjugateGradient` with `IncompleteCholesky` in natural order. Eigen keeps the largest entries instead of the
+/// pattern, so the smaller of the two counts.
+const PEERS: [(&str, usize, usize); 8] = [
+    ("nos3", 49, 54),
+    ("fv3", 66, 65),
+    ("gr_30_30", 23, 22),
+    ("hypre_beam_hex_459", 52, 57),
+    ("hypre_beam_tet_2475", 151, 157),
+    ("pyamg_bar", 51, 55),
+    ("polyfem_A_2", 54, 54),
+    ("wathenSmall", 11, 12),
+];
+
+#[test]
+fn incomplete_factors_are_as_strong_as_those_of_scipy_and_eigen() {
+    let Some(data) = common::data() else { return };
+    for (name, scipy, eigen) in PEERS {
+        let a = common::read(&data, name);
+        let b = noise(a.shape().0, 7);
+        for precond in ["ic0", "ilu0"] {
+            let recipe =
+                recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+            let mut x = vec![0.0; b.len()];
+            let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut *(recipe.1)(&a), &b, &mut x).unwrap();
+            let (count, allowed) = (report.converged().unwrap().iterations, scipy.min(eigen) * 11 / 10 + 1);
+            println!("{name}: {precond} {count}, SciPy {scipy}, Eigen {eigen}");
+            assert!(count <= allowed, "{precond} on {name}: {count} iterations, at most {allowed}");
+        }
+    }
+}
+
+/// l1 relaxation converges as a stationary iteration on every positive definite matrix; damping is not needed.
+#[test]
+fn l1_iterations_converge_unaided() {
+    for name in ["poisson2d:12", "elasticity3d:3", "cloth:8"] {
+        let a = problem(name).matrix;
+        let b = noise(a.shape().0, 1);
+        for precond in ["l1-jacobi", "l1-block-jacobi"] {
+            let recipe =
+                recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+            let mut x = vec![0.0; b.len()];
+            let stop = Stop { max_iterations: 50_000, ..Stop::relative(1e-4) };
+            let report =
+                coarsen::krylov::Richardson::new(stop).solve(&a, &mut *(recipe.1)(&a), &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "{precond} on {name}");
+        }
+    }
+}

@@ -84,7 +84,7 @@ fn exact_without_coupling() {
         a.apply(&x, &mut r);
         for (name, build) in recipes() {
             let exact = match name {
-                "gauss-seidel" | "ic0" | "ilu0" => true,
+                "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" => true,
                 "jacobi" => b == 1,
                 _ => continue,
             };
@@ -155,8 +155,8 @@ fn failed_update_keeps_the_old_state() {
         broken.values_mut()[at * area..(at + 1) * area].fill(f64::NAN);
         assert!(m.update_from((&broken).into()).is_err(), "{name}: NaN");
         assert_eq!(applied(&mut *m, &r), before, "{name}: after NaN");
-        if name.starts_with("ilu0") {
-            return; // elimination fills a zero diagonal: that is no failure
+        if name.starts_with("ilu0") || name.starts_with("l1-block") {
+            return; // these fill a zero diagonal: that is no failure
         }
         broken.values_mut()[at * area..(at + 1) * area].fill(0.0);
         assert!(m.update_from((&broken).into()).is_err(), "{name}: zero diagonal");

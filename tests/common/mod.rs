@@ -29,7 +29,8 @@ macro_rules! recipes {
         vec![
             ("jacobi", |a| build(Jacobi::default(), a, $on)),
             ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $on)),
-            ("block-jacobi", |a| build(BlockJacobi { omega: 0.5 }, a, $on)),
+            ("block-jacobi", |a| build(BlockJacobi { omega: 0.5, l1: false }, a, $on)),
+            ("l1-block-jacobi", |a| build(BlockJacobi { omega: 1.0, l1: true }, a, $on)),
             ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
             ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2 }, a, $on)),
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),

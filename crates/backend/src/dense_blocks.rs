@@ -56,9 +56,37 @@ impl<T: Real> DenseBlocks<T> {
     /// [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for blocks up to 12 x 12.
     ///
     /// # Errors
-    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some blocks may hold new values then: what
-    /// an update hands on to a place it hands on after success only.
+    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some blocks may hold new
+    /// values then: what an update hands on to a place it hands on after success only.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        self.invert_adjusted(a, method, &|_, _| ())
+    }
+
+    /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal block.
+    ///
+    /// What l1 relaxation divides by: M = blockdiag(A) + diag(s) satisfies xᵀMx ≥ xᵀAx for symmetric A, so that the stationary
+    /// iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
+    ///
+    /// # Errors
+    /// As [`invert_diagonal`](Self::invert_diagonal).
+    pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        let b = self.size;
+        self.invert_adjusted(a, method, &|i, d| {
+            for (_, block) in a.row(i).filter(|(j, _)| *j != i) {
+                for (r, row) in block.chunks_exact(b).enumerate() {
+                    d[r * b + r] += row.iter().map(|v| v.abs()).sum::<T>();
+                }
+            }
+        })
+    }
+
+    /// Inverts the diagonal blocks after `adjust(i, block)`.
+    fn invert_adjusted(
+        &mut self,
+        a: &Bsr<T>,
+        method: &'static str,
+        adjust: &(impl Fn(usize, &mut [T]) + Sync),
+    ) -> Result<(), SetupError> {
         let b = square_block(a)?;
         let (pattern, expected) = (a.pattern(), a.shape().0 * b);
         if b != self.size || self.values.len() != expected {
@@ -68,11 +96,14 @@ impl<T: Real> DenseBlocks<T> {
         }
         let parallel = parallel::worth(self.values.len() * b);
         let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
+            let mut scratch = Scratch::new(b);
             for (i, d) in rows.zip(d.0.chunks_exact_mut(b * b)) {
                 let Some(k) = pattern.find(i, i) else {
                     return Err(SetupError::ZeroDiagonal { row: i * b, method });
                 };
-                invert(a.value(k), d, b).map_err(|fault| match fault {
+                let w = scratch.copy(a.value(k));
+                adjust(i, w);
+                invert(w, d, b).map_err(|fault| match fault {
                     Fault::NotFinite(row, column) => {
                         SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
                     }
@@ -88,7 +119,7 @@ impl<T: Real> DenseBlocks<T> {
 
     /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not finite.
     pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
-        invert(a, d, size).is_ok()
+        invert(Scratch::new(size).copy(a), d, size).is_ok()
     }
 
     /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal entry is not
@@ -150,26 +181,36 @@ enum Fault {
     Singular,
 }
 
-/// `d` = `a`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination with partial pivoting.
-fn invert<T: Real>(a: &[T], d: &mut [T], b: usize) -> Result<(), Fault> {
-    if let Some(at) = a.iter().position(|v| !v.is_finite()) {
+/// Room for one block: on the stack up to 12 x 12, on the heap above.
+struct Scratch<T> {
+    stack: [T; 144],
+    heap: Vec<T>,
+}
+
+impl<T: Real> Scratch<T> {
+    fn new(b: usize) -> Self {
+        let heap = if b > 12 { vec![T::zero(); b * b] } else { Vec::new() };
+        Self { stack: [T::zero(); 144], heap }
+    }
+
+    fn copy(&mut self, block: &[T]) -> &mut [T] {
+        let w = if self.heap.is_empty() { &mut self.stack[..block.len()] } else { &mut self.heap[..] };
+        w.copy_from_slice(block);
+        w
+    }
+}
+
+/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination with partial pivoting; `w` is destroyed.
+fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
+    if let Some(at) = w.iter().position(|v| !v.is_finite()) {
         return Err(Fault::NotFinite(at / b, at % b));
     }
     if b == 1 {
-        d[0] = T::one() / a[0];
-        return if a[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
+        d[0] = T::one() / w[0];
+        return if w[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
     }
-    let largest = a.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    let largest = w.iter().fold(T::zero(), |m, v| m.max(v.abs()));
     let tiny = largest * T::EPSILON * T::of(b as f64);
-    let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
-    let w = match stack.get_mut(..b * b) {
-        Some(w) => w,
-        None => {
-            heap.resize(b * b, T::zero());
-            &mut heap[..]
-        }
-    };
-    w.copy_from_slice(a);
     d.fill(T::zero());
     d.iter_mut().step_by(b + 1).for_each(|v| *v = T::one());
     for p in 0..b {
