@@ -1,3 +1,62 @@
-//! The coarsen command.
+//! The coarsen command: solve a sparse system, look at one, make one.
+//!
+//! | file | what |
+//! |---|---|
+//! | `main` | parse, dispatch, exit code |
+//! | `args` | the command line |
+//! | `input` | matrix or problem, right-hand side, and what is known beside them |
+//! | `choose` | `auto`: method and preconditioner from what `diagnose` measures |
+//! | `solve` | from the input to the report |
+//! | `iterate` | a Krylov method at one precision; `factor` is a direct one |
+//! | `ending` | how a solve ended, its cause and its cure |
+//! | `report` | the report for machines and for people |
+//! | `plot` | the residual history as a picture |
+//! | `dump` | a folder that makes a run again |
+//! | `info`, `generate` | the other two commands |
+//! | `progress` | bars, on a terminal only |
+//! | `error` | what is wrong with the command line or a file |
 
-fn main() {}
+mod args;
+mod choose;
+mod dump;
+mod ending;
+mod error;
+mod factor;
+mod generate;
+mod info;
+mod input;
+mod iterate;
+mod plot;
+mod progress;
+mod report;
+mod solve;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Solve(options) => solve::run(&options),
+        Command::Info(options) => info::run(&options),
+        Command::Generate(options) => generate::run(&options),
+    };
+    done.unwrap_or_else(|failure| {
+        complain(&format!("error: {failure}\n"));
+        ExitCode::from(failure.code())
+    })
+}
+
+/// Prints to the standard output; a reader that went away is no error of ours.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints to the standard error, in the same way.
+fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

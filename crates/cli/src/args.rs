@@ -1,0 +1,256 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
+
+/// Exit codes, as `--help` prints them.
+const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
+                     4 not converged or broken down (cause and cure), 5 device unavailable.";
+
+#[derive(Debug, Parser)]
+#[command(name = "coarsen", version, about = "Solves sparse linear systems, and says how well", after_help = CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Solve a system and report how it went
+    #[command(after_help = CODES)]
+    Solve(Box<Solve>),
+    /// Say what is wrong, unusual or useful to know about a matrix
+    Info(Info),
+    /// Write a problem of the gallery as Matrix Market files
+    Generate(Generate),
+}
+
+#[derive(Clone, Debug, Args, Serialize)]
+pub(crate) struct Solve {
+    /// Matrix Market file, plain or gzip-ed; `-` reads the standard input [default: the problem elasticity3d:31]
+    pub(crate) matrix: Option<PathBuf>,
+    /// Problem of the gallery instead of a file, such as poisson2d:100
+    #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
+    pub(crate) problem: Option<String>,
+    /// Time step of the problem cloth, in seconds
+    #[arg(long, value_name = "S", requires = "problem")]
+    pub(crate) dt: Option<f64>,
+    /// How much stiffer the hard blocks of the problem elasticity3d are
+    #[arg(long, value_name = "F", requires = "problem")]
+    pub(crate) jump: Option<f64>,
+    /// Right-hand side: a file, `ones`, or `random:SEED`
+    #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
+    pub(crate) rhs: Rhs,
+    /// Starting guess [default: zero]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) x0: Option<PathBuf>,
+    /// Method
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    pub(crate) method: Method,
+    /// Preconditioner
+    #[arg(long, value_enum, default_value_t = Precond::Auto)]
+    pub(crate) precond: Precond,
+    /// Unknowns of a node [default: found out from the pattern]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) block_size: Option<u32>,
+    /// Coordinates, a row a node
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coordinates: Option<PathBuf>,
+    /// Near-kernel, a row an unknown and a column a vector
+    #[arg(long, value_name = "FILE")]
+    pub(crate) near_kernel: Option<PathBuf>,
+    /// Null space of a singular matrix: `none`, `constants`, or a file with a column a vector
+    #[arg(long, value_name = "none|constants|FILE", default_value = "none")]
+    pub(crate) null_space: NullSpace,
+    /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
+    #[arg(long, value_enum, default_value_t = Precision::F64)]
+    pub(crate) precision: Precision,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Relative residual to reach, |b - A x| / |b|
+    #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance)]
+    pub(crate) tol: f64,
+    /// Iterations at most
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(crate) max_iterations: usize,
+    /// Write the solution
+    #[arg(long, value_name = "X.mtx")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a report for machines
+    #[arg(long, value_name = "R.json")]
+    pub(crate) report: Option<PathBuf>,
+    /// Draw the history of the residual
+    #[arg(long, value_name = "HISTORY.svg")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Leave all that is needed to run this again: matrix, right-hand side, options, versions
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dump: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// Matrix Market file, plain or gzip-ed; `-` reads the standard input
+    pub(crate) matrix: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// Problem of the gallery, such as elasticity3d:10
+    #[arg(value_name = "NAME:SIZE")]
+    pub(crate) problem: String,
+    /// Time step of the problem cloth, in seconds
+    #[arg(long, value_name = "S")]
+    pub(crate) dt: Option<f64>,
+    /// How much stiffer the hard blocks of the problem elasticity3d are
+    #[arg(long, value_name = "F")]
+    pub(crate) jump: Option<f64>,
+    /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// Where a right-hand side comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rhs {
+    Ones,
+    Random(u64),
+    File(PathBuf),
+}
+
+impl FromStr for Rhs {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match (text, text.strip_prefix("random:")) {
+            ("ones", _) => Self::Ones,
+            (_, Some(seed)) => Self::Random(seed.parse()?),
+            _ => Self::File(text.into()),
+        })
+    }
+}
+
+/// What A does not see.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NullSpace {
+    None,
+    Constants,
+    File(PathBuf),
+}
+
+impl FromStr for NullSpace {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "none" => Self::None,
+            "constants" => Self::Constants,
+            file => Self::File(file.into()),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Method {
+    /// Decided from what the matrix shows
+    Auto,
+    /// Conjugate gradients: symmetric positive definite matrices
+    Cg,
+    /// Flexible conjugate gradients
+    Fcg,
+    /// MINRES: symmetric matrices
+    Minres,
+    /// Restarted GMRES: any matrix
+    Gmres,
+    /// BiCGStab: any matrix
+    Bicgstab,
+    /// Sparse Cholesky, LDL^T or LU
+    Direct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Precond {
+    /// Decided from what the matrix shows
+    Auto,
+    /// No preconditioner
+    None,
+    /// The diagonal
+    Jacobi,
+    /// The diagonal blocks
+    BlockJacobi,
+    /// Symmetric Gauss-Seidel
+    Gs,
+    /// Symmetric successive over-relaxation with omega = 1.3
+    Ssor,
+    /// Incomplete Cholesky without fill
+    Ic0,
+    /// Incomplete LU without fill
+    Ilu0,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Precision {
+    /// 64 bits throughout
+    F64,
+    /// 64-bit matrix and vectors, 32-bit preconditioner
+    Mixed,
+    /// 32 bits throughout
+    F32,
+}
+
+/// A value as it is typed.
+pub(crate) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
+        _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solve(words: &str) -> Result<Solve, clap::Error> {
+        let words = ["coarsen", "solve"].into_iter().chain(words.split_whitespace());
+        match Arguments::try_parse_from(words)?.command {
+            Command::Solve(options) => Ok(*options),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn words_are_told_from_files() {
+        let rhs = |text| solve(&format!("--rhs {text}")).map(|o| o.rhs);
+        assert_eq!(rhs("ones").unwrap(), Rhs::Ones);
+        assert_eq!(rhs("random:7").unwrap(), Rhs::Random(7));
+        assert_eq!(rhs("./ones").unwrap(), Rhs::File("./ones".into()));
+        assert!(rhs("random:seven").is_err());
+        assert_eq!(solve("").unwrap().rhs, Rhs::Random(1));
+        assert_eq!(solve("--null-space constants").unwrap().null_space, NullSpace::Constants);
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for words in
+            ["--tol -1", "--tol nan", "--block-size 0", "--threads 0", "--dt 0.1", "a.mtx --problem graph:4"]
+        {
+            assert!(solve(words).is_err(), "{words}");
+        }
+        assert_eq!(name(solve("--precond block-jacobi").unwrap().precond), "block-jacobi");
+    }
+}

@@ -1,0 +1,77 @@
+//! How a solve ended, its cause and its cure.
+
+use std::fmt;
+
+use coarsen::Outcome;
+use coarsen::backend::SetupError;
+use coarsen::direct::DirectError;
+use coarsen::krylov::NullSpaceError;
+
+/// The end of a solve. All but [`Outcome::Converged`] are exit code 4.
+#[derive(Clone, Debug)]
+pub(crate) enum Ending {
+    /// What the method said, judged by the residual in `f64`.
+    Method(Outcome),
+    /// A method for symmetric matrices was given another one.
+    Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
+    /// A method for positive definite matrices was given one that shows that it is none; why.
+    Indefinite { why: String },
+    /// The preconditioner could not be built.
+    Setup(SetupError),
+    /// The matrix could not be factored.
+    Factor(DirectError),
+    /// The method and the preconditioner, or a parameter, do not go together.
+    Unsuitable(coarsen::Error),
+    /// A vector given as null space is not in it.
+    NotNull { vector: usize, share: f64 },
+    /// The vectors given as null space span none.
+    Dependent(NullSpaceError),
+}
+
+impl Ending {
+    pub(crate) fn converged(&self) -> bool {
+        matches!(self, Self::Method(Outcome::Converged))
+    }
+
+    /// The name in reports: snake case.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Method(outcome) => outcome.name(),
+            Self::Unsymmetric { .. } => "unsymmetric_matrix",
+            Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
+            Self::Setup(_) => "setup_failed",
+            Self::Factor(_) => "factorization_failed",
+            Self::Unsuitable(_) => "unsuitable_preconditioner",
+            Self::NotNull { .. } | Self::Dependent(_) => "wrong_null_space",
+        }
+    }
+}
+
+/// Cause and cure; empty when converged.
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(outcome) => f.write_str(outcome.advice()),
+            Self::Unsymmetric { row, column, here, there } => write!(
+                f,
+                "the matrix is not symmetric: row {row}, column {column} holds {here:.4e}, but row {column}, column {row} holds \
+                 {there:.4e} (rows from 0); take gmres, bicgstab or direct, or treat boundary rows and columns alike"
+            ),
+            Self::Indefinite { why } => {
+                write!(
+                    f,
+                    "the matrix is not positive definite: {why}; take minres, gmres or direct, or correct the assembly"
+                )
+            }
+            Self::Setup(error) => error.fmt(f),
+            Self::Factor(error) => error.fmt(f),
+            Self::Unsuitable(error) => error.fmt(f),
+            Self::NotNull { vector, share } => write!(
+                f,
+                "vector {vector} is not in the null space: |A v| is {share:.1e} of what it is without cancellation; \
+                 look at the order of the unknowns, or leave out --null-space"
+            ),
+            Self::Dependent(error) => error.fmt(f),
+        }
+    }
+}

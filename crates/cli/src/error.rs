@@ -1,0 +1,67 @@
+//! What is wrong with the command line or a file.
+//!
+//! How the mathematics ended is no error of the program: see `ending`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use coarsen::Error;
+use coarsen::problems::ProblemError;
+use coarsen::sparse::matrix_market::{ReadError, WriteError};
+
+/// What ends the program before it can solve, or keeps it from writing what it found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A problem that the gallery does not hold.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// A block size that does not fit.
+    #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it found")]
+    BlockSize { size: usize, n: usize },
+    /// An option that a direct solve would ignore.
+    #[error("--method direct takes no {option}; leave it out, or take an iterative method")]
+    Direct { option: &'static str },
+    /// A pool that could not be started, a device that failed; or parts that do not fit together.
+    #[error(transparent)]
+    Place(#[from] Error),
+    /// A result that cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A report, a picture or a folder that cannot be written.
+    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the space left", file.display())]
+    File { file: PathBuf, kind: ErrorKind },
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file that belongs to another system.
+    #[error("{}: expected {expected} rows ({what}), found {found}; it belongs to another system", file.display())]
+    Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
+    /// Coordinates of no space we know.
+    #[error("{}: expected 1 to 3 columns, an axis each, found {found}; a row holds the coordinates of a node", file.display())]
+    Axes { file: PathBuf, found: usize },
+    /// Coordinates for a number of nodes that no block size gives.
+    #[error("{}: {nodes} rows, a node each, do not divide the {n} unknowns; it belongs to another system", file.display())]
+    Nodes { file: PathBuf, nodes: usize, n: usize },
+    /// Vectors to be, of which there are none.
+    #[error("{}: expected a column a vector, found none", file.display())]
+    NoColumns { file: PathBuf },
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } => 2,
+            Self::Write(_) | Self::File { .. } => 2,
+            Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
+            Self::Nodes { .. } | Self::NoColumns { .. } => 3,
+            Self::Place(Error::Threads { .. } | Error::Device { .. }) => 5,
+            Self::Place(_) => 3,
+        }
+    }
+
+    /// For `map_err` after writing to `file`.
+    pub(crate) fn write(file: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |error| Self::File { file: file.to_path_buf(), kind: error.kind() }
+    }
+}

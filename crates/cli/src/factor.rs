@@ -1,0 +1,37 @@
+//! A direct method.
+
+use coarsen::Outcome;
+use coarsen::direct::{Direct, Method};
+
+use crate::ending::Ending;
+use crate::solve::{Job, Solution};
+
+/// Factors and solves `job` in `f64`; iterations are steps of refinement.
+pub(crate) fn factor(job: &Job<'_>) -> Solution {
+    let mut solution = Solution::new(job, "cpu");
+    // The residual that counts is judged here, against the tolerance: nothing is refused before.
+    let direct = Direct { accept: f64::INFINITY, ..Direct::default() };
+    let mut factor = match direct.build(job.system.matrix) {
+        Ok(factor) => factor,
+        Err(error) => return solution.fail(Ending::Factor(error)),
+    };
+    let how = match factor.method() {
+        Method::Auto | Method::Cholesky => "Cholesky, L L^T",
+        Method::Ldlt => "L B L^T with pivots of order 1 and 2",
+        Method::Lu => "LU with row exchanges",
+    };
+    solution.notes.push(format!("factored by {how}"));
+    solution.notes.extend(factor.fallback().map(|error| format!("instead of a cheaper one: {error}")));
+    solution.begin();
+
+    let mut x = solution.x.clone();
+    match factor.solve(job.b, &mut x) {
+        Ok(solved) => {
+            solution.iterations = solved.refinements;
+            solution.history = vec![1.0, solved.relative_residual];
+            solution.take(job, x, Outcome::Stagnated);
+            solution.end()
+        }
+        Err(error) => solution.fail(Ending::Factor(error)),
+    }
+}

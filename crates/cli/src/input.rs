@@ -1,0 +1,119 @@
+//! Matrix or problem, right-hand side, and what is known beside them.
+
+use std::path::Path;
+
+use coarsen::problems::{Options, Problem, random_vector};
+use coarsen::sparse::matrix_market::{self, Source};
+use coarsen::sparse::{Bsr, NearKernel};
+
+use crate::args::{NullSpace, Rhs, Solve};
+use crate::error::Failure;
+
+/// What `solve` takes when it is given nothing.
+pub(crate) const DEFAULT_PROBLEM: &str = "elasticity3d:31";
+
+/// A system as it was read.
+pub(crate) struct Input {
+    /// The file or the problem.
+    pub(crate) source: String,
+    /// In 1x1 blocks from a file, in its natural blocks from the gallery.
+    pub(crate) matrix: Bsr<f64>,
+    pub(crate) b: Vec<f64>,
+    pub(crate) x0: Option<Vec<f64>>,
+    /// A point a node; how many unknowns a node has is yet to be found out.
+    pub(crate) positions: Option<Vec<[f64; 3]>>,
+    pub(crate) near_kernel: Option<NearKernel>,
+    /// The vectors of a file.
+    pub(crate) null_space: Option<NearKernel>,
+}
+
+impl Input {
+    /// Reads or makes all that the command line names.
+    pub(crate) fn load(options: &Solve) -> Result<Self, Failure> {
+        let mut input = match &options.matrix {
+            Some(path) => Self {
+                source: if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() },
+                matrix: open(path)?.system()?,
+                b: Vec::new(),
+                x0: None,
+                positions: None,
+                near_kernel: None,
+                null_space: None,
+            },
+            None => {
+                let spec = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
+                problem(spec, options.dt, options.jump)?.into()
+            }
+        };
+        let n = input.matrix.shape().0;
+        input.b = match &options.rhs {
+            Rhs::Ones => vec![1.0; n],
+            Rhs::Random(seed) => random_vector(n, *seed),
+            Rhs::File(path) => vector(path, n)?,
+        };
+        input.x0 = options.x0.as_deref().map(|path| vector(path, n)).transpose()?;
+        if let Some(path) = &options.coordinates {
+            input.positions = Some(points(path, n)?);
+        }
+        if let Some(path) = &options.near_kernel {
+            input.near_kernel = Some(columns(path, n)?);
+        }
+        if let NullSpace::File(path) = &options.null_space {
+            input.null_space = Some(columns(path, n)?);
+        }
+        Ok(input)
+    }
+}
+
+impl From<Problem> for Input {
+    fn from(problem: Problem) -> Self {
+        let Problem { name, matrix, positions, near_kernel } = problem;
+        let (positions, near_kernel) = (Some(positions), Some(near_kernel));
+        Self { source: name, matrix, b: Vec::new(), x0: None, positions, near_kernel, null_space: None }
+    }
+}
+
+/// A problem of the gallery.
+pub(crate) fn problem(spec: &str, dt: Option<f64>, jump: Option<f64>) -> Result<Problem, Failure> {
+    Ok(Problem::parse(spec, &Options { dt, jump })?)
+}
+
+/// A file, or the standard input for `-`.
+pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
+    Ok(if path == Path::new("-") { Source::stdin() } else { Source::open(path)? })
+}
+
+fn vector(path: &Path, n: usize) -> Result<Vec<f64>, Failure> {
+    let v = matrix_market::read_vector(path)?;
+    rows(path, "one per unknown", n, v.len())?;
+    Ok(v)
+}
+
+fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
+    let vectors = matrix_market::read_dense(path)?;
+    rows(path, "one per unknown", n, vectors.rows())?;
+    if vectors.columns() == 0 {
+        return Err(Failure::NoColumns { file: path.into() });
+    }
+    let columns: Vec<&[f64]> = (0..vectors.columns()).map(|j| vectors.column(j)).collect();
+    Ok(NearKernel::from_columns(&columns)?)
+}
+
+/// One point a row; axes that are not given are 0.
+fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
+    let xyz = matrix_market::read_dense(path)?;
+    let (nodes, axes) = (xyz.rows(), xyz.columns());
+    if !(1..=3).contains(&axes) {
+        return Err(Failure::Axes { file: path.into(), found: axes });
+    }
+    if n != 0 && n.checked_rem(nodes) != Some(0) {
+        return Err(Failure::Nodes { file: path.into(), nodes, n });
+    }
+    let at = |i: usize, axis: usize| if axis < axes { xyz.get(i, axis) } else { 0.0 };
+    Ok((0..nodes).map(|i| [0, 1, 2].map(|axis| at(i, axis))).collect())
+}
+
+fn rows(path: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
+    let file = path.to_path_buf();
+    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
+}

@@ -1,0 +1,194 @@
+//! The report, for machines (JSON) and for people.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use coarsen::sparse::diagnose::{Diagnosis, Severity};
+use serde::Serialize;
+
+use crate::args::{Method, NullSpace, Precision, Precond, Solve};
+use crate::choose::Choice;
+use crate::error::Failure;
+use crate::input::Input;
+use crate::solve::Solution;
+
+/// What a run began with.
+pub(crate) struct Setting<'a> {
+    pub(crate) options: &'a Solve,
+    pub(crate) threads: usize,
+    pub(crate) read_seconds: f64,
+    pub(crate) input: &'a Input,
+    pub(crate) block: usize,
+    pub(crate) diagnosis: &'a Diagnosis,
+}
+
+/// All that a run has to say; numbers that are not finite become `null`.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    source: String,
+    n: usize,
+    /// Stored entries, both triangles.
+    nnz: usize,
+    block_size: usize,
+    method: Method,
+    precond: Precond,
+    backend: &'static str,
+    precision: Precision,
+    threads: usize,
+    read_seconds: f64,
+    /// From the parsed matrix to the first iteration: diagnosis, conversion, preconditioner or factors.
+    setup_seconds: f64,
+    solve_seconds: f64,
+    /// Of a direct method, steps of refinement.
+    iterations: usize,
+    max_iterations: usize,
+    pub(crate) tolerance: f64,
+    /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
+    true_relative_residual: f64,
+    pub(crate) outcome: &'static str,
+    /// Cause and cure; empty when converged.
+    pub(crate) advice: String,
+    pub(crate) history: Vec<f64>,
+    /// Grids of a hierarchy; 1 without one.
+    levels: usize,
+    /// Entries on all grids over those of the matrix.
+    operator_complexity: f64,
+    condition_estimate: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    /// What was chosen, and why: a line on the method, a line on the preconditioner.
+    choice: [String; 2],
+    notes: Vec<String>,
+    /// What `diagnose` warns of.
+    warnings: Vec<String>,
+    versions: Versions,
+}
+
+/// What ran.
+#[derive(Serialize)]
+pub(crate) struct Versions {
+    coarsen: &'static str,
+    os: &'static str,
+    arch: &'static str,
+}
+
+impl Versions {
+    pub(crate) const THESE: Self =
+        Self { coarsen: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, arch: std::env::consts::ARCH };
+}
+
+impl Report {
+    pub(crate) fn new(setting: &Setting<'_>, choice: &Choice, solution: &Solution) -> Self {
+        let Setting { options, input, .. } = setting;
+        let grave = setting.diagnosis.findings.iter().filter(|f| f.severity() >= Severity::Warning);
+        Self {
+            source: input.source.clone(),
+            n: input.b.len(),
+            nnz: input.matrix.nnz(),
+            block_size: setting.block,
+            method: choice.method,
+            precond: solution.precond,
+            backend: solution.backend,
+            precision: options.precision,
+            threads: setting.threads,
+            read_seconds: setting.read_seconds,
+            setup_seconds: solution.setup_seconds,
+            solve_seconds: solution.solve_seconds,
+            iterations: solution.iterations,
+            max_iterations: options.max_iterations,
+            tolerance: options.tol,
+            true_relative_residual: solution.residual,
+            outcome: solution.ending.name(),
+            advice: advice(setting, solution),
+            history: solution.history.clone(),
+            levels: 1,
+            operator_complexity: 1.0,
+            condition_estimate: solution.condition,
+            peak_memory_bytes: peak_memory(),
+            choice: choice.because.clone(),
+            notes: solution.notes.clone(),
+            warnings: grave.map(ToString::to_string).collect(),
+            versions: Versions::THESE,
+        }
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome == coarsen::Outcome::Converged.name()
+    }
+
+    /// Writes the JSON.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
+        write_json(file, self)
+    }
+
+    /// `cg with ic0 on bcsstk14.mtx`, the title of a picture.
+    pub(crate) fn title(&self) -> String {
+        format!("{} on {}", self.solver(), self.source)
+    }
+
+    fn solver(&self) -> String {
+        let (method, precond) = (crate::args::name(self.method), crate::args::name(self.precond));
+        match self.precond {
+            Precond::None => method,
+            _ => format!("{method} with {precond}"),
+        }
+    }
+}
+
+/// Cause and cure, with what the matrix itself suggests.
+fn advice(setting: &Setting<'_>, solution: &Solution) -> String {
+    let floats = setting.diagnosis.values.as_ref().is_some_and(|v| v.floating > 0);
+    let mut text = solution.ending.to_string();
+    if floats && setting.options.null_space == NullSpace::None && !solution.ending.converged() {
+        text = format!(
+            "the matrix is singular, constants are in its kernel: give --null-space constants, or fix a value ({text})"
+        );
+    }
+    text
+}
+
+/// Writes any value as JSON, indented.
+pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let mut text =
+        serde_json::to_string_pretty(value).map_err(std::io::Error::other).map_err(Failure::write(file))?;
+    text.push('\n');
+    fs::write(file, text).map_err(Failure::write(file))
+}
+
+/// The most memory this process has held, where the system says so.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
+        writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
+        writeln!(f, "method    {}", choice[0])?;
+        writeln!(f, "precond   {}", choice[1])?;
+        for note in &self.notes {
+            writeln!(f, "          {note}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning   {warning}")?;
+        }
+        let memory = self
+            .peak_memory_bytes
+            .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", bytes as f64 / f64::from(1 << 20)));
+        writeln!(f, "setup     {:.3} s on {threads} threads", self.setup_seconds)?;
+        let steps = if self.method == Method::Direct { "steps of refinement" } else { "iterations" };
+        writeln!(f, "solve     {:.3} s, {iterations} {steps}{memory}", self.solve_seconds)?;
+        let condition =
+            self.condition_estimate.map_or(String::new(), |c| format!(", condition about {c:.0e}"));
+        writeln!(
+            f,
+            "outcome   {}, true relative residual {:.2e} (asked {:.0e}){condition}",
+            self.outcome.replace('_', " "),
+            self.true_relative_residual,
+            self.tolerance
+        )
+    }
+}
