@@ -1,0 +1,1 @@
+//! Multigrid hierarchies and cycles.
