@@ -36,10 +36,10 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
     /// Time step of the problem cloth, in seconds
-    #[arg(long, value_name = "S", requires = "problem")]
+    #[arg(long, value_name = "S", requires = "problem", conflicts_with = "matrix")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
-    #[arg(long, value_name = "F", requires = "problem")]
+    #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
     pub(crate) jump: Option<f64>,
     /// Right-hand side: a file, `ones`, or `random:SEED`
     #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]

@@ -85,11 +85,13 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
 
 /// The words after `coarsen` that solve the dumped system in the same way.
 fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
+    // Points of a problem speak of its natural blocks, which another block size overrules.
+    let nodes = input.positions.is_some() && (options.coordinates.is_some() || options.block_size.is_none());
     let mut words: Vec<String> = ["solve", "A.mtx", "--rhs", "b.mtx"].map(str::to_owned).into();
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     for (option, file, there) in [
         ("--x0", "x0.mtx", input.x0.is_some()),
-        ("--coordinates", "coordinates.mtx", input.positions.is_some()),
+        ("--coordinates", "coordinates.mtx", nodes),
         ("--near-kernel", "near_kernel.mtx", input.near_kernel.is_some()),
         ("--null-space", "null_space.mtx", input.null_space.is_some()),
     ] {

@@ -12,6 +12,8 @@ use coarsen::krylov::NullSpaceError;
 pub(crate) enum Ending {
     /// What the method said, judged by the residual in `f64`.
     Method(Outcome),
+    /// What the method said of a matrix with constants in its kernel, and no null space was given.
+    Singular(Outcome),
     /// A method for symmetric matrices was given another one.
     Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
     /// A method for positive definite matrices was given one that shows that it is none; why.
@@ -37,6 +39,7 @@ impl Ending {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Method(outcome) => outcome.name(),
+            Self::Singular(_) => "singular_matrix",
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
             Self::Setup(_) => "setup_failed",
@@ -52,6 +55,11 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
+            Self::Singular(outcome) => write!(
+                f,
+                "the matrix is singular: its row sums vanish, so that constants are in its kernel (the method ended: {outcome}); \
+                 give --null-space constants, or fix a value"
+            ),
             Self::Unsymmetric { row, column, here, there } => write!(
                 f,
                 "the matrix is not symmetric: row {row}, column {column} holds {here:.4e}, but row {column}, column {row} holds \

@@ -7,7 +7,7 @@ use std::path::Path;
 use coarsen::sparse::diagnose::{Diagnosis, Severity};
 use serde::Serialize;
 
-use crate::args::{Method, NullSpace, Precision, Precond, Solve};
+use crate::args::{Method, Precision, Precond, Solve};
 use crate::choose::Choice;
 use crate::error::Failure;
 use crate::input::Input;
@@ -99,7 +99,7 @@ impl Report {
             tolerance: options.tol,
             true_relative_residual: solution.residual,
             outcome: solution.ending.name(),
-            advice: advice(setting, solution),
+            advice: solution.ending.to_string(),
             history: solution.history.clone(),
             levels: 1,
             operator_complexity: 1.0,
@@ -133,18 +133,6 @@ impl Report {
             _ => format!("{method} with {precond}"),
         }
     }
-}
-
-/// Cause and cure, with what the matrix itself suggests.
-fn advice(setting: &Setting<'_>, solution: &Solution) -> String {
-    let floats = setting.diagnosis.values.as_ref().is_some_and(|v| v.floating > 0);
-    let mut text = solution.ending.to_string();
-    if floats && setting.options.null_space == NullSpace::None && !solution.ending.converged() {
-        text = format!(
-            "the matrix is singular, constants are in its kernel: give --null-space constants, or fix a value ({text})"
-        );
-    }
-    text
 }
 
 /// Writes any value as JSON, indented.

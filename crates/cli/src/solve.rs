@@ -36,6 +36,8 @@ pub(crate) struct Job<'a> {
     /// The first that can be set up is taken.
     pub(crate) preconds: Vec<Precond>,
     pub(crate) null_space: Option<NearKernel>,
+    /// Whether constants are in the kernel of A, on some component at least.
+    pub(crate) floats: bool,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) progress: &'a Progress,
@@ -112,6 +114,13 @@ impl Solution {
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         });
+        if let Ending::Method(end @ (Outcome::IndefiniteOperator | Outcome::Breakdown | Outcome::Stagnated)) =
+            self.ending
+            && job.floats
+            && job.null_space.is_none()
+        {
+            self.ending = Ending::Singular(end);
+        }
         if residual.is_finite() {
             (self.x, self.residual) = (x, residual);
         }
@@ -180,6 +189,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
         method: choice.method,
         preconds: choice.preconds.clone(),
         null_space: null_space(options, &input, matrix)?,
+        floats: diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
         tolerance: options.tol,
         max_iterations: options.max_iterations,
         progress: &progress,

@@ -1,0 +1,98 @@
+//! Wrong usage is exit code 2, bad input 3; both say what to do.
+
+use crate::common::{Folder, coarsen};
+
+#[test]
+fn wrong_usage() {
+    let folder = Folder::new();
+    let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (2, 2, 1.0)]);
+    for words in [
+        String::new(),
+        "solve --method sor".into(),
+        "solve --tol -1".into(),
+        "solve --rhs random:x".into(),
+        format!("solve {a} --problem graph:5"),
+        format!("solve {a} --dt 0.1"),
+        format!("solve {a} --block-size 3"),
+        format!("solve {a} --method direct --precond ic0"),
+        format!("solve {a} --method direct --null-space constants"),
+        format!("solve {a} --method direct --precision f32"),
+        format!("solve {a} --out {}", folder.path("nowhere/x.mtx").display()),
+        format!("solve {a} --report {}", std::env::temp_dir().display()),
+    ] {
+        let done = coarsen(&words);
+        assert!(done.code == 2 && !done.err.is_empty(), "{words}: {} {}", done.code, done.err);
+    }
+    assert_eq!(coarsen("--help").code, 0);
+    assert_eq!(coarsen("--version").code, 0);
+}
+
+#[test]
+fn bad_matrices_are_named_by_line() {
+    let folder = Folder::new();
+    let banner = "%%MatrixMarket matrix coordinate real general\n";
+    for (text, line) in [
+        (String::new(), 1),
+        ("\u{0}\u{1}\u{2}rubbish".into(), 1),
+        ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n".into(), 1),
+        (format!("{banner}2 3 2\n1 1 1\n2 2 1\n"), 2),
+        (format!("{banner}3 3 2\n1 1 1\n2 2 1\n"), 2),
+        (format!("{banner}4000000000 4000000000 4000000000\n1 1 1\n"), 3),
+        (format!("{banner}99999999999999999999 2 2\n"), 2),
+        (format!("{banner}2 2 2\n1 1 nan\n2 2 1\n"), 3),
+        (format!("{banner}2 2 2\n1 1 1\n2 2 inf\n"), 4),
+        (format!("{banner}2 2 2\n1 1 1\n2 3 1\n"), 4),
+        (format!("{banner}2 2 2\n0 1 1\n2 2 1\n"), 3),
+        (format!("{banner}2 2 3\n1 1 1\n2 2 1\n"), 4),
+        (format!("{banner}2 2 1\n1 1 1\n2 2 1\n"), 2),
+    ] {
+        let a = folder.file("a.mtx", &text);
+        let done = coarsen(&format!("solve {a}"));
+        assert!(
+            done.code == 3 && done.err.contains(&format!("a.mtx:{line}: ")),
+            "{text:?}: {} {}",
+            done.code,
+            done.err
+        );
+    }
+    let done = coarsen(&format!("solve {}", folder.path("none.mtx").display()));
+    assert!(done.code == 3 && done.err.contains("none.mtx"), "{}", done.err);
+}
+
+#[test]
+fn files_beside_the_matrix_must_fit() {
+    let folder = Folder::new();
+    let a = folder.matrix("a.mtx", 4, &[(1, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0), (4, 4, 1.0)]);
+    let three = folder.vector("three.mtx", &[1.0; 3]);
+    let nan = folder.file("nan.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\nnan\n1\n1\n");
+    for option in ["--rhs", "--x0", "--coordinates", "--near-kernel", "--null-space"] {
+        let done = coarsen(&format!("solve {a} {option} {three}"));
+        assert!(done.code == 3 && done.err.contains("three.mtx"), "{option}: {} {}", done.code, done.err);
+        let done = coarsen(&format!("solve {a} {option} {nan}"));
+        assert!(done.code == 3 && done.err.contains("nan.mtx:4"), "{option}: {} {}", done.code, done.err);
+    }
+    let two = folder.vector("two.mtx", &[1.0; 2]);
+    assert_eq!(coarsen(&format!("solve {a} --coordinates {two}")).code, 0);
+    assert_eq!(coarsen(&format!("solve {a} --coordinates {two} --block-size 1")).code, 3);
+}
+
+#[test]
+fn every_file_that_is_called_bad_is_refused_with_a_line() {
+    let Ok(data) = std::env::var("COARSEN_DATA") else {
+        println!("skipped: COARSEN_DATA does not name the data folder");
+        return;
+    };
+    let mut seen = 0;
+    for file in std::fs::read_dir(format!("{data}/mm-parser")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.contains("bad") || name.contains("complex") {
+            let done = coarsen(&format!("solve {}", path.display()));
+            let line =
+                done.err.split(&name).nth(1).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
+            assert!(done.code == 3 && line.starts_with(|c: char| c.is_ascii_digit()), "{name}: {}", done.err);
+            seen += 1;
+        }
+    }
+    assert!(seen > 12, "{seen} files");
+}

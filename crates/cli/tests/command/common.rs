@@ -1,0 +1,90 @@
+//! Running the binary, and folders of its own for each test.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("coarsen-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file, and says where it is.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name).display().to_string()
+    }
+
+    /// A coordinate file of triplets counted from 1.
+    pub(crate) fn matrix(&self, name: &str, n: usize, entries: &[(usize, usize, f64)]) -> String {
+        let mut text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n", entries.len());
+        entries.iter().for_each(|(i, j, v)| text += &format!("{i} {j} {v:e}\n"));
+        self.file(name, &text)
+    }
+
+    /// An array file of one column.
+    pub(crate) fn vector(&self, name: &str, values: &[f64]) -> String {
+        let mut text = format!("%%MatrixMarket matrix array real general\n{} 1\n", values.len());
+        values.iter().for_each(|v| text += &format!("{v:e}\n"));
+        self.file(name, &text)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How the command ended.
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs `coarsen` with words separated by spaces.
+pub(crate) fn coarsen(words: &str) -> Done {
+    fed(words, b"")
+}
+
+/// The same with something on the standard input.
+pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
+        .args(words.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input); // it may end before it has read all
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Solves with a report in the folder, and hands both back.
+pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
+    let report = folder.path("report.json");
+    let done = coarsen(&format!("solve {words} --report {}", report.display()));
+    let report = json(&report).unwrap_or_else(|| panic!("{words}: no report; {}", done.err));
+    (done, report)
+}
+
+pub(crate) fn json(file: &Path) -> Option<Value> {
+    serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()
+}

@@ -1,0 +1,39 @@
+//! From the gallery to files and back.
+
+use crate::common::{Folder, coarsen, solve};
+
+#[test]
+fn generated_files_are_the_problem() {
+    let folder = Folder::new();
+    for spec in ["poisson2d:9", "jump3d:8", "elasticity3d:5 --jump 1e4", "cloth:12 --dt 0.01", "graph:100"] {
+        let out = folder.path("made");
+        assert_eq!(coarsen(&format!("generate {spec} --out {}", out.display())).code, 0, "{spec}");
+        let file = |name: &str| out.join(name).display().to_string();
+        let files = format!(
+            "{} --rhs {} --coordinates {} --near-kernel {}",
+            file("A.mtx"),
+            file("b.mtx"),
+            file("coordinates.mtx"),
+            file("near_kernel.mtx")
+        );
+        let (done, read) = solve(&folder, &format!("{files} --method cg"));
+        assert_eq!(done.code, 0, "{spec}: {}", done.err);
+        let (_, made) = solve(&folder, &format!("--problem {spec} --method cg"));
+        for field in ["n", "block_size", "iterations", "history"] {
+            assert_eq!(read[field], made[field], "{spec}: {field}");
+        }
+    }
+}
+
+#[test]
+fn wrong_problems_are_wrong_usage() {
+    for words in [
+        "generate cube:3 --out x",
+        "solve --problem poisson2d",
+        "solve --problem jump3d:9",
+        "solve --problem graph:9 --dt 1",
+    ] {
+        let done = coarsen(words);
+        assert!(done.code == 2 && done.err.starts_with("error: "), "{words}: {} {}", done.code, done.err);
+    }
+}

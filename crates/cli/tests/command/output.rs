@@ -1,0 +1,124 @@
+//! What is written: report, solution, picture, reproducer, words for people.
+
+use crate::common::{Folder, coarsen, fed, json, solve};
+
+#[test]
+fn the_report_holds_what_was_promised() {
+    let folder = Folder::new();
+    let (done, report) = solve(&folder, "--problem elasticity3d:5 --method cg --precond ic0 --threads 2");
+    assert_eq!(done.code, 0, "{}", done.err);
+    for (field, value) in [
+        ("n", "540"),
+        ("block_size", "3"),
+        ("method", "\"cg\""),
+        ("precond", "\"ic0\""),
+        ("backend", "\"cpu\""),
+        ("precision", "\"f64\""),
+        ("threads", "2"),
+        ("outcome", "\"converged\""),
+        ("levels", "1"),
+        ("operator_complexity", "1.0"),
+    ] {
+        assert_eq!(report[field].to_string(), value, "{field}");
+    }
+    for field in ["nnz", "setup_seconds", "solve_seconds", "true_relative_residual", "condition_estimate"] {
+        assert!(report[field].as_f64().is_some_and(|v| v > 0.0), "{field}: {}", report[field]);
+    }
+    let history = report["history"].as_array().unwrap();
+    assert_eq!(history.len() as u64, report["iterations"].as_u64().unwrap() + 1);
+    assert_eq!(history[0].as_f64(), Some(1.0));
+    let memory = &report["peak_memory_bytes"];
+    assert_eq!(cfg!(target_os = "linux"), memory.as_u64().is_some_and(|bytes| bytes > 1 << 20), "{memory}");
+}
+
+#[test]
+fn people_get_a_few_lines_and_quiet_ones_none() {
+    let done = coarsen("solve --problem poisson2d:10");
+    for word in ["100 unknowns", "direct: symmetric", "setup", "converged", "asked 1e-8"] {
+        assert!(done.out.contains(word), "{word}: {}", done.out);
+    }
+    assert!(done.err.is_empty(), "bars belong on a terminal: {}", done.err);
+    let done = coarsen("solve --problem poisson2d:10 --quiet");
+    assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
+}
+
+#[test]
+fn a_report_and_a_solution_are_written_on_failure() {
+    let folder = Folder::new();
+    let (x, plot) = (folder.path("x.mtx"), folder.path("h.svg"));
+    let words = format!(
+        "--problem poisson2d:20 --method cg --precond none --max-iterations 5 --out {} --plot {}",
+        x.display(),
+        plot.display()
+    );
+    let (done, report) = solve(&folder, &words);
+    assert_eq!((done.code, report["iterations"].as_u64()), (4, Some(5)));
+    assert_eq!(coarsen::sparse::matrix_market::read_vector(x).unwrap().len(), 400);
+    let picture = std::fs::read_to_string(plot).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("polyline") && picture.contains("iteration"));
+}
+
+#[test]
+fn a_dump_makes_the_run_again() {
+    let folder = Folder::new();
+    let dump = folder.path("dump");
+    let words =
+        format!("--problem elasticity3d:3 --method minres --max-iterations 4 --dump {}", dump.display());
+    let (done, first) = solve(&folder, &words);
+    assert_eq!(done.code, 4);
+    let options = json(&dump.join("options.json")).unwrap();
+    assert_eq!(options["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_coarsen"))
+        .args(&again)
+        .args(["--report", "second.json", "--quiet"])
+        .current_dir(&dump)
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(4));
+    let second = json(&dump.join("second.json")).unwrap();
+    for field in ["n", "block_size", "iterations", "outcome", "history"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    assert_eq!(json(&dump.join("report.json")).unwrap()["outcome"], first["outcome"]);
+}
+
+#[test]
+fn a_dump_of_bad_input_keeps_the_file() {
+    let folder = Folder::new();
+    let (a, dump) = (folder.file("bad.mtx", "%%MatrixMarket matrix\n"), folder.path("dump"));
+    assert_eq!(coarsen(&format!("solve {a} --dump {}", dump.display())).code, 3);
+    assert_eq!(std::fs::read(dump.join("bad.mtx")).unwrap(), std::fs::read(a).unwrap());
+    let error = json(&dump.join("options.json")).unwrap()["error"].to_string();
+    assert!(error.contains("bad.mtx:1"), "{error}");
+}
+
+#[test]
+fn the_standard_input_is_a_file() {
+    let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n";
+    let done = fed("solve - --rhs ones", text.as_bytes());
+    assert!(done.code == 0 && done.out.contains("<stdin>: 2 unknowns"), "{}{}", done.out, done.err);
+    let done = fed("info -", text.as_bytes());
+    assert!(done.code == 0 && done.out.contains("2 x 2"), "{}", done.out);
+    let done = fed("solve -", &text.as_bytes()[..60]);
+    assert!(done.code == 3 && done.err.contains("<stdin>:"), "{}", done.err);
+}
+
+#[test]
+fn info_tells_what_solve_would_do() {
+    let folder = Folder::new();
+    let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
+    let done = coarsen(&format!("info {a}"));
+    assert_eq!(done.code, 0);
+    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would take"] {
+        assert!(
+            done.out.contains(word) || word == "direct: Ldlt" && done.out.contains("direct:"),
+            "{word}: {}",
+            done.out
+        );
+    }
+    let wide =
+        folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
+    let done = coarsen(&format!("info {wide}"));
+    assert!(done.code == 0 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
+}
