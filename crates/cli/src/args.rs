@@ -196,6 +196,8 @@ pub(crate) enum Precond {
     Ic0,
     /// Incomplete LU without fill
     Ilu0,
+    /// A Chebyshev polynomial of degree 4 in the block-diagonally scaled matrix
+    Chebyshev,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

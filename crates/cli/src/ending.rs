@@ -73,6 +73,10 @@ impl fmt::Display for Ending {
             }
             Self::Setup(error) => error.fmt(f),
             Self::Factor(error) => error.fmt(f),
+            Self::Unsuitable(coarsen::Error::Preconditioner { .. }) => f.write_str(
+                "the preconditioner is not symmetric positive definite on this matrix, as the method needs it (a pivot or a \
+                 diagonal entry is not positive); take ic0 or block-jacobi, or gmres with this one",
+            ),
             Self::Unsuitable(error) => error.fmt(f),
             Self::NotNull { vector, share } => write!(
                 f,

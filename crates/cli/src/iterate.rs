@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
-use coarsen::relax::{BlockJacobi, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop, Vector};
 
@@ -129,6 +129,7 @@ where
         Precond::Ssor => Box::new(ssor.build_from(system, on)?),
         Precond::Ic0 => Box::new(Ic0::default().build_from(system, on)?),
         Precond::Ilu0 => Box::new(Ilu0.build_from(system, on)?),
+        Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
     })
 }
 
