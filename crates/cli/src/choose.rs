@@ -129,3 +129,65 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
     };
     matches!(method, Method::Cg | Method::Fcg).then_some(Ending::Indefinite { why })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::problems::poisson2d;
+    use coarsen::sparse::Bsr;
+    use coarsen::sparse::assembly::from_triplets;
+    use coarsen::sparse::diagnose::diagnose;
+
+    fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
+        Choice::new(Wish { method, precond, iterate }, a.shape().0, &diagnose(a))
+    }
+
+    fn auto(a: &Bsr<f64>, iterate: bool) -> (Method, Precond) {
+        let choice = choose(a, Method::Auto, Precond::Auto, iterate);
+        assert!(choice.because.iter().all(|line| line.len() > 20), "{choice:?}");
+        (choice.method, choice.preconds[0])
+    }
+
+    fn square(entries: [f64; 4]) -> Bsr<f64> {
+        let [a, b, c, d] = entries;
+        from_triplets(2, 2, &[(0, 0, a), (0, 1, b), (1, 0, c), (1, 1, d)]).unwrap()
+    }
+
+    #[test]
+    fn the_matrix_decides() {
+        assert_eq!(auto(&poisson2d(40).unwrap().matrix, false), (Method::Direct, Precond::None));
+        assert_eq!(auto(&poisson2d(50).unwrap().matrix, false), (Method::Cg, Precond::Ic0));
+        for (entries, iterative) in [
+            ([2.0, 1.0, 1.0, 2.0], (Method::Cg, Precond::Ic0)),
+            ([1.0, 2.0, 2.0, 1.0], (Method::Minres, Precond::Jacobi)),
+            ([1.0, 2.0, 2.0, -1.0], (Method::Minres, Precond::None)),
+            ([-2.0, 1.0, 1.0, -2.0], (Method::Minres, Precond::None)),
+            ([2.0, 1.0, 0.0, 2.0], (Method::Gmres, Precond::Ilu0)),
+            ([0.0, 1.0, 3.0, 2.0], (Method::Gmres, Precond::None)),
+        ] {
+            assert_eq!(auto(&square(entries), false), (Method::Direct, Precond::None), "{entries:?}");
+            assert_eq!(auto(&square(entries), true), iterative, "{entries:?}");
+        }
+        // A floating component: no factorisation, however small.
+        assert_eq!(auto(&square([1.0, -1.0, -1.0, 1.0]), false), (Method::Cg, Precond::Ic0));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_done() {
+        let a = square([2.0, 1.0, 1.0, 2.0]);
+        let choice = choose(&a, Method::Minres, Precond::Jacobi, true);
+        assert_eq!((choice.method, choice.preconds), (Method::Minres, vec![Precond::Jacobi]));
+        assert_eq!(choice.because, ["minres: as asked", "jacobi: as asked"]);
+    }
+
+    #[test]
+    fn methods_are_refused_where_the_matrix_shows_it() {
+        let refused = |method, entries| refuse(method, &diagnose(&square(entries))).map(|e| e.name());
+        assert_eq!(refused(Method::Cg, [2.0, 1.0, 0.0, 2.0]), Some("unsymmetric_matrix"));
+        assert_eq!(refused(Method::Fcg, [1.0, 2.0, 2.0, 1.0]), Some("indefinite_operator"));
+        assert_eq!(refused(Method::Cg, [-2.0, 1.0, 1.0, -2.0]), Some("indefinite_operator"));
+        assert_eq!(refused(Method::Minres, [1.0, 2.0, 2.0, 1.0]), None);
+        assert_eq!(refused(Method::Gmres, [2.0, 1.0, 0.0, 2.0]), None);
+        assert_eq!(refused(Method::Cg, [2.0, 1.0, 1.0, 2.0]), None);
+    }
+}

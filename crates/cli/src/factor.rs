@@ -4,7 +4,7 @@ use coarsen::Outcome;
 use coarsen::direct::{Direct, Method};
 
 use crate::ending::Ending;
-use crate::solve::{Job, Solution};
+use crate::job::{Job, Solution};
 
 /// Factors and solves `job` in `f64`; iterations are steps of refinement.
 pub(crate) fn factor(job: &Job<'_>) -> Solution {

@@ -10,7 +10,7 @@ use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditione
 
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
-use crate::solve::{Job, Solution};
+use crate::job::{Job, Solution};
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
 const OVER_RELAXATION: f64 = 1.3;

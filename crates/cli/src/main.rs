@@ -7,6 +7,7 @@
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
 //! | `choose` | `auto`: method and preconditioner from what `diagnose` measures |
 //! | `solve` | from the input to the report |
+//! | `job` | one system to solve, and what a method made of it |
 //! | `iterate` | a Krylov method at one precision; `factor` is a direct one |
 //! | `ending` | how a solve ended, its cause and its cure |
 //! | `report` | the report for machines and for people |
@@ -26,6 +27,7 @@ mod generate;
 mod info;
 mod input;
 mod iterate;
+mod job;
 mod plot;
 mod progress;
 mod report;

@@ -11,7 +11,7 @@ use crate::args::{Method, Precision, Precond, Solve};
 use crate::choose::Choice;
 use crate::error::Failure;
 use crate::input::Input;
-use crate::solve::Solution;
+use crate::job::Solution;
 
 /// What a run began with.
 pub(crate) struct Setting<'a> {
@@ -143,6 +143,11 @@ pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Fail
     fs::write(file, text).map_err(Failure::write(file))
 }
 
+/// `1 thread`, `2 threads`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The most memory this process has held, where the system says so.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -166,9 +171,9 @@ impl fmt::Display for Report {
         let memory = self
             .peak_memory_bytes
             .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", bytes as f64 / f64::from(1 << 20)));
-        writeln!(f, "setup     {:.3} s on {threads} threads", self.setup_seconds)?;
-        let steps = if self.method == Method::Direct { "steps of refinement" } else { "iterations" };
-        writeln!(f, "solve     {:.3} s, {iterations} {steps}{memory}", self.solve_seconds)?;
+        writeln!(f, "setup     {:.3} s on {}", self.setup_seconds, count(*threads, "thread"))?;
+        let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
+        writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;
         let condition =
             self.condition_estimate.map_or(String::new(), |c| format!(", condition about {c:.0e}"));
         writeln!(

@@ -8,7 +8,7 @@ use std::time::Instant;
 use coarsen::backend::Cpu;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, System, Zeros, matrix_market};
-use coarsen::{LinearOperator, Outcome, parallel};
+use coarsen::{Outcome, parallel};
 
 use crate::args::{Method, NullSpace, Precision, Precond, Solve};
 use crate::choose::{Choice, Wish, refuse};
@@ -17,115 +17,13 @@ use crate::error::Failure;
 use crate::factor::factor;
 use crate::input::Input;
 use crate::iterate::iterate;
+use crate::job::{Job, Solution};
 use crate::progress::Progress;
 use crate::report::{Report, Setting};
 use crate::{complain, dump, plot, say};
 
 /// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
 const NULL: f64 = 1e-6;
-
-/// One system and what is to be done with it.
-pub(crate) struct Job<'a> {
-    /// The matrix in blocks, and what is known beside it.
-    pub(crate) system: System<'a, f64>,
-    /// The matrix as it was read: the judge.
-    pub(crate) original: &'a Bsr<f64>,
-    pub(crate) b: &'a [f64],
-    pub(crate) x0: Option<&'a [f64]>,
-    pub(crate) method: Method,
-    /// The first that can be set up is taken.
-    pub(crate) preconds: Vec<Precond>,
-    pub(crate) null_space: Option<NearKernel>,
-    /// Whether constants are in the kernel of A, on some component at least.
-    pub(crate) floats: bool,
-    pub(crate) tolerance: f64,
-    pub(crate) max_iterations: usize,
-    pub(crate) progress: &'a Progress,
-    /// When the matrix was parsed.
-    pub(crate) parsed: Instant,
-}
-
-/// What a method made of a job.
-pub(crate) struct Solution {
-    pub(crate) backend: &'static str,
-    pub(crate) precond: Precond,
-    pub(crate) x: Vec<f64>,
-    pub(crate) ending: Ending,
-    /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
-    pub(crate) residual: f64,
-    pub(crate) iterations: usize,
-    /// Relative residuals as the method saw them, the starting guess first.
-    pub(crate) history: Vec<f64>,
-    pub(crate) condition: Option<f64>,
-    pub(crate) setup_seconds: f64,
-    pub(crate) solve_seconds: f64,
-    /// What a reader of the report should know.
-    pub(crate) notes: Vec<String>,
-    since: Instant,
-}
-
-impl Solution {
-    /// The starting guess, before anything is set up.
-    pub(crate) fn new(job: &Job<'_>, backend: &'static str) -> Self {
-        let x = job.x0.map_or_else(|| vec![0.0; job.b.len()], <[f64]>::to_vec);
-        Self {
-            backend,
-            precond: Precond::None,
-            residual: relative_residual(job.original, job.b, &x),
-            x,
-            ending: Ending::Method(Outcome::Stopped),
-            iterations: 0,
-            history: Vec::new(),
-            condition: None,
-            setup_seconds: 0.0,
-            solve_seconds: 0.0,
-            notes: Vec::new(),
-            since: job.parsed,
-        }
-    }
-
-    /// Setup is done, the first iteration begins.
-    pub(crate) fn begin(&mut self) {
-        self.setup_seconds = self.since.elapsed().as_secs_f64();
-        self.since = Instant::now();
-    }
-
-    /// The last iteration is done.
-    pub(crate) fn end(mut self) -> Self {
-        self.solve_seconds = self.since.elapsed().as_secs_f64();
-        self
-    }
-
-    /// It ends here, with the x there is.
-    pub(crate) fn fail(mut self, ending: Ending) -> Self {
-        if self.setup_seconds == 0.0 {
-            self.begin();
-        }
-        self.ending = ending;
-        self.end()
-    }
-
-    /// Takes a new x, and judges it by its own residual, whatever the method said of it.
-    pub(crate) fn take(&mut self, job: &Job<'_>, x: Vec<f64>, said: Outcome) {
-        let residual = relative_residual(job.original, job.b, &x);
-        self.ending = Ending::Method(match said {
-            _ if residual <= job.tolerance => Outcome::Converged,
-            _ if !residual.is_finite() => Outcome::NotFinite,
-            Outcome::Converged => Outcome::Stagnated,
-            other => other,
-        });
-        if let Ending::Method(end @ (Outcome::IndefiniteOperator | Outcome::Breakdown | Outcome::Stagnated)) =
-            self.ending
-            && job.floats
-            && job.null_space.is_none()
-        {
-            self.ending = Ending::Singular(end);
-        }
-        if residual.is_finite() {
-            (self.x, self.residual) = (x, residual);
-        }
-    }
-}
 
 /// `coarsen solve`.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
@@ -274,11 +172,13 @@ fn null_space(options: &Solve, input: &Input, a: &Bsr<f64>) -> Result<Option<Nea
     })
 }
 
+/// The first vector that A does see.
 fn wrong_null_space(job: &Job<'_>) -> Option<Ending> {
-    let quality = job.null_space.as_ref()?.quality(job.system.matrix);
-    let wrong = |q: Vec<coarsen::sparse::Quality>| q.iter().position(|q| q.all > NULL).map(|i| (i, q[i].all));
-    match quality {
-        Ok(quality) => wrong(quality).map(|(vector, share)| Ending::NotNull { vector, share }),
+    match job.null_space.as_ref()?.quality(job.system.matrix) {
+        Ok(quality) => {
+            let vector = quality.iter().position(|q| q.all > NULL)?;
+            Some(Ending::NotNull { vector, share: quality[vector].all })
+        }
         Err(error) => Some(Ending::Unsuitable(error)),
     }
 }
@@ -308,47 +208,4 @@ fn check_place(file: &Path) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     Err(Failure::File { file: file.into(), kind })
-}
-
-/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
-pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    if x.iter().any(|v| !v.is_finite()) {
-        return f64::NAN;
-    }
-    let (b, x) = (b.to_vec(), x.to_vec());
-    let mut r = vec![0.0; b.len()];
-    a.residual(&b, &x, &mut r);
-    let size = norm(&b);
-    norm(&r) / if size > 0.0 { size } else { 1.0 }
-}
-
-/// ‖v‖₂, without overflow or underflow of the squares; NaN where v is not finite.
-fn norm(v: &[f64]) -> f64 {
-    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    if v.iter().any(|v| !v.is_finite()) {
-        return f64::NAN;
-    }
-    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn norms_neither_overflow_nor_vanish() {
-        for scale in [1e-310, 1e-200, 1.0, 1e200, 1e307] {
-            assert!((norm(&[3.0 * scale, -4.0 * scale]) / scale - 5.0).abs() < 1e-12, "{scale}");
-        }
-        assert_eq!((norm(&[]), norm(&[0.0])), (0.0, 0.0));
-        assert!(norm(&[1.0, f64::NAN]).is_nan() && norm(&[f64::INFINITY]).is_nan());
-    }
-
-    #[test]
-    fn residuals_of_what_is_not_finite_are_not_small() {
-        let a = Bsr::identity(2, 1).unwrap();
-        assert_eq!(relative_residual(&a, &[3.0, 4.0], &[0.0, 4.0]), 0.6);
-        assert_eq!(relative_residual(&a, &[0.0, 0.0], &[0.0, 2.0]), 2.0);
-        assert!(relative_residual(&a, &[1.0, 1.0], &[f64::NAN, 1.0]).is_nan());
-    }
 }

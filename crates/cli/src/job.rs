@@ -1,0 +1,156 @@
+//! One system to solve, and what a method made of it.
+
+use std::time::Instant;
+
+use coarsen::sparse::{Bsr, NearKernel, System};
+use coarsen::{LinearOperator, Outcome};
+
+use crate::args::{Method, Precond};
+use crate::ending::Ending;
+use crate::progress::Progress;
+
+/// One system and what is to be done with it.
+pub(crate) struct Job<'a> {
+    /// The matrix in blocks, and what is known beside it.
+    pub(crate) system: System<'a, f64>,
+    /// The matrix as it was read: the judge.
+    pub(crate) original: &'a Bsr<f64>,
+    pub(crate) b: &'a [f64],
+    pub(crate) x0: Option<&'a [f64]>,
+    pub(crate) method: Method,
+    /// The first that can be set up is taken.
+    pub(crate) preconds: Vec<Precond>,
+    pub(crate) null_space: Option<NearKernel>,
+    /// Whether constants are in the kernel of A, on some component at least.
+    pub(crate) floats: bool,
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+    pub(crate) progress: &'a Progress,
+    /// When the matrix was parsed.
+    pub(crate) parsed: Instant,
+}
+
+/// What a method made of a job.
+pub(crate) struct Solution {
+    pub(crate) backend: &'static str,
+    pub(crate) precond: Precond,
+    pub(crate) x: Vec<f64>,
+    pub(crate) ending: Ending,
+    /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
+    pub(crate) residual: f64,
+    pub(crate) iterations: usize,
+    /// Relative residuals as the method saw them, the starting guess first.
+    pub(crate) history: Vec<f64>,
+    pub(crate) condition: Option<f64>,
+    pub(crate) setup_seconds: f64,
+    pub(crate) solve_seconds: f64,
+    /// What a reader of the report should know.
+    pub(crate) notes: Vec<String>,
+    since: Instant,
+}
+
+impl Solution {
+    /// The starting guess, before anything is set up.
+    pub(crate) fn new(job: &Job<'_>, backend: &'static str) -> Self {
+        let x = job.x0.map_or_else(|| vec![0.0; job.b.len()], <[f64]>::to_vec);
+        Self {
+            backend,
+            precond: Precond::None,
+            residual: relative_residual(job.original, job.b, &x),
+            x,
+            ending: Ending::Method(Outcome::Stopped),
+            iterations: 0,
+            history: Vec::new(),
+            condition: None,
+            setup_seconds: 0.0,
+            solve_seconds: 0.0,
+            notes: Vec::new(),
+            since: job.parsed,
+        }
+    }
+
+    /// Setup is done, the first iteration begins.
+    pub(crate) fn begin(&mut self) {
+        self.setup_seconds = self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+    }
+
+    /// The last iteration is done.
+    pub(crate) fn end(mut self) -> Self {
+        self.solve_seconds = self.since.elapsed().as_secs_f64();
+        self
+    }
+
+    /// It ends here, with the x there is.
+    pub(crate) fn fail(mut self, ending: Ending) -> Self {
+        if self.setup_seconds == 0.0 {
+            self.begin();
+        }
+        self.ending = ending;
+        self.end()
+    }
+
+    /// Takes a new x, and judges it by its own residual, whatever the method said of it.
+    pub(crate) fn take(&mut self, job: &Job<'_>, x: Vec<f64>, said: Outcome) {
+        let residual = relative_residual(job.original, job.b, &x);
+        self.ending = Ending::Method(match said {
+            _ if residual <= job.tolerance => Outcome::Converged,
+            _ if !residual.is_finite() => Outcome::NotFinite,
+            Outcome::Converged => Outcome::Stagnated,
+            other => other,
+        });
+        if let Ending::Method(end @ (Outcome::IndefiniteOperator | Outcome::Breakdown | Outcome::Stagnated)) =
+            self.ending
+            && job.floats
+            && job.null_space.is_none()
+        {
+            self.ending = Ending::Singular(end);
+        }
+        if residual.is_finite() {
+            (self.x, self.residual) = (x, residual);
+        }
+    }
+}
+
+/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
+pub(crate) fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    if x.iter().any(|v| !v.is_finite()) {
+        return f64::NAN;
+    }
+    let (b, x) = (b.to_vec(), x.to_vec());
+    let mut r = vec![0.0; b.len()];
+    a.residual(&b, &x, &mut r);
+    let size = norm(&b);
+    norm(&r) / if size > 0.0 { size } else { 1.0 }
+}
+
+/// ‖v‖₂, without overflow or underflow of the squares; NaN where v is not finite.
+fn norm(v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    if v.iter().any(|v| !v.is_finite()) {
+        return f64::NAN;
+    }
+    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_neither_overflow_nor_vanish() {
+        for scale in [1e-310, 1e-200, 1.0, 1e200, 1e307] {
+            assert!((norm(&[3.0 * scale, -4.0 * scale]) / scale - 5.0).abs() < 1e-12, "{scale}");
+        }
+        assert_eq!((norm(&[]), norm(&[0.0])), (0.0, 0.0));
+        assert!(norm(&[1.0, f64::NAN]).is_nan() && norm(&[f64::INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn residuals_of_what_is_not_finite_are_not_small() {
+        let a = Bsr::identity(2, 1).unwrap();
+        assert_eq!(relative_residual(&a, &[3.0, 4.0], &[0.0, 4.0]), 0.6);
+        assert_eq!(relative_residual(&a, &[0.0, 0.0], &[0.0, 2.0]), 2.0);
+        assert!(relative_residual(&a, &[1.0, 1.0], &[f64::NAN, 1.0]).is_nan());
+    }
+}
