@@ -93,19 +93,18 @@ impl Solution {
     /// Takes a new x, and judges it by its own residual, whatever the method said of it.
     pub(crate) fn take(&mut self, job: &Job<'_>, x: Vec<f64>, said: Outcome) {
         let residual = relative_residual(job.original, job.b, &x);
-        self.ending = Ending::Method(match said {
+        let outcome = match said {
             _ if residual <= job.tolerance => Outcome::Converged,
             _ if !residual.is_finite() => Outcome::NotFinite,
             Outcome::Converged => Outcome::Stagnated,
             other => other,
-        });
-        if let Ending::Method(end @ (Outcome::IndefiniteOperator | Outcome::Breakdown | Outcome::Stagnated)) =
-            self.ending
-            && job.floats
-            && job.null_space.is_none()
-        {
-            self.ending = Ending::Singular(end);
-        }
+        };
+        let trouble = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit);
+        self.ending = if trouble && job.floats && job.null_space.is_none() {
+            Ending::Singular(outcome)
+        } else {
+            Ending::Method(outcome)
+        };
         if residual.is_finite() {
             (self.x, self.residual) = (x, residual);
         }
