@@ -122,3 +122,18 @@ pub trait Blocks<B: Backend>: Send {
     /// [`Error::Shape`] otherwise; the old values then stay.
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
+
+/// What relaxes the error of A x = b on one level of a hierarchy: x ← x + M⁻¹(b − A x) with a symmetric M⁻¹.
+///
+/// The same smoother runs before and after the coarse correction, so that a cycle is symmetric; it must converge in energy for the
+/// cycle to be positive definite (Tamstorf, Jones, McCormick 2015, §7).
+pub trait Smoother<B: Backend>: Send {
+    /// A, which a cycle needs for its residual.
+    fn matrix(&self) -> &B::Matrix;
+
+    /// x = M⁻¹ b: one step from x = 0, whatever x held.
+    fn start(&mut self, b: &B::Vector, x: &mut B::Vector);
+
+    /// One step from the x given.
+    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector);
+}

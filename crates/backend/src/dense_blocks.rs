@@ -122,6 +122,17 @@ impl<T: Real> DenseBlocks<T> {
         invert(Scratch::new(size).copy(a), d, size).is_ok()
     }
 
+    /// z_k = D_k r_k on the host, serial: for setup phases. *Panics* on a wrong length.
+    pub fn multiply(&self, r: &[T], z: &mut [T]) {
+        let b = self.size;
+        assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
+        for (k, (r, z)) in r.chunks_exact(b).zip(z.chunks_exact_mut(b)).enumerate() {
+            for (row, z) in self.block(k).chunks_exact(b).zip(z) {
+                *z = row.iter().zip(r).fold(T::zero(), |s, (&d, &r)| s + d * r);
+            }
+        }
+    }
+
     /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal entry is not
     /// positive, which no inverse of a positive definite block has.
     pub fn class(&self) -> Class {

@@ -67,6 +67,14 @@ pub enum SetupError {
         /// Scalar column of the worst pair.
         column: usize,
     },
+    /// The coarsest matrix of a hierarchy cannot be solved.
+    #[error(
+        "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted; A is singular or broken: fix a degree of freedom, or allow more levels"
+    )]
+    Coarsest {
+        /// Its scalar unknowns.
+        unknowns: usize,
+    },
     /// The matrix itself is broken.
     #[error(transparent)]
     Matrix(#[from] SparseError),

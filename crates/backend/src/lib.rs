@@ -24,7 +24,7 @@ mod reference;
 mod row_sets;
 mod setup;
 
-pub use backend::{Backend, Blocks, Matrix, Sweep};
+pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;

@@ -1,1 +1,21 @@
-//! Multigrid hierarchies and cycles.
+//! Multigrid: a hierarchy of smaller and smaller systems, and cycles through it.
+//!
+//! A method has one thing to say, its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and the
+//! coarsest solve are the same for all. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
+//! | [`coarsening`](Coarsening) | what a method says |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `bottom`, `table` |
+//! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
+
+mod coarsening;
+mod hierarchy;
+mod multigrid;
+mod smoothed_aggregation;
+
+pub use coarsening::{Coarse, Coarsening, Grid};
+pub use hierarchy::Hierarchy;
+pub use multigrid::{Cycle, Keep, Multigrid, Smoothing};
+pub use smoothed_aggregation::{Modes, SmoothedAggregation};

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Update};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -113,12 +113,7 @@ struct Inverse<'a, T>(&'a DenseBlocks<T>);
 
 impl<T: Real> Preconditioner<Vec<T>> for Inverse<'_, T> {
     fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
-        let b = self.0.size();
-        for (k, (r, z)) in r.chunks_exact(b).zip(z.chunks_exact_mut(b)).enumerate() {
-            for (row, z) in self.0.block(k).chunks_exact(b).zip(z) {
-                *z = row.iter().zip(r).fold(T::zero(), |s, (&d, &r)| s + d * r);
-            }
-        }
+        self.0.multiply(r, z);
     }
 }
 
@@ -161,25 +156,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        let beta = self.radius;
-        let alpha = beta / self.recipe.ratio;
-        let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
-        let sigma = theta / delta; // 1
-        let mut rho = 1.0 / sigma; // 2
-        self.inverse.apply(B::Real::of(1.0 / theta), r, zero(), &mut self.d); // 2
-        z.copy(&self.d); // 4, from x = 0
-        for k in 1..self.recipe.degree {
-            if k == 1 {
-                self.a.residual(r, &self.d, &mut self.r); // 5, from r itself
-            } else {
-                self.a.apply_add(-one::<B::Real>(), &self.d, one(), &mut self.r); // 5
-            }
-            let next = 1.0 / (2.0 * sigma - rho); // 6
-            let old = B::Real::of(next * rho);
-            self.inverse.apply(B::Real::of(2.0 * next / delta), &self.r, old, &mut self.d); // 7
-            rho = next;
-            z.axpy(&self.d.scalar(one()), &self.d); // 4
-        }
+        self.start(r, z);
     }
 
     fn class(&self) -> Class {
@@ -188,6 +165,53 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 
     fn size(&self) -> Option<usize> {
         Some(self.inverses.count() * self.inverses.size())
+    }
+}
+
+impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
+    /// Steps 4 to 7 for k = 1 to m, the first correction being in `d` and the residual before it in `r` (or in b, from x = 0).
+    fn iterate(&mut self, b: Option<&B::Vector>, x: &mut B::Vector) {
+        let [theta, delta] = self.interval();
+        let sigma = theta / delta; // 1
+        let mut rho = 1.0 / sigma; // 2
+        for k in 1..self.recipe.degree {
+            match b.filter(|_| k == 1) {
+                Some(b) => self.a.residual(b, &self.d, &mut self.r), // 5, from x = 0
+                None => self.a.apply_add(-one::<B::Real>(), &self.d, one(), &mut self.r), // 5
+            }
+            let next = 1.0 / (2.0 * sigma - rho); // 6
+            let old = B::Real::of(next * rho);
+            self.inverse.apply(B::Real::of(2.0 * next / delta), &self.r, old, &mut self.d); // 7
+            rho = next;
+            x.axpy(&self.d.scalar(one()), &self.d); // 4
+        }
+    }
+
+    /// θ and δ.
+    fn interval(&self) -> [f64; 2] {
+        let (beta, alpha) = (self.radius, self.radius / self.recipe.ratio);
+        [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
+    }
+}
+
+impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
+    fn matrix(&self) -> &B::Matrix {
+        &self.a
+    }
+
+    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let [theta, _] = self.interval();
+        self.inverse.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2
+        x.copy(&self.d); // 4
+        self.iterate(Some(b), x);
+    }
+
+    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let [theta, _] = self.interval();
+        self.a.residual(b, x, &mut self.r); // 1
+        self.inverse.apply(B::Real::of(1.0 / theta), &self.r, zero(), &mut self.d); // 2
+        x.axpy(&self.d.scalar(one()), &self.d); // 4
+        self.iterate(None, x);
     }
 }
 

@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Sweep, Update};
+use coarsen_backend::{
+    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Sweep, Update,
+};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -101,12 +103,7 @@ fn class<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Class {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        let omega = B::Real::of(self.recipe.omega);
-        z.fill(zero());
-        for _ in 0..self.recipe.sweeps {
-            self.a.relax(&self.rows, Sweep::Forward, &self.d, omega, r, z);
-            self.a.relax(&self.rows, Sweep::Backward, &self.d, omega, r, z);
-        }
+        self.start(r, z);
     }
 
     fn class(&self) -> Class {
@@ -115,6 +112,25 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
 
     fn size(&self) -> Option<usize> {
         Some(self.inverses.count() * self.inverses.size())
+    }
+}
+
+impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
+    fn matrix(&self) -> &B::Matrix {
+        &self.a
+    }
+
+    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        x.fill(zero());
+        self.relax(b, x);
+    }
+
+    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let omega = B::Real::of(self.recipe.omega);
+        for _ in 0..self.recipe.sweeps {
+            self.a.relax(&self.rows, Sweep::Forward, &self.d, omega, b, x);
+            self.a.relax(&self.rows, Sweep::Backward, &self.d, omega, b, x);
+        }
     }
 }
 

@@ -1,0 +1,80 @@
+//! One cycle: relax, correct on the coarser level, relax.
+//!
+//! *Reference* Tamstorf, Jones, McCormick 2015, §4; the K-cycle is Notay & Vassilevski 2008, Numer. Linear Algebra Appl. 15, Algorithm 3.2
+//! with two steps always, so that no scalar is read.
+
+use coarsen_backend::{Backend, Matrix};
+use coarsen_core::{LinearOperator, Real, Scalar, Vector};
+use num_traits::{one, zero};
+
+use super::{Bottom, Level};
+use crate::Cycle;
+
+/// x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the x given.
+pub(super) fn cycle<T: Real, B: Backend>(
+    levels: &mut [Level<T, B>],
+    bottom: &mut Bottom<T, B>,
+    kind: Cycle,
+    b: &B::Vector,
+    x: &mut B::Vector,
+    from_zero: bool,
+) {
+    let Some((level, coarser)) = levels.split_first_mut() else {
+        return bottom.solve(b, x);
+    };
+    if from_zero {
+        level.smoother.start(b, x);
+    } else {
+        level.smoother.relax(b, x);
+    }
+    level.smoother.matrix().residual(b, x, &mut level.residual);
+    level.restriction.apply(&level.residual, &mut level.coarse_b);
+    let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
+    let again = !coarser.is_empty(); // a second visit of a direct solve changes nothing
+    match (kind, &mut level.krylov) {
+        (Cycle::K, Some(vectors)) if again => krylov(coarser, bottom, vectors, coarse_b, coarse_x),
+        (Cycle::V | Cycle::K, _) => cycle(coarser, bottom, kind, coarse_b, coarse_x, true),
+        (Cycle::W, _) => {
+            cycle(coarser, bottom, Cycle::W, coarse_b, coarse_x, true);
+            if again {
+                cycle(coarser, bottom, Cycle::W, coarse_b, coarse_x, false);
+            }
+        }
+        (Cycle::F, _) => {
+            cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, true);
+            if again {
+                cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
+            }
+        }
+    }
+    level.prolongation.apply_add(one(), coarse_x, one(), x);
+    level.smoother.relax(b, x);
+}
+
+/// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
+///
+/// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the least energy error.
+fn krylov<T: Real, B: Backend>(
+    levels: &mut [Level<T, B>],
+    bottom: &mut Bottom<T, B>,
+    [c, v, w]: &mut [B::Vector; 3],
+    b: &B::Vector,
+    x: &mut B::Vector,
+) {
+    let nothing = b.scalar(zero());
+    cycle(levels, bottom, Cycle::K, b, c, true);
+    levels[0].smoother.matrix().apply(c, v);
+    let [rho, first] = c.dots([&*v, b]);
+    let alpha = first.over(&rho, &nothing);
+    w.copy(b);
+    w.axpy(&-alpha.clone(), v); // the residual after the first step
+    cycle(levels, bottom, Cycle::K, w, x, true); // d, kept in x
+    let second = x.dot(w);
+    let gamma = x.dot(v);
+    levels[0].smoother.matrix().apply(x, w);
+    let beta = x.dot(w);
+    let share = gamma.over(&rho, &nothing);
+    let rho2 = beta + -(gamma * share.clone());
+    let step = second.over(&rho2, &nothing);
+    x.axpby(&(alpha + -(share * step.clone())), c, &step);
+}

@@ -1,0 +1,206 @@
+//! The built hierarchy: the setup loop.
+//!
+//! | file | step |
+//! |---|---|
+//! | `mod` | from a system to levels |
+//! | `cycle` | V, W, F and K |
+//! | `update` | new values on old structure |
+//! | `bottom` | the coarse solve |
+//! | `table` | what a person reads |
+
+mod bottom;
+mod cycle;
+mod table;
+mod update;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use coarsen_backend::{Backend, SetupError};
+use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, System, TransposePlan};
+use num_traits::zero;
+
+use crate::multigrid::LevelSmoother;
+use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid};
+use bottom::Bottom;
+
+/// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
+///
+/// `Display` prints the table of levels: unknowns, nonzeros, operator complexity, dead unknowns, seconds.
+pub struct Hierarchy<T: Real, B: Backend, C> {
+    recipe: Multigrid<C>,
+    on: B,
+    pattern: Arc<Pattern>,
+    levels: Vec<Level<T, B>>,
+    bottom: Bottom<T, B>,
+    seconds: Seconds,
+}
+
+/// One level above the bottom: what is needed to relax on it and to reach the next.
+struct Level<T: Real, B: Backend> {
+    smoother: Box<dyn LevelSmoother<T, B>>,
+    prolongation: B::Matrix,
+    restriction: B::Matrix,
+    residual: B::Vector,
+    coarse_b: B::Vector,
+    coarse_x: B::Vector,
+    krylov: Option<[B::Vector; 3]>,
+    host: Host<T>,
+}
+
+/// What an update needs of a level, on the host.
+struct Host<T: Real> {
+    coarse: Coarse<T>,
+    galerkin: GalerkinPlan<T>,
+    transpose: TransposePlan,
+    restriction: Bsr<T>,
+    /// The matrix of the next coarser level.
+    matrix: Bsr<T>,
+    unknowns: usize,
+    nnz: usize,
+    special: usize,
+}
+
+/// Where the time of the last setup went.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seconds {
+    coarsening: Duration,
+    products: Duration,
+    smoothers: Duration,
+    bottom: Duration,
+}
+
+impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+    /// The setup loop: coarsen until the bottom can be solved directly or nothing is left to coarsen.
+    pub(crate) fn build(recipe: Multigrid<C>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
+        recipe.validate()?;
+        system.check()?;
+        let finest = system.whole()?;
+        finest.check_finite()?;
+        let (mut levels, mut seconds) = (Vec::<Level<T, B>>::new(), Seconds::default());
+        loop {
+            let grid = match levels.last().map(|level| &level.host) {
+                None => Grid {
+                    a: &finest,
+                    near_kernel: system.near_kernel,
+                    positions: system.positions,
+                    depth: 0,
+                },
+                Some(host) => host.grid(levels.len()),
+            };
+            if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+                break;
+            }
+            let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid))?;
+            let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < grid.a.shape().0) else { break };
+            let host = timed(&mut seconds.products, || Host::new(grid.a, coarse))?;
+            let smoother = timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, on))?;
+            levels.push(Level::new(host, smoother, recipe.cycle, on)?);
+        }
+        let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
+        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))?;
+        Ok(Self { recipe, on: on.clone(), pattern: finest.pattern().clone(), levels, bottom, seconds })
+    }
+}
+
+impl<T: Real> Host<T> {
+    fn new(a: &Bsr<T>, coarse: Coarse<T>) -> Result<Self, SetupError> {
+        let transpose = TransposePlan::new(coarse.prolongation.pattern())?;
+        let restriction = transpose.build(&coarse.prolongation)?;
+        let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
+        let mut matrix = galerkin.build(a, &coarse.prolongation)?;
+        give_unit_diagonal(&mut matrix, &coarse.dead);
+        let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
+        let (unknowns, nnz) = (a.shape().0, a.nnz());
+        Ok(Self { coarse, galerkin, transpose, restriction, matrix, unknowns, nnz, special })
+    }
+
+    /// The next coarser grid.
+    fn grid(&self, depth: usize) -> Grid<'_, T> {
+        let near_kernel: Option<&NearKernel> = self.coarse.near_kernel.as_ref();
+        Grid { a: &self.matrix, near_kernel, positions: self.coarse.positions.as_deref(), depth }
+    }
+}
+
+/// Dead unknowns have zero rows and columns in PᵀAP; a unit diagonal makes them harmless.
+fn give_unit_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
+    let (k, pattern) = (a.block().0, a.pattern().clone());
+    for &unknown in dead {
+        let (node, within) = (unknown as usize / k, unknown as usize % k);
+        if let Some(at) = pattern.find(node, node) {
+            a.values_mut()[at * k * k + within * (k + 1)] = T::one();
+        }
+    }
+}
+
+impl<T: Real, B: Backend> Level<T, B> {
+    fn new(
+        host: Host<T>,
+        smoother: Box<dyn LevelSmoother<T, B>>,
+        cycle: Cycle,
+        on: &B,
+    ) -> Result<Self, SetupError> {
+        let (n, coarse) = host.coarse.prolongation.shape();
+        let zeros = |n: usize| on.vector(&vec![zero(); n]);
+        let coarse_b = zeros(coarse)?;
+        let krylov = match cycle {
+            Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
+            _ => None,
+        };
+        Ok(Self {
+            prolongation: on.matrix(&host.coarse.prolongation)?,
+            restriction: on.matrix(&host.restriction)?,
+            residual: zeros(n)?,
+            coarse_x: coarse_b.like()?,
+            coarse_b,
+            krylov,
+            smoother,
+            host,
+        })
+    }
+}
+
+impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
+    /// Levels, the bottom included.
+    pub fn levels(&self) -> usize {
+        self.levels.len() + 1
+    }
+
+    /// Stored scalars of all levels as a share of those of the finest: the price of a cycle in products with A.
+    pub fn operator_complexity(&self) -> f64 {
+        let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
+        let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
+        all as f64 / finest.max(1) as f64
+    }
+
+    /// Coarse unknowns without a basis function, over all levels.
+    pub fn dead(&self) -> usize {
+        self.levels.iter().map(|level| level.host.coarse.dead.len()).sum()
+    }
+}
+
+impl<T: Real, B: Backend, C: Coarsening<T>> Preconditioner<B::Vector> for Hierarchy<T, B, C> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        cycle::cycle(&mut self.levels, &mut self.bottom, self.recipe.cycle, r, z, true);
+    }
+
+    fn class(&self) -> Class {
+        match self.recipe.cycle {
+            Cycle::K if self.levels.len() > 1 => Class::Variable,
+            _ => Class::Symmetric,
+        }
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.levels.first().map_or(self.bottom.size(), |level| level.host.unknowns))
+    }
+}
+
+/// Runs `f` and adds its time.
+fn timed<R>(total: &mut Duration, f: impl FnOnce() -> R) -> R {
+    let start = Instant::now();
+    let result = f();
+    *total += start.elapsed();
+    result
+}

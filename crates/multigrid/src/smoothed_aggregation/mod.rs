@@ -1,0 +1,174 @@
+//! Smoothed aggregation: one coarse level, Algorithm 3 of Tamstorf, Jones, McCormick 2015.
+//!
+//! | symbol | here | file |
+//! |---|---|---|
+//! | K | near-kernel, n x κ | `near_kernel` |
+//! | 𝒮 | special nodes, left to relaxation | `special` |
+//! | S | strength of connection | `coarsen_sparse::Strength` |
+//! | 𝒜ᵢ | aggregates | `aggregate` |
+//! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
+//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)) | `smooth` |
+//!
+//! Step numbers at line ends are those of Algorithm 3.
+
+mod aggregate;
+mod near_kernel;
+mod smooth;
+mod special;
+mod tentative;
+
+use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_core::{Preconditioner, Real};
+use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_sparse::{Bsr, NearKernel, Strength};
+
+use crate::{Coarse, Coarsening, Grid};
+use aggregate::aggregate;
+use smooth::smooth;
+use special::Special;
+use tentative::tentative;
+
+/// Smoothed aggregation for symmetric positive definite systems, in blocks, with any near-kernel.
+///
+/// The prolongation is (I − ω D⁻¹A) P̂, where P̂ holds an orthonormal basis of the near-kernel on each aggregate of strongly connected nodes.
+/// *Use* with rigid-body modes for elasticity and cloth (6 unknowns a coarse node), with constants for scalar problems.
+/// *Cost* of a level: strength, one product A P̂, one Galerkin product; about 2 to 4 times A in memory while it is made.
+/// *Reference* Tamstorf, Jones, McCormick 2015, §5, Algorithms 1 to 3; Vaněk, Mandel, Brezina 1996.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SmoothedAggregation {
+    /// Which couplings the aggregates follow.
+    pub strength: Strength,
+    /// A node whose couplings, scaled by the diagonal, add up to less than this is left to relaxation.
+    pub dominance: f64,
+    /// Which near-kernel to take.
+    pub modes: Modes,
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened.
+    pub kernel_sweeps: usize,
+    /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
+    pub omega: f64,
+    /// Generalized Lanczos steps for ρ(D⁻¹A).
+    pub lanczos_steps: usize,
+    /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
+    pub safety: f64,
+}
+
+impl Default for SmoothedAggregation {
+    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ), 10 Lanczos steps, as Tamstorf 2015.
+    fn default() -> Self {
+        Self {
+            strength: Strength::SpectralRadius { theta: 0.48 },
+            dominance: 0.05,
+            modes: Modes::Known,
+            kernel_sweeps: 4,
+            omega: 4.0 / 3.0,
+            lanczos_steps: 10,
+            safety: 1.1,
+        }
+    }
+}
+
+/// Where the near-kernel of the finest level comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modes {
+    /// That of the system where it has one, else rigid-body modes where positions are known and blocks are 2x2 or 3x3, else one constant
+    /// per unknown of a block.
+    Known,
+    /// One constant per unknown of a block.
+    Constants,
+    /// This many vectors, found by relaxing random ones on A x = 0 (Tamstorf 2015, §6; Brezina et al. 2004).
+    Found(usize),
+}
+
+impl<T: Real> Coarsening<T> for SmoothedAggregation {
+    fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError> {
+        let a = fine.a;
+        let parts = Parts::new(self, a)?; // 2, 3
+        let weights = self.strength.weights(a)?; // 5
+        let special = Special::find(a, &weights, self.dominance);
+        let graph = self.strength.graph(a)?; // 5
+        let (aggregates, count) = aggregate(a.pattern(), &weights, &graph, &special.nodes); // 6
+        if count == 0 {
+            return Ok(None);
+        }
+        let modes = self.kernel(fine, &special, &parts)?; // 4
+        let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
+        let prolongation = smooth(a, &parts, &basis, &aggregates, count)?; // 8, 9
+        Ok(Some(Coarse {
+            prolongation,
+            near_kernel: Some(basis.near_kernel()?),
+            positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
+            dead: basis.dead,
+            aggregates,
+        })) // 10 is the hierarchy's
+    }
+
+    fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
+        let a = fine.a;
+        let parts = Parts::new(self, a)?; // 2, 3
+        let special = Special {
+            nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
+            rows: special::rows(a),
+        };
+        let modes = self.kernel(fine, &special, &parts)?; // 4
+        let count = coarse.prolongation.pattern().columns();
+        let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
+        coarse.prolongation = smooth(a, &parts, &basis, &coarse.aggregates, count)?; // 8, 9
+        coarse.near_kernel = Some(basis.near_kernel()?);
+        coarse.dead = basis.dead;
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "smoothed aggregation"
+    }
+}
+
+impl SmoothedAggregation {
+    /// K of this level: chosen and relaxed on the finest, inherited below.
+    fn kernel<T: Real>(
+        &self,
+        fine: &Grid<'_, T>,
+        special: &Special,
+        parts: &Parts<T>,
+    ) -> Result<NearKernel, SetupError> {
+        match fine.near_kernel.filter(|_| fine.depth > 0) {
+            Some(inherited) => Ok(inherited.clone()),
+            None => near_kernel::choose(self, fine, special, parts),
+        }
+    }
+}
+
+/// D⁻¹ and ω of a level.
+struct Parts<T> {
+    inverses: DenseBlocks<T>,
+    omega: f64,
+}
+
+impl<T: Real> Parts<T> {
+    fn new(recipe: &SmoothedAggregation, a: &Bsr<T>) -> Result<Self, SetupError> {
+        let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
+        let mut estimate = SpectralRadius::default();
+        (estimate.steps, estimate.safety) = (recipe.lanczos_steps, recipe.safety);
+        let rho = estimate.estimate(a, &mut Inverse(&inverses), &start_vector(a.shape().0))?; // 3
+        Ok(Self { inverses, omega: recipe.omega / rho.wide() })
+    }
+}
+
+/// D⁻¹ as an operator on host vectors.
+struct Inverse<'a, T>(&'a DenseBlocks<T>);
+
+impl<T: Real> Preconditioner<Vec<T>> for Inverse<'_, T> {
+    fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
+        self.0.multiply(r, z);
+    }
+}
+
+/// The centre of each aggregate, so that geometry travels to coarser levels.
+fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
+    let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
+    for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
+        (0..3).for_each(|d| sums[g as usize][d] += x[d]);
+        sizes[g as usize] += 1.0;
+    }
+    sums.iter().zip(sizes).map(|(s, n)| s.map(|v| v / n.max(1.0))).collect()
+}

@@ -1,0 +1,75 @@
+//! The near-kernel K of the finest level: chosen, held at constraints, relaxed (Tamstorf 2015, §6; Algorithm 3, step 4).
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_krylov::start_vector;
+use coarsen_sparse::{Bsr, NearKernel};
+
+use super::special::Special;
+use super::{Modes, Parts, SmoothedAggregation};
+use crate::Grid;
+
+/// Damped Jacobi sweeps that turn random vectors into a near-kernel.
+const FINDING: usize = 20;
+
+/// K for the finest level.
+pub(super) fn choose<T: Real>(
+    recipe: &SmoothedAggregation,
+    fine: &Grid<'_, T>,
+    special: &Special,
+    parts: &Parts<T>,
+) -> Result<NearKernel, SetupError> {
+    let (n, b) = (fine.a.shape().0, fine.a.block().0);
+    let constants = || NearKernel::constants(n, b);
+    let (modes, sweeps) = match (recipe.modes, fine.near_kernel, fine.positions) {
+        (Modes::Found(count), ..) => (random(n, count.max(1))?, FINDING + recipe.kernel_sweeps),
+        (Modes::Known, Some(given), _) => (given.clone(), recipe.kernel_sweeps),
+        (Modes::Known, None, Some(x)) if b == 2 || b == 3 => {
+            (NearKernel::rigid_body_modes(x, b)?, recipe.kernel_sweeps)
+        }
+        _ => (constants()?, recipe.kernel_sweeps),
+    };
+    relax(fine.a, parts, modes, &special.rows, sweeps)
+}
+
+/// Random columns, a different one each.
+fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
+    let all = start_vector::<f64>(n * count);
+    let columns: Vec<&[f64]> = all.chunks_exact(n.max(1)).collect();
+    Ok(NearKernel::from_columns(&columns)?)
+}
+
+/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K, constrained rows held at zero: K fits the boundary conditions, which exact rigid modes do not.
+fn relax<T: Real>(
+    a: &Bsr<T>,
+    parts: &Parts<T>,
+    modes: NearKernel,
+    constrained: &[bool],
+    sweeps: usize,
+) -> Result<NearKernel, SetupError> {
+    let (k, b) = (modes.vectors(), a.block().0);
+    let mut x: Vec<T> = modes.values().iter().map(|&v| T::of(v)).collect();
+    let hold = |x: &mut [T]| {
+        x.chunks_exact_mut(k)
+            .zip(constrained)
+            .filter(|(_, held)| **held)
+            .for_each(|(row, _)| row.fill(T::zero()));
+    };
+    hold(&mut x);
+    let (mut ax, omega) = (vec![T::zero(); x.len()], T::of(parts.omega));
+    for _ in 0..sweeps {
+        a.apply_columns(k, &x, &mut ax);
+        for (i, (x, ax)) in x.chunks_exact_mut(b * k).zip(ax.chunks_exact(b * k)).enumerate() {
+            for (r, row) in parts.inverses.block(i).chunks_exact(b).enumerate() {
+                for (&d, ax) in row.iter().zip(ax.chunks_exact(k)) {
+                    x[r * k..(r + 1) * k].iter_mut().zip(ax).for_each(|(x, &ax)| *x -= omega * d * ax);
+                }
+            }
+        }
+        hold(&mut x);
+    }
+    let columns: Vec<Vec<f64>> =
+        (0..k).map(|c| x.iter().skip(c).step_by(k).map(|v| v.wide()).collect()).collect();
+    let views: Vec<&[f64]> = columns.iter().map(|c| &c[..]).collect();
+    Ok(NearKernel::from_columns(&views)?)
+}

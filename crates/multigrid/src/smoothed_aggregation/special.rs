@@ -1,0 +1,74 @@
+//! Special nodes: what relaxation solves alone is kept out of the coarse levels (Tamstorf 2015, §5, the set 𝒮).
+//!
+//! Constraints are seen per scalar row: a node may be held in one direction and free in two.
+
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+/// What stays out of aggregation.
+pub(super) struct Special {
+    /// Nodes without a coupling worth a coarse unknown.
+    pub(super) nodes: Vec<bool>,
+    /// Scalar rows that are constraints: nothing beside the diagonal.
+    pub(super) rows: Vec<bool>,
+}
+
+impl Special {
+    /// A node is special when all its rows are constraints, or when its scaled couplings add up to less than `dominance`: with that
+    /// row sum s, one Jacobi sweep reduces its error by s.
+    pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f64], dominance: f64) -> Self {
+        let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
+        let node = |i: usize| {
+            let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
+            rows[i * b..(i + 1) * b].iter().all(|&c| c) || others.map(|k| weights[k]).sum::<f64>() < dominance
+        };
+        Self { nodes: (0..pattern.rows()).map(node).collect(), rows }
+    }
+}
+
+/// Which scalar rows hold nothing beside the diagonal, up to round-off.
+pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
+    let (b, tiny) = (a.block().0, T::EPSILON);
+    let mut constrained = vec![true; a.shape().0];
+    for i in 0..a.pattern().rows() {
+        for r in 0..b {
+            let row = i * b + r;
+            let limit = a.pattern().find(i, i).map_or(T::zero(), |k| a.value(k)[r * b + r].abs()) * tiny;
+            let beside = |j: usize, c: usize| j * b + c != row;
+            constrained[row] = a.row(i).all(|(j, block)| {
+                block[r * b..(r + 1) * b].iter().enumerate().all(|(c, v)| !beside(j, c) || v.abs() <= limit)
+            });
+        }
+    }
+    constrained
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_sparse::{Strength, assembly};
+
+    #[test]
+    fn constraints_are_seen_by_row_and_weak_nodes_by_couplings() {
+        // Two nodes of two unknowns; the first unknown of node 0 is held. Node 2 is all but isolated.
+        let entries = [
+            (0, 0, 1.0),
+            (1, 1, 2.0),
+            (1, 3, -1.0),
+            (3, 1, -1.0),
+            (2, 2, 2.0),
+            (3, 3, 2.0),
+            (2, 3, 0.5),
+            (3, 2, 0.5),
+            (4, 4, 1.0),
+            (5, 5, 1.0),
+            (3, 5, -1e-3),
+            (5, 3, -1e-3),
+        ];
+        let a = assembly::from_triplets_blocked(6, 6, (2, 2), &entries).unwrap();
+        let weights = Strength::SpectralRadius { theta: 0.48 }.weights(&a).unwrap();
+        let special = Special::find(&a, &weights, 0.05);
+        assert_eq!(special.rows, [true, false, false, false, true, false]);
+        assert_eq!(special.nodes, [false, false, true]);
+    }
+}
