@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::parallel;
 use coarsen::prelude::*;
-use common::{noise, recipes};
+use common::{multigrids, noise, recipes};
 
 /// Counts the bytes asked for while a test measures.
 struct Counting;
@@ -71,7 +71,7 @@ fn second_solve_and_second_update_allocate_nothing() {
                 solve(); // rayon's own queues have grown by now
                 assert_eq!(bytes(solve), 0, "{name} at {threads} threads");
             }
-            for (name, build) in recipes() {
+            for (name, build) in recipes().into_iter().chain(multigrids()) {
                 let mut m = build(&a);
                 let mut z = vec![0.0; b.len()];
                 m.update_from((&a).into()).unwrap();

@@ -5,7 +5,7 @@ mod common;
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
-use common::{Recipe, mixed_recipes, noise, recipes, single_recipes, systems};
+use common::{Recipe, mixed_recipes, multigrids, noise, recipes, single_recipes, systems};
 
 fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
     let mut z = vec![V::nan(); r.len()]; // whatever was there must not matter
@@ -53,6 +53,12 @@ fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
 #[test]
 fn linear_symmetric_positive_in_f64() {
     linear_symmetric_positive(recipes(), 1e-9);
+}
+
+#[test]
+fn linear_symmetric_positive_cycles() {
+    linear_symmetric_positive(multigrids().into_iter().filter(|r| r.0 != "sa mixed").collect(), 1e-7);
+    linear_symmetric_positive(multigrids().into_iter().filter(|r| r.0 == "sa mixed").collect(), 1e-3);
 }
 
 #[test]
@@ -145,7 +151,7 @@ fn contact_is_not_forgotten() {
 /// A failed update names the place and leaves the old state usable.
 #[test]
 fn failed_update_keeps_the_old_state() {
-    for_each(recipes(), |name, a, (_, build)| {
+    for_each(recipes().into_iter().chain(multigrids()).collect(), |name, a, (_, build)| {
         let r = noise(a.shape().0, 7);
         let mut m = build(a);
         let before = applied(&mut *m, &r);
@@ -169,7 +175,7 @@ fn failed_update_keeps_the_old_state() {
 fn threads_do_not_change_bits() {
     let a = common::problem("poisson2d:220").matrix;
     let r = noise(a.shape().0, 9);
-    for (name, build) in recipes() {
+    for (name, build) in recipes().into_iter().chain(multigrids()) {
         let run = || applied(&mut *build(&a), &r);
         let one = parallel::threads(1, run).unwrap();
         for threads in [2, 7] {

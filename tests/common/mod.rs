@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
+use coarsen::multigrid::{SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::Chebyshev;
@@ -53,6 +54,25 @@ pub(crate) fn mixed_recipes() -> Vec<Recipe<f64>> {
 /// Every preconditioner in f32.
 pub(crate) fn single_recipes() -> Vec<Recipe<f32>> {
     recipes!(Cpu::single())
+}
+
+/// Multigrid cycles, coarsened far enough to have levels on small systems.
+pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
+    vec![
+        ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
+        ("sa w-cycle", |a| build(small_sa(Cycle::W), a, Cpu::new())),
+        ("sa f-cycle", |a| build(small_sa(Cycle::F), a, Cpu::new())),
+        ("sa chebyshev", |a| {
+            let smoothing = Smoothing::Chebyshev(Chebyshev { degree: 2, ..Default::default() });
+            build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::new())
+        }),
+        ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
+    ]
+}
+
+/// Smoothed aggregation down to 40 unknowns.
+pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
+    Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() }
 }
 
 /// A problem of the gallery.

@@ -57,9 +57,11 @@ struct Host<T: Real> {
     restriction: Bsr<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
+    next: Option<update::Next<T>>,
     unknowns: usize,
     nnz: usize,
     special: usize,
+    bytes: usize,
 }
 
 /// Where the time of the last setup went.
@@ -113,7 +115,19 @@ impl<T: Real> Host<T> {
         give_unit_diagonal(&mut matrix, &coarse.dead);
         let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self { coarse, galerkin, transpose, restriction, matrix, unknowns, nnz, special })
+        let bytes = a.bytes() + coarse.prolongation.bytes() + restriction.bytes();
+        Ok(Self {
+            coarse,
+            galerkin,
+            transpose,
+            restriction,
+            matrix,
+            next: None,
+            unknowns,
+            nnz,
+            special,
+            bytes,
+        })
     }
 
     /// The next coarser grid.
@@ -172,6 +186,21 @@ impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
         all as f64 / finest.max(1) as f64
+    }
+
+    /// The matrix of a level below the finest, which belongs to the caller: 1 is the next coarser one.
+    pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
+        self.levels.get(level.checked_sub(1)?).map(|above| &above.host.matrix)
+    }
+
+    /// P from level `level` + 1 to level `level`.
+    pub fn prolongation(&self, level: usize) -> Option<&Bsr<T>> {
+        self.levels.get(level).map(|level| &level.host.coarse.prolongation)
+    }
+
+    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves.
+    pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
+        self.levels.get(level).map(|level| &level.host.coarse.aggregates[..])
     }
 
     /// Coarse unknowns without a basis function, over all levels.

@@ -18,14 +18,15 @@ impl<T: Real, B: Backend, C: Coarsening<T>> fmt::Display for Hierarchy<T, B, C> 
             self.levels(),
             self.operator_complexity()
         )?;
-        writeln!(f, "level    unknowns    nonzeros   per row   special      dead")?;
+        writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
         };
         for (l, level) in self.levels.iter().enumerate() {
             let host = &level.host;
             row(f, l, host.unknowns, host.nnz)?;
-            writeln!(f, " {:>9} {:>9}", host.special, host.coarse.dead.len())?;
+            let mib = host.bytes as f64 / f64::from(1 << 20);
+            writeln!(f, " {:>9} {:>9} {mib:>9.1}", host.special, host.coarse.dead.len())?;
         }
         row(f, self.levels.len(), self.bottom.size(), self.bottom.nnz())?;
         writeln!(f, "  solved by a {}", self.bottom.kind())?;

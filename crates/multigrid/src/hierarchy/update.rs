@@ -1,57 +1,105 @@
-//! New values on old structure.
+//! New values on old structure, in two phases.
 //!
-//! Level by level: the matrix (given, or a Galerkin product), its prolongation where it is not kept, its smoother. Products and
-//! smoothers write into what they have, so `Keep::Transfers` allocates nothing.
+//! 1. *Prepare*: level by level, new prolongations (where they are not kept) and Galerkin products into spare room; the diagonal of every level must be
+//!    invertible, and the coarsest matrix is factored. All that can fail fails here, with the old hierarchy untouched.
+//! 2. *Commit*: spare and old change places, smoothers and transfers follow.
+//!
+//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on.
 
-use coarsen_backend::{Backend, Matrix, Reused, SetupError, Update};
+use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, System};
+use std::mem;
 
-use super::{Hierarchy, Host, Seconds, give_unit_diagonal, timed};
-use crate::{Coarsening, Grid, Keep};
+use super::{Hierarchy, Host, Level, Seconds, give_unit_diagonal, timed};
+use crate::{Coarse, Coarsening, Grid, Keep};
+
+/// Spare room of a level.
+pub(super) struct Next<T> {
+    coarse: Option<Coarse<T>>,
+    matrix: Bsr<T>,
+    inverses: DenseBlocks<T>,
+}
 
 impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
-        if self.recipe.keep == Keep::Nothing || !Pattern::same(finest.pattern(), &self.pattern) {
-            let same = Pattern::same(finest.pattern(), &self.pattern);
+        let same = Pattern::same(finest.pattern(), &self.pattern);
+        if self.recipe.keep == Keep::Nothing || !same {
             *self = Self::build(self.recipe.clone(), system, &self.on)?;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
         let mut seconds = Seconds::default();
-        let grid =
+
+        let mut grid =
             Grid { a: &*finest, near_kernel: system.near_kernel, positions: system.positions, depth: 0 };
-        // What can fail on this pattern is the matrix itself: its smoother sees a bad diagonal before anything is written.
-        let mut above: Option<&Host<T>> = None;
-        for (depth, level) in self.levels.iter_mut().enumerate() {
-            let grid = above.map_or(grid, |host| host.grid(depth));
-            timed(&mut seconds.smoothers, || level.smoother.update_from(System::from(grid.a)))?;
-            if self.recipe.keep == Keep::Aggregates {
-                timed(&mut seconds.coarsening, || {
-                    self.recipe.coarsening.refresh(&grid, &mut level.host.coarse)
-                })?;
-                let host = &mut level.host;
-                host.transpose.update(&host.coarse.prolongation, &mut host.restriction)?;
-                level.prolongation.set_values(&host.coarse.prolongation)?;
-                level.restriction.set_values(&host.restriction)?;
-            }
-            timed(&mut seconds.products, || level.host.multiply(grid.a))?;
-            above = Some(&level.host);
+        for level in &mut self.levels {
+            grid = level.host.prepare(&self.recipe.coarsening, self.recipe.keep, grid, &mut seconds)?;
         }
-        let coarsest: &Bsr<T> = above.map_or(&finest, |host| &host.matrix);
-        timed(&mut seconds.bottom, || self.bottom.update(coarsest))?;
+        timed(&mut seconds.bottom, || self.bottom.update(grid.a))?;
+
+        let mut a: &Bsr<T> = &finest;
+        for level in &mut self.levels {
+            timed(&mut seconds.smoothers, || level.smoother.update_from(System::from(a)))?;
+            level.commit()?;
+            a = &level.host.matrix;
+        }
         self.seconds = seconds;
         Ok(Reused::Structure)
     }
 }
 
 impl<T: Real> Host<T> {
-    /// PᵀAP into the coarse matrix.
-    fn multiply(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.galerkin.update(a, &self.coarse.prolongation, &mut self.matrix)?;
-        give_unit_diagonal(&mut self.matrix, &self.coarse.dead);
+    /// Computes what comes next into the spare room; returns the next coarser grid.
+    fn prepare<C: Coarsening<T>>(
+        &mut self,
+        coarsening: &C,
+        keep: Keep,
+        fine: Grid<'_, T>,
+        seconds: &mut Seconds,
+    ) -> Result<Grid<'_, T>, SetupError> {
+        let next = match &mut self.next {
+            Some(next) => next,
+            none => {
+                let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
+                let inverses = DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?;
+                none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses })
+            }
+        };
+        next.inverses.invert_diagonal(fine.a, "multigrid")?;
+        if keep == Keep::Aggregates {
+            let mut coarse = self.coarse.clone();
+            timed(&mut seconds.coarsening, || coarsening.refresh(&fine, &mut coarse))?;
+            next.coarse = Some(coarse);
+        }
+        let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);
+        timed(&mut seconds.products, || {
+            self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)
+        })?;
+        give_unit_diagonal(&mut next.matrix, &coarse.dead);
+        Ok(Grid {
+            a: &next.matrix,
+            near_kernel: coarse.near_kernel.as_ref(),
+            positions: coarse.positions.as_deref(),
+            depth: fine.depth + 1,
+        })
+    }
+}
+
+impl<T: Real, B: Backend> Level<T, B> {
+    /// What was prepared becomes what is used.
+    fn commit(&mut self) -> Result<(), SetupError> {
+        let host = &mut self.host;
+        let Some(next) = &mut host.next else { return Ok(()) };
+        mem::swap(&mut host.matrix, &mut next.matrix);
+        if let Some(coarse) = next.coarse.take() {
+            host.coarse = coarse;
+            host.transpose.update(&host.coarse.prolongation, &mut host.restriction)?;
+            self.prolongation.set_values(&host.coarse.prolongation)?;
+            self.restriction.set_values(&host.restriction)?;
+        }
         Ok(())
     }
 }

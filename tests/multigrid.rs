@@ -1,0 +1,233 @@
+//! What multigrid promises: reuse, mesh independence, and an honest end on systems that break other hierarchies.
+
+mod common;
+
+use coarsen::krylov::{NullSpace, Projected};
+use coarsen::multigrid::{Modes, SmoothedAggregation};
+use coarsen::prelude::*;
+use coarsen::sparse::multiply;
+use common::{noise, problem, small_sa};
+
+type Sa = Multigrid<SmoothedAggregation>;
+
+fn iterations(name: &str, recipe: Sa) -> usize {
+    let p = problem(name);
+    let b = noise(p.matrix.shape().0, 1);
+    let mut x = vec![0.0; b.len()];
+    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+    report.converged().unwrap_or_else(|e| panic!("{name}: {e}")).iterations
+}
+
+/// ‖b − A x‖ / ‖b‖.
+fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut r = b.to_vec();
+    a.residual(&b.to_vec(), &x.to_vec(), &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&r) / norm(b)
+}
+
+#[test]
+fn iterations_do_not_grow_with_the_mesh() {
+    let sa = Multigrid::smoothed_aggregation();
+    let poisson = ["poisson3d:20", "poisson3d:40", "poisson3d:60"].map(|name| iterations(name, sa));
+    assert!(poisson.iter().all(|&i| i <= 12), "{poisson:?}");
+    assert!(poisson[2] as f64 <= 1.3 * poisson[0] as f64 + 1.0, "{poisson:?}");
+    let elasticity = ["elasticity3d:10", "elasticity3d:20"].map(|name| iterations(name, sa));
+    assert!(elasticity[1] as f64 <= 1.5 * elasticity[0] as f64, "{elasticity:?}");
+    let cloth = ["cloth:51", "cloth:101"].map(|name| iterations(name, sa));
+    assert!(cloth.iter().all(|&i| i <= 14), "{cloth:?}");
+}
+
+#[test]
+fn richer_cycles_take_no_more_iterations() {
+    for name in ["poisson2d:80", "elasticity3d:8"] {
+        let v = iterations(name, small_sa(Cycle::V));
+        for cycle in [Cycle::W, Cycle::F] {
+            let richer = iterations(name, small_sa(cycle));
+            assert!(richer <= v, "{name}: {cycle:?} {richer}, V {v}");
+        }
+        let p = problem(name);
+        let b = noise(p.matrix.shape().0, 1);
+        let mut m = small_sa(Cycle::K).build(p.system(), &Cpu::new()).unwrap();
+        let mut x = vec![0.0; b.len()];
+        assert!(
+            Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).is_err(),
+            "a K-cycle is variable"
+        );
+        let report = FlexibleCg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+        assert!(report.converged().unwrap().iterations <= v + 1, "{name}: K-cycle");
+    }
+}
+
+/// The same values change no bit; kept transfers give the explicit triple product; nothing kept equals a build.
+#[test]
+fn updates_do_what_they_say() {
+    let p = problem("elasticity3d:6");
+    let r = noise(p.matrix.shape().0, 3);
+    let applied = |m: &mut dyn Preconditioner<Vec<f64>>| {
+        let mut z = vec![0.0; r.len()];
+        m.apply(&r, &mut z);
+        z
+    };
+    let mut stiffer = p.matrix.clone();
+    let values = stiffer.values_mut();
+    values.iter_mut().for_each(|v| *v *= 3.0);
+    let system = System { matrix: &stiffer, ..p.system() };
+    for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
+        let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let before = applied(&mut m);
+        m.update(p.system()).unwrap();
+        assert_eq!(applied(&mut m), before, "{keep:?}: the same values");
+        m.update(system).unwrap();
+        let (p0, coarse) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap());
+        let triple = multiply(&p0.transpose().unwrap(), &multiply(&stiffer, p0).unwrap()).unwrap();
+        assert_eq!(triple.values(), coarse.values(), "{keep:?}: PᵀAP");
+        let after = applied(&mut m);
+        if keep != Keep::Transfers {
+            let mut fresh = recipe.build(system, &Cpu::new()).unwrap();
+            assert_eq!(applied(&mut fresh), after, "{keep:?}: the same aggregates as a build");
+        }
+    }
+}
+
+fn solved(a: &Bsr<f64>, recipe: Sa, what: &str) -> usize {
+    let b = noise(a.shape().0, 5);
+    let mut x = vec![0.0; b.len()];
+    let mut m = recipe.build(a, &Cpu::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
+    let report = report.converged().unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert!(b.is_empty() || residual(a, &b, &x) <= 1e-8 * 1.001, "{what}");
+    report.iterations
+}
+
+/// Scalar chain of n nodes, held at one end.
+fn chain(n: u32) -> Bsr<f64> {
+    let inner = (0..n).flat_map(|i| [(i, i, 2.0), (i, (i + 1) % n, -1.0), ((i + 1) % n, i, -1.0)]);
+    let open: Vec<_> = inner.filter(|&(i, j, _)| i.abs_diff(j) <= 1).collect();
+    assembly::from_triplets(n as usize, n as usize, &open).unwrap()
+}
+
+/// Two copies of a system that do not touch.
+fn twice(a: &Bsr<f64>) -> Bsr<f64> {
+    let n = a.pattern().rows() as u32;
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for shift in [0, n] {
+        for i in 0..n {
+            for (j, block) in a.row(i as usize) {
+                places.push((i + shift, j as u32 + shift));
+                values.extend_from_slice(block);
+            }
+        }
+    }
+    assembly::from_blocks(2 * n as usize, 2 * n as usize, a.block(), &places, &values).unwrap()
+}
+
+#[test]
+fn awkward_systems_are_solved() {
+    let sa = small_sa(Cycle::V);
+    let tiny = Multigrid { coarse_size: 1, ..sa };
+    assert_eq!(solved(&Bsr::identity(1, 1).unwrap(), tiny, "a single unknown"), 1);
+    assert_eq!(solved(&Bsr::identity(50, 3).unwrap(), tiny, "single nodes"), 1);
+    assert!(solved(&chain(1000), sa, "a chain") < 30);
+    let sheet = problem("cloth:21");
+    assert!(solved(&sheet.matrix, sa, "a pinned sheet") < 20);
+    let bodies = twice(&problem("elasticity3d:6").matrix);
+    assert!(solved(&bodies, sa, "two bodies in one matrix") < 30);
+    assert!(solved(&Bsr::identity(0, 1).unwrap(), sa, "an empty system") == 0);
+}
+
+/// The stiffness of a free cube: `elasticity3d` clamps one face, so the clamped matrix minus what the clamp added is not at hand; a
+/// graph of springs in space is as free. Held at one node it is regular; free, it has six rigid modes and `NullSpace` projects them.
+fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
+    let n = 6_i32;
+    let at = |x: i32, y: i32, z: i32| ((x * n + y) * n + z) as u32;
+    let positions: Vec<[f64; 3]> =
+        (0..n * n * n).map(|i| [f64::from(i / n / n), f64::from(i / n % n), f64::from(i % n)]).collect();
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for (x, y, z) in (0..n).flat_map(|x| (0..n).flat_map(move |y| (0..n).map(move |z| (x, y, z)))) {
+        for (dx, dy, dz) in (-1..2).flat_map(|a| (-1..2).flat_map(move |b| (-1..2).map(move |c| (a, b, c)))) {
+            let (u, v, w) = (x + dx, y + dy, z + dz);
+            let inside = [u, v, w].iter().all(|c| (0..n).contains(c));
+            if inside && at(u, v, w) > at(x, y, z) {
+                let d = [f64::from(dx), f64::from(dy), f64::from(dz)];
+                let length: f64 = d.iter().map(|v| v * v).sum();
+                let block: Vec<f64> = (0..9).map(|k| d[k / 3] * d[k % 3] / length).collect();
+                let (i, j) = (at(x, y, z), at(u, v, w));
+                for (place, sign) in [((i, i), 1.0), ((j, j), 1.0), ((i, j), -1.0), ((j, i), -1.0)] {
+                    places.push(place);
+                    values.extend(block.iter().map(|v| sign * v));
+                }
+            }
+        }
+    }
+    if held {
+        places.push((0, 0));
+        values.extend([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0].map(|v: f64| 100.0 * v));
+        // One point stops translations; two more rows stop the turns about it.
+        places.push((at(n - 1, 0, 0), at(n - 1, 0, 0)));
+        values.extend([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+        places.push((at(0, n - 1, 0), at(0, n - 1, 0)));
+        values.extend([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+    let a = assembly::from_blocks(positions.len(), positions.len(), (3, 3), &places, &values).unwrap();
+    (a, positions)
+}
+
+#[test]
+fn bodies_held_at_points_and_free_bodies() {
+    let (a, positions) = springs(true);
+    let system = System { positions: Some(&positions), ..System::from(&a) };
+    let b = noise(a.shape().0, 5);
+    let mut x = vec![0.0; b.len()];
+    let mut m = small_sa(Cycle::V).build(system, &Cpu::new()).unwrap();
+    let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+    assert!(report.iterations < 40, "held at points: {}", report.iterations);
+
+    let (a, positions) = springs(false);
+    let modes = NearKernel::rigid_body_modes(&positions, 3).unwrap();
+    let columns: Vec<Vec<f64>> = (0..6).map(|c| modes.column(c)).collect();
+    let system = System { near_kernel: Some(&modes), ..System::from(&a) };
+    let mut m = small_sa(Cycle::V).build(system, &Cpu::new()).unwrap();
+    let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::new(columns).unwrap());
+    let exact = noise(a.shape().0, 6);
+    let mut b = vec![0.0; exact.len()];
+    a.apply(&exact, &mut b);
+    x.fill(0.0);
+    let report = cg.solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+    assert!(report.iterations < 40 && residual(&a, &b, &x) <= 1e-8 * 1.001, "free: {}", report.iterations);
+    b.iter_mut().step_by(3).for_each(|b| *b += 1.0);
+    assert_eq!(cg.solve(&a, &mut m, &b, &mut x).unwrap().outcome, Outcome::Inconsistent);
+}
+
+#[test]
+fn a_near_kernel_can_be_found() {
+    let p = problem("elasticity3d:8");
+    let count = |modes| {
+        let mut recipe = small_sa(Cycle::V);
+        recipe.coarsening.modes = modes;
+        solved(&p.matrix, recipe, "modes")
+    };
+    let [constants, found] = [Modes::Constants, Modes::Found(6)].map(count);
+    assert!(found <= 3 * constants, "found {found}, constants {constants}");
+}
+
+/// The awkward real ones: isolated nodes, and singular Laplacians with their constants projected out.
+#[test]
+fn awkward_real_matrices_are_solved() {
+    let Some(data) = common::data() else { return };
+    let sa = Multigrid::smoothed_aggregation();
+    assert!(solved(&common::read(&data, "hypre_tucker21935"), sa, "isolated nodes") < 40);
+    for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
+        let a = common::read(&data, name);
+        let exact = noise(a.shape().0, 3);
+        let mut b = vec![0.0; exact.len()];
+        a.apply(&exact, &mut b);
+        let mut x = vec![0.0; b.len()];
+        let mut m = small_sa(Cycle::V).build(&a, &Cpu::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
+        let report = cg.solve(&a, &mut m, &b, &mut x).unwrap();
+        assert!(report.converged().unwrap_or_else(|e| panic!("{name}: {e}")).iterations < 60, "{name}");
+    }
+}
