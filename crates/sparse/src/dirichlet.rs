@@ -149,7 +149,7 @@ impl Dirichlet {
                 }
             }
         };
-        Rows::new(pattern.offsets(), b * b, a.values_mut()).for_each(b * b, clear);
+        Rows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
         Ok(())
     }
 

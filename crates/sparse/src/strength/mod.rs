@@ -97,7 +97,7 @@ impl Strength {
             Self::Symmetric { .. } => {
                 let size: Vec<f64> =
                     (0..pattern.rows()).map(|i| diagonal(i).map_or(0.0, frobenius)).collect();
-                rows.for_each(b * b, |i, row| {
+                rows.for_each(a.nnz(), |i, row| {
                     for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
                         let size = (size[i] * size[j]).sqrt();
                         *w = match frobenius(block) {
@@ -109,7 +109,7 @@ impl Strength {
             }
             Self::SpectralRadius { .. } => {
                 let roots = InverseRoot::of_diagonal(b, pattern.rows(), diagonal);
-                rows.for_each(12 * b * b * b, |i, row| {
+                rows.for_each(12 * b * a.nnz(), |i, row| {
                     let mut scratch = vec![0.0; 2 * b * b];
                     for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
                         *w = roots.spectral_radius(i, block, j, &mut scratch);
