@@ -17,7 +17,8 @@ use crate::{Bsr, Pattern, SparseError};
 
 /// The matrix of scalar entries (row, column, value); duplicates are summed in the order given.
 ///
-/// Zeros are stored: a pattern does not depend on values. *Cost* about 30 bytes of traffic an entry plus a sort within each row.
+/// Zeros are stored: a pattern does not depend on values. Sums start at +0, so that −0 becomes 0, which
+/// changes at most the sign of a zero in what is computed from it. *Cost* about 30 bytes of traffic an entry plus a sort within each row.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1.0), (0, 0, 2.0)])?;
@@ -50,6 +51,7 @@ pub fn from_triplets_blocked<T: Real>(
     if r == 0 || c == 0 || !rows.is_multiple_of(r) || !columns.is_multiple_of(c) {
         return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
     }
+    check_block(block)?;
     let at = |k: usize| (entries[k].0 / r as u32, entries[k].1 / c as u32);
     let add = |k: usize, sum: &mut [T]| {
         let (i, j, v) = entries[k];
@@ -72,8 +74,9 @@ pub fn from_blocks<T: Real>(
     places: &[(u32, u32)],
     values: &[T],
 ) -> Result<Bsr<T>, SparseError> {
+    check_block(block)?;
     let size = block.0 * block.1;
-    let expected = places.len() * size;
+    let expected = places.len().saturating_mul(size);
     if values.len() != expected {
         return Err(SparseError::Length { what: "block values", expected, found: values.len() });
     }
@@ -81,6 +84,15 @@ pub fn from_blocks<T: Real>(
         sum.iter_mut().zip(&values[k * size..(k + 1) * size]).for_each(|(s, &v)| *s += v);
     };
     assemble((rows, columns), block, places.len(), &|k| places[k], &add)
+}
+
+/// A block whose sides `u32` can name, so that their product fits `usize`.
+fn check_block((r, c): (usize, usize)) -> Result<(), SparseError> {
+    let limit = u32::MAX as usize;
+    match [("rows of a block", r), ("columns of a block", c)].into_iter().find(|side| side.1 > limit) {
+        Some((what, count)) => Err(SparseError::TooLarge { what, count, limit }),
+        None => Ok(()),
+    }
 }
 
 /// The four steps, for `count` entries at block places `at(k)` whose values `add(k, sum)` adds.
@@ -97,7 +109,7 @@ fn assemble<T: Real>(
             return Err(SparseError::TooLarge { what, count, limit });
         }
     }
-    let parallel = parallel::worth(count * block.0 * block.1);
+    let parallel = parallel::worth(count.saturating_mul(block.0 * block.1));
 
     // 1
     let mut starts = vec![0_usize; rows + 1];
@@ -205,6 +217,20 @@ mod tests {
         assert_eq!(column, SparseError::Column { row: 1, column: 5, columns: 2 });
         assert!(from_triplets_blocked(3, 4, (2, 2), &[(0, 0, 1.0)]).is_err());
         assert!(from_blocks(1, 1, (2, 2), &[(0, 0)], &[1.0]).is_err());
+    }
+
+    #[test]
+    fn gigantic_blocks_are_refused() {
+        let side = 1 << 32;
+        let blocked = from_triplets_blocked(side, side, (side, side), &[(0, 0, 1.0)]);
+        assert!(matches!(blocked, Err(SparseError::TooLarge { .. })));
+        let none = from_triplets_blocked(0, 0, (side, 1), &[(0, 0, 1.0)]);
+        assert!(matches!(none, Err(SparseError::TooLarge { .. })));
+        for block in [(usize::MAX, 2), (side, side)] {
+            assert!(matches!(from_blocks::<f64>(1, 1, block, &[], &[]), Err(SparseError::TooLarge { .. })));
+        }
+        let wide = from_blocks::<f64>(1, 1, (side - 1, side - 1), &[(0, 0); 3], &[]);
+        assert!(matches!(wide, Err(SparseError::Length { .. })));
     }
 
     #[test]

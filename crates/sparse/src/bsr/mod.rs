@@ -39,20 +39,7 @@ impl<T: Real> Bsr<T> {
     /// [`SparseError::Length`] unless there are `pattern.len() · r · c` values, [`SparseError::BlockSize`] for an empty
     /// block, [`SparseError::TooLarge`] when scalar indices would not fit `u32`.
     pub fn new(pattern: Arc<Pattern>, block: (usize, usize), values: Vec<T>) -> Result<Self, SparseError> {
-        let (r, c) = block;
-        if r == 0 || c == 0 {
-            let (rows, columns) = (pattern.rows(), pattern.columns());
-            return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
-        }
-        let limit = u32::MAX as usize;
-        for (what, count) in
-            [("rows", pattern.rows().saturating_mul(r)), ("columns", pattern.columns().saturating_mul(c))]
-        {
-            if count > limit {
-                return Err(SparseError::TooLarge { what, count, limit });
-            }
-        }
-        let expected = pattern.len() * r * c;
+        let expected = Self::length(&pattern, block)?;
         if values.len() != expected {
             return Err(SparseError::Length { what: "block values", expected, found: values.len() });
         }
@@ -60,12 +47,36 @@ impl<T: Real> Bsr<T> {
     }
 
     /// The zero matrix of a pattern.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), before anything is allocated.
     pub fn zeros(pattern: Arc<Pattern>, block: (usize, usize)) -> Result<Self, SparseError> {
-        let values = vec![T::zero(); pattern.len() * block.0 * block.1];
-        Self::new(pattern, block, values)
+        let values = vec![T::zero(); Self::length(&pattern, block)?];
+        Ok(Self { pattern, block, values })
+    }
+
+    /// How many values a matrix has; the product fits, since each block fills its own part of fewer than 2⁶⁴ places.
+    fn length(pattern: &Pattern, (r, c): (usize, usize)) -> Result<usize, SparseError> {
+        let (rows, columns) = (pattern.rows(), pattern.columns());
+        if r == 0 || c == 0 {
+            return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
+        }
+        let limit = u32::MAX as usize;
+        // Without rows or columns any block would pass, and r · c could overflow later.
+        for (what, count) in
+            [("rows", rows.max(1).saturating_mul(r)), ("columns", columns.max(1).saturating_mul(c))]
+        {
+            if count > limit {
+                return Err(SparseError::TooLarge { what, count, limit });
+            }
+        }
+        Ok(pattern.len() * r * c)
     }
 
     /// The identity with n block rows of b x b blocks.
+    ///
+    /// # Errors
+    /// As [`zeros`](Self::zeros).
     pub fn identity(n: usize, b: usize) -> Result<Self, SparseError> {
         let mut a = Self::zeros(Arc::new(Pattern::diagonal(n)?), (b, b))?;
         for block in a.values.chunks_exact_mut(b * b) {
@@ -179,7 +190,13 @@ mod tests {
             Err(SparseError::Length { expected: 8, .. })
         ));
         assert!(matches!(Bsr::<f64>::new(p.clone(), (0, 2), vec![]), Err(SparseError::BlockSize { .. })));
-        assert!(matches!(Bsr::<f64>::new(p, (1 << 40, 1), vec![]), Err(SparseError::TooLarge { .. })));
+        for block in [(1 << 40, 1), (1, usize::MAX), (usize::MAX, usize::MAX), (1 << 31, 1 << 31)] {
+            assert!(matches!(Bsr::<f64>::new(p.clone(), block, vec![]), Err(SparseError::TooLarge { .. })));
+            assert!(matches!(Bsr::<f64>::zeros(p.clone(), block), Err(SparseError::TooLarge { .. })));
+        }
+        let none = Arc::new(Pattern::new(0, vec![0], vec![]).unwrap());
+        let huge = Bsr::<f64>::zeros(none, (usize::MAX, usize::MAX));
+        assert!(matches!(huge, Err(SparseError::TooLarge { .. })));
     }
 
     #[test]

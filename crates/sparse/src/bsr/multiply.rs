@@ -21,12 +21,12 @@ impl<T: Real> Bsr<T> {
     #[inline(always)]
     fn leaf<V: Real, const R: usize, const C: usize>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         let (offsets, indices) = (self.pattern.offsets(), self.pattern.indices());
-        debug_assert_eq!(x.len(), self.pattern.columns() * C);
+        assert!(self.block == (R, C) && x.len() == self.pattern.columns() * C);
         for (i, y) in rows.zip(y.chunks_exact_mut(R)) {
             let mut sums = [[V::zero(); C]; R];
             for k in offsets[i]..offsets[i + 1] {
                 // SAFETY: k < offsets[rows] = indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
-                // column is below pattern.columns() (Pattern::new), so j·C + C ≤ x.len(), which `product` asserts.
+                // column is below pattern.columns() (Pattern::new), so j·C + C ≤ x.len(), asserted above.
                 unsafe {
                     let j = *indices.get_unchecked(k) as usize;
                     let block = self.values.get_unchecked(k * R * C..(k + 1) * R * C);

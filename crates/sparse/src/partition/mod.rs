@@ -46,7 +46,7 @@ fn half(nodes: usize, parts: usize) -> (usize, usize) {
 /// The partition whose parts are consecutive pieces of `nodes`, as the halvings leave them.
 fn assign(nodes: &[u32], parts: usize) -> Result<Classes, Error> {
     fn fill(nodes: &[u32], first: usize, parts: usize, of: &mut [u32]) {
-        if parts == 1 {
+        if parts == 1 || nodes.is_empty() {
             return nodes.iter().for_each(|&i| of[i as usize] = first as u32);
         }
         let (n, p) = half(nodes.len(), parts);
@@ -104,5 +104,8 @@ mod tests {
         assert!(matches!(coordinate_bisection(&positions, 0), Err(Error::Parameter { .. })));
         assert!(matches!(coordinate_bisection(&positions, 1 << 40), Err(Error::TooLarge { .. })));
         assert_eq!(coordinate_bisection(&[], 3).unwrap().sizes(), [0, 0, 0]);
+        let many = u32::MAX as usize; // seconds and gigabytes, if empty parts cost anything
+        assert_eq!(graph_growing(&graph, many).unwrap().count(), many);
+        assert_eq!(coordinate_bisection(&positions, many).unwrap().count(), many);
     }
 }
