@@ -5,11 +5,13 @@ use coarsen_core::Real;
 use crate::Bsr;
 
 impl<T: Real> Bsr<T> {
-    /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max(|aᵢᵢ|, |aⱼⱼ|), if A is not symmetric.
+    /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), if A is not symmetric; dᵢ is the
+    /// largest diagonal entry of the diagonal block that unknown i belongs to.
     ///
-    /// The scale is that of the diagonal blocks, so that round-off of an assembly does not count; the square root of EPSILON is a
-    /// sensible tolerance. A matrix or block that is not square is not symmetric: its first pair is (0, 0).
-    /// *Cost* one binary search for each block of the upper triangle.
+    /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
+    /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
+    /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
+    /// *Cost* one binary search for each block of the upper triangle, two more for each pair that differs at all.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -24,16 +26,20 @@ impl<T: Real> Bsr<T> {
         let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
         let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
         for i in 0..pattern.rows() {
-            let own = size(i);
             for (j, here) in self.row(i) {
                 let mirror = pattern.find(j, i);
                 if j < i && mirror.is_some() {
                     continue; // compared from row j
                 }
-                let allowed = tolerance * own.max(size(j));
                 for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
+                    let here = here[r * b + c];
                     let there = mirror.map_or(T::zero(), |k| self.value(k)[c * b + r]);
-                    if (here[r * b + c] - there).abs() > allowed {
+                    if here == there {
+                        continue;
+                    }
+                    let scale = (size(i).sqrt() * size(j).sqrt()).max(here.abs()).max(there.abs());
+                    let close = (here - there).abs() <= tolerance * scale;
+                    if !close {
                         return Some((i * b + r, j * b + c));
                     }
                 }
@@ -61,6 +67,11 @@ mod tests {
             assert_eq!(with(&[(0, 1, 1e-3)]), Some((0, 1)));
             assert!(with(&[(3, 1, 1.0)]).is_some());
         }
+        let scaled = from_triplets(2, 2, &[(0, 0, 1e16), (0, 1, 1.0), (1, 1, 1.0)]).unwrap();
+        assert_eq!(scaled.asymmetric_pair(1e-8), None, "1 beside (1e16 · 1)^½");
+        assert_eq!(scaled.asymmetric_pair(1e-9), Some((0, 1)));
+        let saddle = |v: f64| from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, v)]).unwrap().asymmetric_pair(1e-8);
+        assert_eq!((saddle(1.0 + 1e-12), saddle(-1.0), saddle(f64::NAN)), (None, Some((0, 1)), Some((0, 1))));
         assert_eq!(from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap().asymmetric_pair(1e-8), Some((0, 0)));
     }
 }

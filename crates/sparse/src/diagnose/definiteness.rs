@@ -156,7 +156,15 @@ fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usi
         let k = row(i).chain(row(j)).find(|&k| k != i && k != j && differs(k));
         k.map(|k| (i, j, k))
     };
-    (0..a.pattern().rows()).find_map(|i| off_diagonal(a, i).filter(tight).find_map(witness))
+    // Rows in proportion to an earlier one are tight with the same rows as that one: each is compared once, so that a
+    // matrix of ones costs a pass over its entries, not one for each of them.
+    let mut settled = vec![false; facts.rows.len()];
+    (0..a.pattern().rows()).find_map(|i| {
+        off_diagonal(a, i).filter(tight).find_map(|pair| {
+            let (i, j, _) = pair;
+            if settled[i] || std::mem::replace(&mut settled[j], true) { None } else { witness(pair) }
+        })
+    })
 }
 
 impl fmt::Display for Definiteness {

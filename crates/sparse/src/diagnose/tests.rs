@@ -65,6 +65,19 @@ fn zero_and_negative_diagonals() {
     assert_eq!((values(&d).zero_diagonal, values(&d).negative_diagonal), (1, 1));
 }
 
+/// Every pair of rows of a matrix of ones is tight: comparing them all takes minutes.
+#[test]
+fn rows_in_proportion_are_compared_once() {
+    let n = 1500_u32;
+    let ones = |last: f64| {
+        let value = |i: u32, j: u32| if (i, j) == (n - 1, n - 1) { last } else { 1.0 };
+        let entries: Vec<_> = (0..n * n).map(|e| (e / n, e % n, value(e / n, e % n))).collect();
+        values(&diagnose(&from_triplets(n as usize, n as usize, &entries).unwrap())).definiteness.clone()
+    };
+    assert_eq!(ones(1.0), Definiteness::MaybePositive);
+    assert_eq!(ones(2.0), Definiteness::MaybePositive);
+}
+
 #[test]
 fn negative_definite_matrices_are_to_be_negated() {
     let d = diagnose(&matrix([[-2.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 1.0, -2.0]]));
