@@ -19,7 +19,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// NAME:SIZE and the options that are not the usual ones, as `elasticity3d:10 jump=10000`.
+    /// NAME:SIZE with the step of `cloth` and a `jump` that is not 1, as `cloth:101 dt=0.002`, `elasticity3d:10 jump=10000`.
     pub name: String,
     /// The matrix, in its natural blocks: 3x3 for displacements, 1x1 otherwise.
     pub matrix: Bsr<f64>,
@@ -144,6 +144,8 @@ mod tests {
             assert!(matches!(elasticity3d(5, jump), Err(ProblemError::Value { option: "jump", .. })));
             assert!(matches!(cloth(5, jump), Err(ProblemError::Value { option: "dt", .. })));
         }
+        assert!(matches!(elasticity3d(5, 1e305), Err(ProblemError::Sparse(_))));
+        assert!(matches!(cloth(5, 1e200), Err(ProblemError::Sparse(_))));
         assert!(matches!(elasticity3d(7, 10.0), Err(ProblemError::Size { multiple: 5, .. })));
     }
 }

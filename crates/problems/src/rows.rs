@@ -86,7 +86,9 @@ pub(crate) fn assemble(
         indices.extend_from_slice(&chunk.indices);
         values.extend_from_slice(&chunk.values);
     }
-    Bsr::new(Arc::new(Pattern::new(n, offsets, indices)?), (b, b), values)
+    let a = Bsr::new(Arc::new(Pattern::new(n, offsets, indices)?), (b, b), values)?;
+    a.check_finite()?; // options may overflow: a time step of 1e200
+    Ok(a)
 }
 
 #[cfg(test)]
