@@ -18,7 +18,7 @@ use crate::factor::{check_finite, check_symmetric};
 /// *Use* up to about a thousand unknowns: building costs 10 n³ operations and 4 n² numbers (20 n³ and 5 n² when A is not
 /// symmetric), applying 2 n². Residuals are about ε κ(A): [`Direct`](crate::Direct) is more accurate for ill-conditioned
 /// regular systems.
-/// *Reference* Golub and Van Loan 2013, "Matrix Computations", section 5.5.2.
+/// *Reference* Golub and Van Loan 2013, "Matrix Computations", section 5.5.
 ///
 /// ```
 /// use coarsen_core::Preconditioner;

@@ -2,7 +2,7 @@
 //!
 //! −div(Q diag(1, ε) Qᵀ grad u) = f, Q the rotation by θ, with bilinear (Q1) elements on squares. Strong couplings follow
 //! no grid line, which defeats coarsening along axes and tests the strength of connection: Trottenberg, Oosterlee &
-//! Schüller 2001, §7.7.2; PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
+//! Schüller 2001, *Multigrid*; PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
 
 use std::f64::consts::FRAC_PI_3;
 

@@ -1,7 +1,7 @@
 //! Linear elasticity of a cube that hangs on a wall.
 //!
 //! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between nodes a and b of
-//! an element is (Hughes 2000, *The Finite Element Method*, §2.9 and §3.5)
+//! an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
 //!
 //! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
 //!

@@ -1,7 +1,7 @@
 //! Diffusion through blocks of rock: −div(k grad u) = f with k constant on cells and wild between blocks.
 //!
 //! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard, Gallouët &
-//! Herbin 2000, *Finite Volume Methods*, §7; the coefficient over many decades is the classic trial of robustness (Alcouffe,
+//! Herbin 2000, *Finite Volume Methods*; the coefficient over many decades is the classic trial of robustness (Alcouffe,
 //! Brandt, Dendy & Painter 1981).
 
 use coarsen_sparse::NearKernel;

@@ -3,9 +3,9 @@
 //! The peers were measured on matrices drawn by NumPy; the same draws here make the same matrices. Two parts:
 //!
 //! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into every other
-//!   (Knuth's multiplicative hashing with running constants; the constants are those of NumPy's documentation).
+//!   (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants; they are those of NumPy's source).
 //! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG: a family of
-//!   simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905, §6.3.3).
+//!   simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905).
 //!
 //! | symbol | name |
 //! |---|---|

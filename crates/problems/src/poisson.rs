@@ -1,7 +1,6 @@
 //! −Δu = f by finite differences.
 //!
-//! The model problem of multigrid: every method shows its best here. Trottenberg, Oosterlee & Schüller 2001, *Multigrid*,
-//! §1.2.3 (five points) and §2.9 (seven points).
+//! The model problem of multigrid: every method shows its best here. Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 
 use coarsen_sparse::NearKernel;
 

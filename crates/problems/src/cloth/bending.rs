@@ -1,5 +1,5 @@
 //! Bending about the edges of a sheet that was flat: Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006, *A Quadratic Bending Model
-//! for Inextensible Surfaces*, §4.
+//! for Inextensible Surfaces*.
 //!
 //! For two triangles over the edge x₀ x₁, with tips x₂ and x₃ and areas A₀ and A₁, the energy is ½ k Σ x_aᵀ Q_ab x_b with
 //!

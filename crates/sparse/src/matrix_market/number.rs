@@ -1,8 +1,8 @@
 //! Numbers from text, fast where that is exact.
 //!
 //! A decimal number is m · 10ᵉ. Where m < 2⁵³ and |e| ≤ 22, both m and 10^|e| are `f64` numbers, so that one product or
-//! quotient rounds once: the result is the nearest `f64` (Clinger 1990, "How to read floating point numbers accurately",
-//! §4). Everything else goes to `str::parse`, which rounds correctly, too.
+//! quotient rounds once: the result is the nearest `f64` (Clinger 1990, "How to read floating point numbers
+//! accurately"). Everything else goes to `str::parse`, which rounds correctly, too.
 
 /// The powers of ten that `f64` holds exactly.
 const POWERS: [f64; 23] = [

@@ -99,7 +99,7 @@ fn multiply(b: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
 
 /// The eigenvalues of a symmetric matrix on its diagonal, the eigenvectors in the columns of q: cyclic Jacobi rotations.
 ///
-/// *Reference* Golub & Van Loan 2013, §8.5.5, Algorithm 8.5.3.
+/// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method.
 fn jacobi(b: usize, m: &mut [f64], q: &mut [f64]) {
     const SWEEPS: usize = 30; // convergence is quadratic: 6 to 8 are usual
     q.iter_mut().enumerate().for_each(|(e, q)| *q = f64::from(u8::from(e / b == e % b)));
