@@ -1,6 +1,8 @@
 //! The block sparse row matrix.
 
+mod columns;
 mod multiply;
+mod symmetry;
 
 use std::sync::Arc;
 

@@ -9,7 +9,9 @@
 //! |---|---|
 //! | `symbolic` | columns and targets of a row, by a small hash table |
 //! | `numeric` | the dense products, by kernels for the common block sizes |
+//! | [`galerkin`](GalerkinPlan) | Pᵀ A P by two products |
 
+mod galerkin;
 mod numeric;
 mod symbolic;
 
@@ -21,7 +23,8 @@ use coarsen_core::parallel::{self, each};
 use crate::rows::{self, LEAF, Rows};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-pub(crate) use numeric::Operand;
+pub use galerkin::GalerkinPlan;
+use numeric::Operand;
 use symbolic::RowProducts;
 
 /// C = A B, once.

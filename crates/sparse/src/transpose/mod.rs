@@ -1,4 +1,8 @@
-//! Aᵀ, once or many times.
+//! Aᵀ, once or many times; [`adjoint`](Adjoint) applies it without a copy.
+
+mod adjoint;
+
+pub use adjoint::Adjoint;
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use coarsen_core::Real;
 
-use crate::product::Operand;
+use super::Operand;
 use crate::{Bsr, Pattern, ProductPlan, SparseError, TransposePlan, fits};
 
 /// Pᵀ A P for one pattern of A and one of P.
