@@ -1,0 +1,239 @@
+//! Words, numbers and bytes of a file, and where they stand.
+
+use std::str::FromStr;
+
+use super::{Place, Problem};
+
+/// Characters that a quotation in a message shows at most.
+const QUOTED: usize = 40;
+
+/// Something wrong at a place; the file joins it in [`ReadError`](super::ReadError).
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) place: Option<Place>,
+    pub(super) problem: Problem,
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// As text between blanks.
+    Text,
+    /// As bytes, the lowest first.
+    Little,
+    /// As bytes, the highest first.
+    Big,
+}
+
+/// A position in the bytes of a file.
+///
+/// Nothing is allocated for a count that the file merely declares: lists grow as they are read.
+pub(super) struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Whether `#` starts a comment.
+    comments: bool,
+    pub(super) encoding: Encoding,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
+    }
+
+    /// The same, with `#` and what follows it on a line left out.
+    pub(super) fn with_comments(bytes: &'a [u8]) -> Self {
+        Self { comments: true, ..Self::new(bytes) }
+    }
+
+    /// A problem at the current position.
+    pub(super) fn fault(&self, problem: Problem) -> Fault {
+        self.fault_at(self.at, problem)
+    }
+
+    /// A problem at an earlier position, as [`position`](Self::position) gave it.
+    #[cold]
+    pub(super) fn fault_at(&self, at: usize, problem: Problem) -> Fault {
+        let line = || 1 + self.bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let place = if self.encoding == Encoding::Text { Place::Line(line()) } else { Place::Byte(at) };
+        Fault { place: Some(place), problem }
+    }
+
+    /// Where the next byte is.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The rest of this line, without its end; none at the end of the file.
+    pub(super) fn line(&mut self) -> Option<&'a [u8]> {
+        let rest = &self.bytes[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.at += (end + 1).min(rest.len());
+        Some(&rest[..end])
+    }
+
+    /// Skips blanks, line ends and comments.
+    fn skip_blanks(&mut self) {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if byte.is_ascii_whitespace() {
+                self.at += 1;
+            } else if self.comments && byte == b'#' {
+                self.line();
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// The next word; none at the end of the file.
+    pub(super) fn word(&mut self) -> Option<&'a [u8]> {
+        self.skip_blanks();
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        self.at += end;
+        (end > 0).then(|| &rest[..end])
+    }
+
+    /// The next word, not taken.
+    pub(super) fn peek(&mut self) -> Option<&'a [u8]> {
+        self.skip_blanks();
+        let before = self.at;
+        let word = self.word();
+        self.at = before;
+        word
+    }
+
+    /// The next word, which must be there.
+    pub(super) fn expect(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
+        match self.word() {
+            Some(word) => Ok(word),
+            None => Err(self.fault(Problem::End { what })),
+        }
+    }
+
+    /// The next word, which must be this one, in any case.
+    pub(super) fn keyword(&mut self, expected: &'static str) -> Result<(), Fault> {
+        let word = self.expect(expected)?;
+        if word.eq_ignore_ascii_case(expected.as_bytes()) {
+            return Ok(());
+        }
+        Err(self.fault(Problem::Word { expected, found: quote(word) }))
+    }
+
+    /// A number written as text, whatever the encoding: sizes in headers.
+    pub(super) fn text<T: FromStr>(&mut self, what: &'static str) -> Result<T, Fault> {
+        let word = self.expect(what)?;
+        number(word).ok_or_else(|| self.fault(Problem::Number { what, found: quote(word) }))
+    }
+
+    /// Bytes as they are.
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Fault> {
+        let Some(bytes) = self.bytes[self.at..].first_chunk::<N>() else {
+            return Err(self.fault(Problem::End { what }));
+        };
+        self.at += N;
+        let mut bytes = *bytes;
+        if self.encoding == Encoding::Big {
+            bytes.reverse();
+        }
+        Ok(bytes)
+    }
+
+    /// Skips the end of a line before binary data.
+    pub(super) fn end_line(&mut self) -> Result<(), Fault> {
+        match self.line() {
+            Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
+            Some(rest) => Err(self.fault(Problem::Word { expected: "a line end", found: quote(rest) })),
+            None => Err(self.fault(Problem::End { what: "binary data" })),
+        }
+    }
+
+    /// A signed integer of 1, 2, 4 or 8 bytes, or text.
+    pub(super) fn signed(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
+        if self.encoding == Encoding::Text {
+            return self.text(what);
+        }
+        Ok(match bytes {
+            1 => i8::from_le_bytes(self.array(what)?).into(),
+            2 => i16::from_le_bytes(self.array(what)?).into(),
+            4 => i32::from_le_bytes(self.array(what)?).into(),
+            _ => i64::from_le_bytes(self.array(what)?),
+        })
+    }
+
+    /// An unsigned integer of 1, 2, 4 or 8 bytes, or text; above 2⁶³ it is no count of anything.
+    pub(super) fn unsigned(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
+        if self.encoding == Encoding::Text {
+            return self.text(what);
+        }
+        let value = match bytes {
+            1 => u8::from_le_bytes(self.array(what)?).into(),
+            2 => u16::from_le_bytes(self.array(what)?).into(),
+            4 => u32::from_le_bytes(self.array(what)?).into(),
+            _ => u64::from_le_bytes(self.array(what)?),
+        };
+        i64::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
+    }
+
+    /// A floating-point number of 4 or 8 bytes, or text.
+    pub(super) fn float(&mut self, bytes: usize, what: &'static str) -> Result<f64, Fault> {
+        if self.encoding == Encoding::Text {
+            return self.text(what);
+        }
+        Ok(match bytes {
+            4 => f32::from_le_bytes(self.array(what)?).into(),
+            _ => f64::from_le_bytes(self.array(what)?),
+        })
+    }
+
+    /// A coordinate: a finite number of 4 or 8 bytes, or text.
+    pub(super) fn coordinate(&mut self, bytes: usize) -> Result<f64, Fault> {
+        let x = self.float(bytes, "coordinate")?;
+        if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
+    }
+
+    /// A count from a number that was read.
+    pub(super) fn count(&self, value: i64, what: &'static str) -> Result<usize, Fault> {
+        usize::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
+    }
+
+    /// The corner that a number means, where vertices are numbered from `base`.
+    pub(super) fn corner(&self, index: i64, base: i64, vertices: usize) -> Result<u32, Fault> {
+        let corner = index.checked_sub(base).and_then(|i| u32::try_from(i).ok());
+        match corner.filter(|&c| (c as usize) < vertices) {
+            Some(corner) => Ok(corner),
+            None => Err(self.fault(Problem::Index { index, vertices })),
+        }
+    }
+
+    /// Moves behind the next occurrence of `mark`.
+    pub(super) fn skip_behind(&mut self, mark: &[u8], what: &'static str) -> Result<(), Fault> {
+        match self.bytes[self.at..].windows(mark.len().max(1)).position(|window| window == mark) {
+            Some(found) => {
+                self.at += found + mark.len();
+                Ok(())
+            }
+            None => Err(self.fault(Problem::End { what })),
+        }
+    }
+}
+
+/// A number from a word.
+pub(super) fn number<T: FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// A quotation for a message: escaped where it is no text, and shortened.
+#[cold]
+pub(super) fn quote(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
+    text.trim().chars().take(QUOTED).flat_map(char::escape_debug).collect()
+}
+
+/// Adds a polygon as the fan of its first corner.
+pub(super) fn fan(corners: &[u32], triangles: &mut Vec<[u32; 3]>) {
+    triangles.extend(corners.windows(2).skip(1).map(|edge| [corners[0], edge[0], edge[1]]));
+}

@@ -1,0 +1,133 @@
+//! Which format a file is, and its bytes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use super::fields::Fault;
+use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
+
+/// Bytes read from a file at most, decompressed: a small file may unpack to a very large one.
+const LIMIT: u64 = 1 << 32;
+
+/// What every gzip stream starts with (RFC 1952, §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A format whose meshes are one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Wavefront OBJ: vertices and faces; normals, texture coordinates, groups and materials are passed over.
+    Obj,
+    /// Stanford PLY, ascii and binary of both byte orders: `vertex` and `face`.
+    Ply,
+    /// Gmsh MSH 2.x and 4.1, ascii and binary.
+    Msh,
+    /// Medit MESH, ascii, of two and three dimensions.
+    Medit,
+    /// VTK legacy, ascii and binary: `POLYDATA` and `UNSTRUCTURED_GRID`, cells of versions 1 to 5.
+    Vtk,
+}
+
+/// The mesh of a file, its format told by the extension: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node` and `ele`,
+/// either of which may be named. A last extension `.gz` is taken off; whether the bytes are gzip-ed is seen by themselves.
+///
+/// Polygons become fans of triangles; points and lines are left out; anything else that is no linear triangle or
+/// tetrahedron is refused. Vertices that no element uses stay: see [`Mesh::without_unused`].
+///
+/// # Errors
+/// [`ReadError`] names the file, the place, what is wrong there and what to do.
+pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
+    let path = path.as_ref();
+    let (base, gz) = match path.extension() {
+        Some(last) if last.eq_ignore_ascii_case("gz") => (path.with_extension(""), ".gz"),
+        _ => (path.to_path_buf(), ""),
+    };
+    let extension = base.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let format = match extension.as_str() {
+        "obj" => Format::Obj,
+        "ply" => Format::Ply,
+        "msh" => Format::Msh,
+        "mesh" => Format::Medit,
+        "vtk" => Format::Vtk,
+        "node" | "ele" => {
+            let [node, ele] = ["node", "ele"].map(|e| base.with_extension(format!("{e}{gz}")));
+            return tetgen_of(&node, &bytes(&node)?, &ele, &bytes(&ele)?);
+        }
+        _ => {
+            let problem = Problem::Extension { found: extension };
+            return Err(ReadError { file: path.into(), place: None, problem });
+        }
+    };
+    parse_as(format, path, &bytes(path)?)
+}
+
+/// The mesh that `bytes` hold, not gzip-ed.
+///
+/// # Errors
+/// As [`read`], for a file called `<bytes>`.
+pub fn parse(format: Format, bytes: &[u8]) -> Result<Mesh, ReadError> {
+    parse_as(format, Path::new("<bytes>"), bytes)
+}
+
+/// The mesh of the two files of TetGen, not gzip-ed.
+///
+/// ```
+/// let node = b"4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
+/// let mesh = examples_common::mesh::parse_tetgen(node, b"1 4 0\n1 1 2 3 4\n")?;
+/// assert_eq!(mesh.tetrahedra, [[0, 1, 2, 3]]);
+/// # Ok::<(), examples_common::mesh::ReadError>(())
+/// ```
+///
+/// # Errors
+/// As [`read`], for files called `<node>` and `<ele>`.
+pub fn parse_tetgen(node: &[u8], ele: &[u8]) -> Result<Mesh, ReadError> {
+    tetgen_of(Path::new("<node>"), node, Path::new("<ele>"), ele)
+}
+
+fn parse_as(format: Format, file: &Path, bytes: &[u8]) -> Result<Mesh, ReadError> {
+    let mesh = match format {
+        Format::Obj => obj::parse(bytes),
+        Format::Ply => ply::parse(bytes),
+        Format::Msh => msh::parse(bytes),
+        Format::Medit => medit::parse(bytes),
+        Format::Vtk => vtk::parse(bytes),
+    };
+    finish(mesh.map_err(|fault| blame(file, fault))?, file)
+}
+
+fn tetgen_of(node: &Path, nodes: &[u8], ele: &Path, elements: &[u8]) -> Result<Mesh, ReadError> {
+    let vertices = tetgen::vertices(nodes).map_err(|fault| blame(node, fault))?;
+    let tetrahedra = tetgen::tetrahedra(elements, &vertices).map_err(|fault| blame(ele, fault))?;
+    finish(Mesh { positions: vertices.positions, triangles: Vec::new(), tetrahedra }, ele)
+}
+
+fn blame(file: &Path, fault: Fault) -> ReadError {
+    ReadError { file: file.into(), place: fault.place, problem: fault.problem }
+}
+
+/// The last check, of what no single place is to blame for.
+fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
+    match mesh.check() {
+        Ok(()) => Ok(mesh),
+        Err(error) => Err(ReadError { file: file.into(), place: None, problem: error.into() }),
+    }
+}
+
+/// All bytes of a file, decompressed.
+fn bytes(file: &Path) -> Result<Vec<u8>, ReadError> {
+    let fail = |problem| ReadError { file: PathBuf::from(file), place: None, problem };
+    let open = |error: std::io::Error| fail(Problem::Open { kind: error.kind() });
+    let mut raw = Vec::new();
+    File::open(file).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut raw)).map_err(open)?;
+    let bytes = if raw.starts_with(&GZIP) {
+        let mut plain = Vec::new();
+        let unpacked = MultiGzDecoder::new(&raw[..]).take(LIMIT + 1).read_to_end(&mut plain);
+        unpacked.map_err(|error| fail(Problem::Gzip { kind: error.kind() }))?;
+        plain
+    } else {
+        raw
+    };
+    if bytes.len() as u64 > LIMIT { Err(fail(Problem::TooLarge { limit: LIMIT })) } else { Ok(bytes) }
+}

@@ -1,0 +1,96 @@
+//! Medit MESH: keywords, each with a count and a list.
+//!
+//! *Reference* Frey 2001, "MEDIT: an interactive mesh visualization software", INRIA RT-0253, §3.
+
+use super::fields::{Fault, Fields, fan, number, quote};
+use super::{Mesh, Problem};
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
+    let (mut fields, mut mesh) = (Fields::with_comments(bytes), Mesh::default());
+    let mut dimension = 3;
+    fields.keyword("MeshVersionFormatted")?;
+    fields.text::<i64>("the version")?;
+    while let Some(word) = fields.word() {
+        match word.to_ascii_lowercase().as_slice() {
+            b"dimension" => {
+                dimension = fields.text("the dimension")?;
+                if dimension != 2 && dimension != 3 {
+                    let found = dimension.to_string();
+                    return Err(fields.fault(Problem::Version {
+                        what: "dimension",
+                        found,
+                        expected: "2 or 3",
+                    }));
+                }
+            }
+            b"vertices" => {
+                for _ in 0..fields.text::<usize>("the number of vertices")? {
+                    let mut x = [0.0; 3];
+                    for x in &mut x[..dimension] {
+                        *x = fields.coordinate(8)?;
+                    }
+                    fields.float(8, "a reference")?;
+                    mesh.positions.push(x);
+                }
+            }
+            b"triangles" => {
+                for _ in 0..fields.text::<usize>("the number of triangles")? {
+                    let triangle = element(&mut fields, mesh.positions.len())?;
+                    mesh.triangles.push(triangle);
+                }
+            }
+            b"quadrilaterals" => {
+                for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
+                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len())?;
+                    fan(&quad, &mut mesh.triangles);
+                }
+            }
+            b"tetrahedra" => {
+                for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
+                    let tetrahedron = element(&mut fields, mesh.positions.len())?;
+                    mesh.tetrahedra.push(tetrahedron);
+                }
+            }
+            b"hexahedra" | b"hexaedra" | b"prisms" | b"pyramids" => {
+                return Err(fields.fault(Problem::Word {
+                    expected: "triangles, quadrilaterals or tetrahedra",
+                    found: quote(word),
+                }));
+            }
+            b"end" => break,
+            // Edges, corners, normals, ...: a count and numbers.
+            other if other[0].is_ascii_alphabetic() => {
+                while fields.peek().is_some_and(|next| number::<f64>(next).is_some()) {
+                    fields.word();
+                }
+            }
+            _ => return Err(fields.fault(Problem::Word { expected: "a keyword", found: quote(word) })),
+        }
+    }
+    Ok(mesh)
+}
+
+/// The corners of an element and its reference.
+fn element<const N: usize>(fields: &mut Fields<'_>, vertices: usize) -> Result<[u32; N], Fault> {
+    let mut corners = [0; N];
+    for corner in &mut corners {
+        let index = fields.text("corner")?;
+        *corner = fields.corner(index, 1, vertices)?;
+    }
+    fields.float(8, "a reference")?;
+    Ok(corners)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_dimensions_and_unknown_keywords() {
+        let text = b"MeshVersionFormatted 1\nDimension 2 # plane\nVertices 4\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n\
+            Edges 1\n1 2 5\nRequiredVertices\n1\n2\nQuadrilaterals 1\n1 2 3 4 0\nTriangles 1\n1 2 3 0\nEnd\n";
+        let mesh = parse(text).unwrap();
+        assert_eq!(mesh.positions[2], [1.0, 1.0, 0.0]);
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]]);
+    }
+}

@@ -1,0 +1,91 @@
+//! Wavefront OBJ: lines that start with `v` or `f`.
+//!
+//! *Reference* Wavefront Technologies, "Object Files (.obj)", Advanced Visualizer Manual, Appendix B1.
+
+use super::fields::{Fault, Fields, fan, number, quote};
+use super::{Mesh, Problem};
+
+/// A face of vertex numbers, and where it stands: it may name vertices that follow.
+struct Face {
+    at: usize,
+    corners: Vec<i64>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
+    let (mut fields, mut mesh, mut faces) = (Fields::new(bytes), Mesh::default(), Vec::new());
+    loop {
+        let at = fields.position();
+        let Some(line) = fields.line() else { break };
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let fault = |problem| fields.fault_at(at, problem);
+        match words.next() {
+            Some(b"v") => {
+                let mut x = [0.0_f64; 3];
+                for x in &mut x {
+                    let word = words.next().ok_or_else(|| fault(Problem::End { what: "a coordinate" }))?;
+                    *x = number(word)
+                        .ok_or_else(|| fault(Problem::Number { what: "coordinate", found: quote(word) }))?;
+                    if !x.is_finite() {
+                        return Err(fault(Problem::NotFinite));
+                    }
+                }
+                mesh.positions.push(x);
+            }
+            Some(b"f") => {
+                let mut corners = Vec::with_capacity(4);
+                for word in words {
+                    let index = word.split(|&byte| byte == b'/').next().unwrap_or(word); // v/vt/vn
+                    let index: i64 = number(index)
+                        .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
+                    // Negative numbers count back from the last vertex so far.
+                    let back = index < 0;
+                    corners.push(if back { mesh.positions.len() as i64 + index + 1 } else { index });
+                }
+                if corners.len() < 3 {
+                    return Err(fault(Problem::Corners { corners: corners.len() }));
+                }
+                faces.push(Face { at, corners });
+            }
+            _ => {} // normals, groups, materials, comments
+        }
+    }
+    let mut polygon = Vec::new();
+    for face in faces {
+        polygon.clear();
+        for &index in &face.corners {
+            let corner = fields.corner(index, 1, mesh.positions.len());
+            polygon.push(corner.map_err(|fault| fields.fault_at(face.at, fault.problem))?);
+        }
+        fan(&polygon, &mut mesh.triangles);
+    }
+    Ok(mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Place;
+
+    #[test]
+    fn corners_are_counted_both_ways() {
+        let text =
+            b"# a quad\nv 0 0 0\nv 1 0 0\nf 1/1/1 2//7 3 4/9\nv 1 1 0 0.5\nv 0 1 0\r\nvn 0 0 1\nf -4 -3 -2";
+        let mesh = parse(text).unwrap();
+        assert_eq!(mesh.positions[2], [1.0, 1.0, 0.0]);
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]]);
+    }
+
+    #[test]
+    fn faults_name_the_line() {
+        let problem = |text: &[u8]| {
+            let fault = parse(text).unwrap_err();
+            (fault.place, fault.problem)
+        };
+        let line = |n| Some(Place::Line(n));
+        assert_eq!(problem(b"v 0 0\n"), (line(1), Problem::End { what: "a coordinate" }));
+        assert_eq!(problem(b"\nv 0 0 inf\n"), (line(2), Problem::NotFinite));
+        assert_eq!(problem(b"v 0 0 0\nf 1 1 2"), (line(2), Problem::Index { index: 2, vertices: 1 }));
+        assert_eq!(problem(b"v 0 0 0\nf 1 1 0"), (line(2), Problem::Index { index: 0, vertices: 1 }));
+        assert_eq!(problem(b"v 0 0 0\n\nf 1 -2"), (line(3), Problem::Corners { corners: 2 }));
+    }
+}

@@ -1,0 +1,112 @@
+//! What a program asks of a mesh before it computes or draws.
+
+use std::collections::HashMap;
+
+use super::Mesh;
+
+/// The corners opposite to each corner of a positively oriented tetrahedron, seen counter-clockwise from outside.
+const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
+
+impl Mesh {
+    /// The outer triangles: those of a surface mesh, or the faces that belong to one tetrahedron only.
+    ///
+    /// Faces of tetrahedra are oriented outwards, whichever way the tetrahedron is. *Cost* a hash table of all faces.
+    pub fn surface(&self) -> Vec<[u32; 3]> {
+        if self.tetrahedra.is_empty() {
+            return self.triangles.clone();
+        }
+        let face = |t: &[u32; 4], f: [usize; 3]| f.map(|k| t[k]);
+        let key = |mut f: [u32; 3]| {
+            f.sort_unstable();
+            f
+        };
+        let mut uses = HashMap::new();
+        for t in &self.tetrahedra {
+            FACES.iter().for_each(|&f| *uses.entry(key(face(t, f))).or_insert(0_u32) += 1);
+        }
+        let mut outer = Vec::new();
+        for t in &self.tetrahedra {
+            let [a, b, c, d] = t.map(|v| self.positions[v as usize]);
+            let positive = dot(cross(sub(b, a), sub(c, a)), sub(d, a)) > 0.0;
+            for f in FACES.map(|f| face(t, f)) {
+                if uses[&key(f)] == 1 {
+                    outer.push(if positive { f } else { [f[0], f[2], f[1]] });
+                }
+            }
+        }
+        outer
+    }
+
+    /// The same mesh without the vertices that no element uses: their rows in a stiffness matrix would be empty.
+    pub fn without_unused(mut self) -> Self {
+        let mut used = vec![false; self.positions.len()];
+        self.triangles
+            .iter()
+            .flatten()
+            .chain(self.tetrahedra.iter().flatten())
+            .for_each(|&v| used[v as usize] = true);
+        let mut new = vec![0_u32; used.len()];
+        for (next, old) in (0..used.len()).filter(|&v| used[v]).enumerate() {
+            new[old] = next as u32;
+        }
+        let mut keep = used.iter();
+        self.positions.retain(|_| keep.next() == Some(&true));
+        self.triangles.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
+        self.tetrahedra.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
+        self
+    }
+
+    /// The smallest and the largest coordinate along each axis; zeros for a mesh without vertices.
+    pub fn bounds(&self) -> [[f64; 3]; 2] {
+        let Some(&first) = self.positions.first() else { return [[0.0; 3]; 2] };
+        self.positions.iter().fold([first, first], |[low, high], x| {
+            let pick = |a: [f64; 3], f: fn(f64, f64) -> f64| [0, 1, 2].map(|k| f(a[k], x[k]));
+            [pick(low, f64::min), pick(high, f64::max)]
+        })
+    }
+}
+
+/// a − b.
+pub(crate) fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// a · b.
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// a × b.
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two tetrahedra that share a face, of opposite orientation.
+    fn pair() -> Mesh {
+        let positions =
+            vec![[9.0; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
+        Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]] }
+    }
+
+    /// The volume below the outer triangles (divergence theorem) is that of the tetrahedra, so all point outwards.
+    #[test]
+    fn the_surface_encloses_the_volume() {
+        let mesh = pair();
+        let outer = mesh.surface();
+        assert_eq!(outer.len(), 6);
+        let at = |v: u32| mesh.positions[v as usize];
+        let volume: f64 = outer.iter().map(|t| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0).sum();
+        assert!((volume - (1.0 / 6.0 + 1.0 / 3.0)).abs() < 1e-15, "{volume}");
+    }
+
+    #[test]
+    fn unused_vertices_go() {
+        let mesh = pair().without_unused();
+        assert_eq!((mesh.positions.len(), mesh.tetrahedra[1]), (5, [1, 2, 3, 4]));
+        assert_eq!(mesh.bounds(), [[0.0; 3], [1.0; 3]]);
+    }
+}

@@ -1,0 +1,222 @@
+//! VTK legacy files: `POLYDATA` and `UNSTRUCTURED_GRID`, in text or big-endian bytes.
+//!
+//! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats"; cells as offsets and
+//! connectivity since version 5.1.
+
+use super::fields::{Encoding, Fault, Fields, fan, number, quote};
+use super::{Mesh, Problem};
+
+/// Cells: where each one's corners end, and all corners.
+#[derive(Default)]
+struct Cells {
+    ends: Vec<usize>,
+    corners: Vec<u32>,
+}
+
+impl Cells {
+    fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        let start = |k: usize| if k == 0 { 0 } else { self.ends[k - 1] };
+        self.ends.iter().enumerate().map(move |(k, &end)| &self.corners[start(k)..end])
+    }
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
+    let mut fields = Fields::new(bytes);
+    let first = fields.line().unwrap_or_default();
+    let version = first.strip_prefix(b"# vtk DataFile Version").map(<[u8]>::trim_ascii);
+    let Some(version) = version.and_then(number::<f64>) else {
+        let problem = Problem::Word { expected: "# vtk DataFile Version", found: quote(first) };
+        return Err(fields.fault_at(0, problem));
+    };
+    fields.line(); // the title
+    let binary = match fields.expect("ASCII or BINARY")? {
+        b"ASCII" => false,
+        b"BINARY" => true,
+        other => return Err(fields.fault(Problem::Word { expected: "ASCII or BINARY", found: quote(other) })),
+    };
+    fields.keyword("DATASET")?;
+    let polygons = match fields.expect("the kind of data set")? {
+        b"POLYDATA" => true,
+        b"UNSTRUCTURED_GRID" => false,
+        other => {
+            let expected = "POLYDATA or UNSTRUCTURED_GRID";
+            return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
+        }
+    };
+    if binary {
+        fields.encoding = Encoding::Big;
+    }
+    let (mut mesh, mut cells) = (Mesh::default(), Cells::default());
+    while let Some(word) = fields.word() {
+        match word {
+            b"POINTS" => points(&mut fields, &mut mesh)?,
+            b"CELLS" => cells = self::cells(&mut fields, version, mesh.positions.len())?,
+            b"POLYGONS" if polygons => {
+                for polygon in self::cells(&mut fields, version, mesh.positions.len())?.iter() {
+                    if polygon.len() < 3 {
+                        return Err(fields.fault(Problem::Corners { corners: polygon.len() }));
+                    }
+                    fan(polygon, &mut mesh.triangles);
+                }
+            }
+            b"VERTICES" | b"LINES" if polygons => {
+                self::cells(&mut fields, version, mesh.positions.len())?;
+            }
+            b"CELL_TYPES" => types(&mut fields, &cells, &mut mesh)?,
+            b"METADATA" => {
+                fields.line(); // the rest of its own; an empty line ends it
+                while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
+            }
+            b"POINT_DATA" | b"CELL_DATA" | b"FIELD" => break,
+            other => {
+                let expected = "POINTS, CELLS, CELL_TYPES or POLYGONS";
+                return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
+            }
+        }
+    }
+    Ok(mesh)
+}
+
+/// Moves to the data behind a header line, which are bytes of a binary file.
+fn data(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
+}
+
+fn points(fields: &mut Fields<'_>, mesh: &mut Mesh) -> Result<(), Fault> {
+    let count: usize = fields.text("the number of points")?;
+    let bytes = match fields.expect("the type of points")? {
+        b"float" => 4,
+        b"double" => 8,
+        other => return Err(fields.fault(Problem::Word { expected: "float or double", found: quote(other) })),
+    };
+    data(fields)?;
+    mesh.positions.clear();
+    for _ in 0..count {
+        let mut x = [0.0; 3];
+        for x in &mut x {
+            *x = fields.coordinate(bytes)?;
+        }
+        mesh.positions.push(x);
+    }
+    Ok(())
+}
+
+fn cells(fields: &mut Fields<'_>, version: f64, vertices: usize) -> Result<Cells, Fault> {
+    let count: usize = fields.text("the number of cells")?;
+    let size: usize = fields.text("the size of the cell list")?;
+    let mut cells = Cells::default();
+    if version < 5.0 {
+        data(fields)?;
+        for _ in 0..count {
+            for _ in 0..fields.signed(4, "the number of corners")? {
+                let index = fields.signed(4, "corner")?;
+                cells.corners.push(fields.corner(index, 0, vertices)?);
+            }
+            cells.ends.push(cells.corners.len());
+        }
+        return Ok(cells);
+    }
+    let bytes = list(fields, "OFFSETS")?;
+    for k in 0..count {
+        let offset = fields.signed(bytes, "an offset")?;
+        let last = cells.ends.last().copied().unwrap_or(0);
+        let offset = fields.count(offset, "an offset")?;
+        if offset < last || offset > size || (k == 0 && offset != 0) {
+            return Err(fields.fault(Problem::Count { what: "an offset", expected: last, found: offset }));
+        }
+        if k > 0 {
+            cells.ends.push(offset);
+        }
+    }
+    let bytes = list(fields, "CONNECTIVITY")?;
+    for _ in 0..size {
+        let index = fields.signed(bytes, "corner")?;
+        cells.corners.push(fields.corner(index, 0, vertices)?);
+    }
+    Ok(cells)
+}
+
+/// The header of a list of version 5, and the bytes of its integers.
+fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
+    fields.keyword(name)?;
+    let bytes = match fields.expect("the type of a list")? {
+        b"vtktypeint64" | b"long" | b"vtkIdType" => 8,
+        b"vtktypeint32" | b"int" => 4,
+        other => {
+            let expected = "vtktypeint32 or vtktypeint64";
+            return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
+        }
+    };
+    data(fields)?;
+    Ok(bytes)
+}
+
+/// Triangles and tetrahedra among the cells, by their types.
+fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), Fault> {
+    let found: usize = fields.text("the number of cell types")?;
+    if found != cells.ends.len() {
+        let expected = cells.ends.len();
+        return Err(fields.fault(Problem::Count { what: "cell types", expected, found }));
+    }
+    data(fields)?;
+    for corners in cells.iter() {
+        let kind = fields.signed(4, "a cell type")?;
+        let wrong = |expected| Problem::Count { what: "corners of a cell", expected, found: corners.len() };
+        match kind {
+            1..=4 => {} // vertices and lines
+            5 | 7 | 9 => {
+                if corners.len() < 3 {
+                    return Err(fields.fault(wrong(3)));
+                }
+                fan(corners, &mut mesh.triangles);
+            }
+            10 => {
+                let corners = corners.try_into().map_err(|_| fields.fault(wrong(4)))?;
+                mesh.tetrahedra.push(corners);
+            }
+            _ => return Err(fields.fault(Problem::Element { kind })),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINTS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+
+    #[test]
+    fn versions_and_encodings_agree() {
+        let head = |mode: &str, version: &str| {
+            format!(
+                "# vtk DataFile Version {version}\ntitle\n{mode}\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n"
+            )
+        };
+        let old = head("ASCII", "3.0")
+            + "0 0 0 1 0 0\n0 1 0 0 0 1\nCELLS 3 12\n4 0 1 2 3\n3 0 1 2\n2 0 1\nCELL_TYPES 3\n10\n5\n3\n";
+        let expected = parse(old.as_bytes()).unwrap();
+        assert_eq!(
+            (&expected.tetrahedra[..], &expected.triangles[..]),
+            (&[[0, 1, 2, 3]][..], &[[0, 1, 2]][..])
+        );
+        let new = head("ASCII", "5.1")
+            + "0 0 0 1 0 0\n0 1 0 0 0 1\nMETADATA\nINFORMATION 0\n\nCELLS 4 9\nOFFSETS vtktypeint64\n0 4 7 9\n\
+               CONNECTIVITY vtktypeint64\n0 1 2 3 0 1 2 0 1\nCELL_TYPES 3\n10\n5\n3\nPOINT_DATA 4\n";
+        assert_eq!(parse(new.as_bytes()).unwrap(), expected);
+        let mut bytes = head("BINARY", "3.0").into_bytes();
+        POINTS.iter().for_each(|x| bytes.extend(x.to_be_bytes()));
+        bytes.extend(b"\nCELLS 3 12\n");
+        [4, 0, 1, 2, 3, 3, 0, 1, 2, 2, 0, 1_i32].iter().for_each(|i| bytes.extend(i.to_be_bytes()));
+        bytes.extend(b"\nCELL_TYPES 3\n");
+        [10, 5, 3_i32].iter().for_each(|i| bytes.extend(i.to_be_bytes()));
+        assert_eq!(parse(&bytes).unwrap(), expected);
+    }
+
+    #[test]
+    fn polygons_become_fans() {
+        let text = b"# vtk DataFile Version 2.0\n\nASCII\nDATASET POLYDATA\nPOINTS 4 double\n\
+            0 0 0\n1 0 0\n1 1 0\n0 1 0\nPOLYGONS 1 5\n4 0 1 2 3\n";
+        assert_eq!(parse(text).unwrap().triangles, [[0, 1, 2], [0, 2, 3]]);
+    }
+}
