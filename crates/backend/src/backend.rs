@@ -90,7 +90,7 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     ///
     /// Rows of one chunk see each other's new values (Gauss-Seidel); the sets guarantee that chunks of one set are not coupled, so
     /// the result does not depend on who runs first. D holds the inverses of the diagonal blocks for Gauss-Seidel.
-    /// *Cost* one pass over A, b, x and D. *Panics* when the sets belong to another pattern.
+    /// *Cost* one pass over A, b, x and D. *Panics* when A is not square or the sets belong to another pattern.
     fn relax(
         &self,
         rows: &B::Rows,

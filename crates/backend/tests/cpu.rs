@@ -38,3 +38,15 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
         assert_eq!(one, coarsen_core::parallel::threads(threads, sweep).unwrap());
     }
 }
+
+/// Columns beyond the rows would read beyond x.
+#[test]
+#[should_panic(expected = "not square")]
+fn a_wide_matrix_is_not_relaxed() {
+    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, Sweep};
+    let a = coarsen_sparse::assembly::from_triplets(2, 9, &[(0, 0, 1.0), (0, 8, 1.0), (1, 1, 1.0)]).unwrap();
+    let on = Cpu::new();
+    let rows = on.rows(&RowSets::natural(a.pattern())).unwrap();
+    let d = on.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
+    on.matrix(&a).unwrap().relax(&rows, Sweep::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
+}

@@ -50,6 +50,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
 
     fn relax(&self, rows: &RowSets, sweep: Sweep, d: &CpuBlocks<V, S>, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
         let (n, size) = (self.a.shape().0, self.a.block().0);
+        assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "relax: A is not square");
         assert!(b.len() == n && x.len() == n, "relax: {n} rows met b of {} and x of {}", b.len(), x.len());
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
         assert!(d.host().size() == size && d.host().count() * size == n, "relax: D does not fit A");
@@ -121,7 +122,8 @@ impl<V: Real, S: Real> Step<'_, V, S> {
         self.ordered(rows, |i| {
             let mut r: [V; B] = std::array::from_fn(|c| self.b[i * B + c]);
             for (j, block) in self.a.row(i) {
-                // SAFETY: j < n (Pattern::new) and x has n·B entries (asserted by `relax`). Row j belongs to this chunk,
+                // SAFETY: j is below the number of block rows (Pattern::new; A is square) and x has as many blocks of B
+                // (both asserted by `relax`). Row j belongs to this chunk,
                 // which this call alone writes, or to another set, which nobody writes now: chunks of one set are not
                 // coupled (RowSets::chunked, for this very pattern, asserted by `relax`).
                 let x: [V; B] = std::array::from_fn(|c| unsafe { *x.0.add(j * B + c) });
