@@ -123,9 +123,9 @@ impl<V: Real, S: Real> Step<'_, V, S> {
             let mut r: [V; B] = std::array::from_fn(|c| self.b[i * B + c]);
             for (j, block) in self.a.row(i) {
                 // SAFETY: j is below the number of block rows (Pattern::new; A is square) and x has as many blocks of B
-                // (both asserted by `relax`). Row j belongs to this chunk,
-                // which this call alone writes, or to another set, which nobody writes now: chunks of one set are not
-                // coupled (RowSets::chunked, for this very pattern, asserted by `relax`).
+                // (both asserted by `relax`). Row j belongs to this chunk, which this call alone writes, or to another
+                // set, which nobody writes now: chunks of one set are not coupled (RowSets::chunked, for this very
+                // pattern, asserted by `relax`).
                 let x: [V; B] = std::array::from_fn(|c| unsafe { *x.0.add(j * B + c) });
                 for k in 0..B {
                     for c in 0..B {
@@ -142,10 +142,17 @@ impl<V: Real, S: Real> Step<'_, V, S> {
         });
     }
 
-    /// The same for any block size.
+    /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<V>) {
         let size = self.a.block().0;
-        let mut r = vec![V::zero(); size];
+        let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
+        let r = match stack.get_mut(..size) {
+            Some(r) => r,
+            None => {
+                heap.resize(size, V::zero());
+                &mut heap[..]
+            }
+        };
         self.ordered(rows, |i| {
             r.copy_from_slice(&self.b[i * size..(i + 1) * size]);
             for (j, block) in self.a.row(i) {
@@ -157,7 +164,7 @@ impl<V: Real, S: Real> Step<'_, V, S> {
                 }
             }
             for (k, row) in self.d[i * size * size..(i + 1) * size * size].chunks_exact(size).enumerate() {
-                let step = row.iter().zip(&r).fold(V::zero(), |s, (d, &r)| s + d.to::<V>() * r);
+                let step = row.iter().zip(&*r).fold(V::zero(), |s, (d, &r)| s + d.to::<V>() * r);
                 // SAFETY: as in `rows`.
                 unsafe { *x.0.add(i * size + k) += self.omega * step };
             }

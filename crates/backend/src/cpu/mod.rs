@@ -62,8 +62,8 @@ impl<V, S> Clone for Cpu<V, S> {
 
 impl<V, S> Copy for Cpu<V, S> {}
 
-/// Scalar rows per chunk of a relaxation: 16 chunks of a million rows, and one chunk (the natural order itself) for systems too small to
-/// share between threads.
+/// Nodes per chunk of a relaxation at least: systems too small to share between threads are one chunk, which is the natural
+/// order itself.
 const CHUNK: usize = 16_384;
 
 /// The most chunks: more would only shorten the natural order inside them.
@@ -97,7 +97,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(sets.clone())
     }
 
-    /// Chunks of 16K rows or more, at most 32, in natural order.
+    /// Chunks of 16K nodes or more, at most 32, in natural order.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         let n = pattern.rows();
         RowSets::chunked(pattern, CHUNK.max(n.div_ceil(CHUNKS)))
