@@ -40,8 +40,9 @@ impl<T: Real> DenseBlocks<T> {
 
     /// The inverses of the diagonal blocks of A, in parallel.
     ///
-    /// Gauss-Jordan elimination with partial pivoting, in the scalar of A. A pivot below b · EPSILON of the largest entry of its block
-    /// is a singular block. `method` names the caller in messages.
+    /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a largest entry of 1), in the
+    /// scalar of A. A pivot below b · EPSILON of its scaled row is a singular block, so that a soft or constrained unknown beside
+    /// stiff ones is none. `method` names the caller in messages.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
@@ -211,7 +212,8 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination with partial pivoting; `w` is destroyed.
+/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the rows and partial
+/// pivoting; `w` is destroyed.
 fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     if let Some(at) = w.iter().position(|v| !v.is_finite()) {
         return Err(Fault::NotFinite(at / b, at % b));
@@ -220,10 +222,16 @@ fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
         d[0] = T::one() / w[0];
         return if w[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
     }
-    let largest = w.iter().fold(T::zero(), |m, v| m.max(v.abs()));
-    let tiny = largest * T::EPSILON * T::of(b as f64);
+    let tiny = T::EPSILON * T::of(b as f64);
     d.fill(T::zero());
-    d.iter_mut().step_by(b + 1).for_each(|v| *v = T::one());
+    for (i, row) in w.chunks_exact_mut(b).enumerate() {
+        let scale = row.iter().fold(T::zero(), |m, v| m.max(v.abs())).recip();
+        if !scale.is_finite() {
+            return Err(Fault::Singular);
+        }
+        row.iter_mut().for_each(|v| *v *= scale);
+        d[i * b + i] = scale;
+    }
     for p in 0..b {
         let pivot_row =
             (p..b).fold(p, |best, i| if w[i * b + p].abs() > w[best * b + p].abs() { i } else { best });
@@ -278,6 +286,15 @@ mod tests {
                 assert!((v - f64::from(u8::from(i == j))).abs() < 1e-15);
             }
         }
+    }
+
+    #[test]
+    fn a_soft_unknown_beside_stiff_ones_is_not_singular() {
+        let d = DenseBlocks::inverse_diagonal(&matrix(&[[1e20, 0.5, 0.5, 1.0]]), "test").unwrap();
+        assert!((d.block(0)[0] * 1e20 - 1.0).abs() < 1e-15 && (d.block(0)[3] - 1.0).abs() < 1e-15);
+        let a = matrix(&[[1e20, 0.0, 0.0, 0.0]]);
+        let fault = DenseBlocks::inverse_diagonal(&a, "test").unwrap_err();
+        assert_eq!(fault, SetupError::SingularBlock { node: 0, first_row: 0 });
     }
 
     #[test]
