@@ -85,7 +85,10 @@ impl<V: Vector> SpectralRadius<V> {
             mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀, z of length 1
             mem::swap(z, q);
             (gamma0, gamma) = (gamma, length::<V>(&d.apply_dot(v, z)));
-            if gamma.is_nan() || gamma <= V::Real::EPSILON.wide() * delta.abs() {
+            if gamma.is_nan() {
+                return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; look at A and D");
+            }
+            if gamma <= V::Real::EPSILON.wide() * delta.abs() {
                 break; // the Krylov space is exhausted
             }
         }

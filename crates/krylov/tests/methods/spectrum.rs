@@ -56,6 +56,11 @@ fn what_has_no_radius_is_refused() {
     refused(&a, -1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[0.0, 0.0]), 1.0, &mut exact(1.0, 5));
     refused(&Dense::diagonal(&[1.0, f64::NAN]), 1.0, &mut exact(1.0, 5));
+    // D is positive on the start vector, but not on the next one.
+    let steep = Dense::<f64>::diagonal(&[1.0, 1.0, 100.0]);
+    let mut d = Scaling { d: vec![1.0, 1.0, -0.1], class: Class::Symmetric };
+    let late = exact(1.0, 5).estimate(&steep, &mut d, &vec![1.0; 3]);
+    assert!(matches!(late, Err(Error::Parameter { .. })), "{late:?}");
     let short = exact(1.0, 5).estimate(&a, &mut Identity, &start_vector(3));
     assert!(matches!(short, Err(Error::Shape { what: "the start vector", expected: 2, found: 3 })));
 }
