@@ -55,6 +55,28 @@ pub enum SetupError {
         /// The largest relative shift tried.
         shift: f64,
     },
+    /// Elimination without shifts met a block that it cannot divide by.
+    #[error(
+        "{method} met a singular diagonal block at row {row} during elimination; renumber the unknowns, add a little to the diagonal, or use a direct method"
+    )]
+    ZeroPivot {
+        /// The method.
+        method: &'static str,
+        /// The first scalar row of the block.
+        row: usize,
+    },
+    /// A method for positive definite matrices met a diagonal block that is not.
+    #[error(
+        "{method} needs a positive definite matrix, but has {diagonal:.3e} on the diagonal of the block at row {row}; use ilu0 under Gmres, or Minres"
+    )]
+    NotPositive {
+        /// The method.
+        method: &'static str,
+        /// The first scalar row of the block.
+        row: usize,
+        /// The smallest diagonal entry of the block.
+        diagonal: f64,
+    },
     /// A method for symmetric matrices met an unsymmetric one.
     #[error(
         "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"

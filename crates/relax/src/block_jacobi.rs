@@ -7,6 +7,8 @@ use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
+use crate::jacobi::check_omega;
+
 /// Damped or l1 block Jacobi: M⁻¹ = ω blockdiag(A)⁻¹, one block per node.
 ///
 /// With `l1` the stationary iteration converges on every symmetric positive definite matrix.
@@ -28,7 +30,7 @@ use num_traits::zero;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockJacobi {
-    /// Damping ω; without effect under conjugate gradients.
+    /// Damping ω, above 0; without effect under conjugate gradients.
     pub omega: f64,
     /// Whether the absolute row sums outside a diagonal block are added to its diagonal.
     pub l1: bool,
@@ -42,14 +44,24 @@ impl Default for BlockJacobi {
 }
 
 impl BlockJacobi {
-    /// D⁻¹ into existing blocks.
-    fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<(), SetupError> {
+    /// D⁻¹ into existing blocks, and what M promises.
+    fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<Class, SetupError> {
         if self.l1 {
-            inverses.invert_l1_diagonal(a, "l1 block-jacobi")
+            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?;
         } else {
-            inverses.invert_diagonal(a, "block-jacobi")
+            inverses.invert_diagonal(a, "block-jacobi")?;
         }
+        let symmetric = (0..a.pattern().rows()).all(|i| symmetric_diagonal_block(a, i));
+        Ok(if symmetric { inverses.class() } else { Class::Linear })
     }
+}
+
+/// Whether block (i, i) of A is symmetric up to the square root of EPSILON of its entries.
+fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
+    let b = a.block().0;
+    let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) else { return true };
+    let allowed = T::EPSILON.sqrt() * block.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    (0..b).all(|r| (0..r).all(|c| (block[r * b + c] - block[c * b + r]).abs() <= allowed))
 }
 
 /// What [`BlockJacobi`] builds: the inverses of the diagonal blocks at the place.
@@ -66,13 +78,13 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
     type Built = BlockDiagonal<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<BlockDiagonal<T, B>, SetupError> {
+        check_omega("BlockJacobi::omega", self.omega)?;
         system.check()?;
         let a = &*system.whole()?;
         let area = a.block().0.pow(2);
         let mut inverses = DenseBlocks::new(a.block().0, vec![T::zero(); a.pattern().rows() * area])?;
-        self.invert(a, &mut inverses)?;
+        let class = self.invert(a, &mut inverses)?;
         let d = on.blocks(&inverses)?;
-        let class = inverses.class();
         Ok(BlockDiagonal { recipe: *self, on: on.clone(), pattern: a.pattern().clone(), class, inverses, d })
     }
 }
@@ -99,8 +111,7 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        self.recipe.invert(a, &mut self.inverses)?;
-        self.class = self.inverses.class();
+        self.class = self.recipe.invert(a, &mut self.inverses)?;
         self.d.set_values(&self.inverses)?;
         Ok(Reused::Structure)
     }

@@ -99,8 +99,11 @@ impl<T: Real> Spectrum<T> {
             let node = (0..inverses.count())
                 .find(|&k| inverses.block(k).iter().step_by(b + 1).any(|v| *v <= T::zero()));
             let row = node.unwrap_or_default() * b;
-            let pivot = a.get(row, row).wide();
-            return Err(SetupError::Pivot { method: "chebyshev", row, pivot, shift: 0.0 });
+            let diagonal = (row..row + b).map(|i| a.get(i, i).wide()).fold(f64::INFINITY, f64::min);
+            return Err(SetupError::NotPositive { method: "chebyshev", row, diagonal });
+        }
+        if self.start.is_empty() {
+            return Ok((1.0, Class::Symmetric)); // nothing to bound
         }
         let radius = self.estimate.estimate(a, &mut Inverse(inverses), &self.start)?.wide();
         let symmetric = a.asymmetric_pair(T::EPSILON.sqrt()).is_none();

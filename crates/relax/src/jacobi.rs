@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::{one, zero};
 
@@ -32,7 +32,7 @@ use num_traits::{one, zero};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jacobi {
-    /// Damping ω.
+    /// Damping ω, above 0.
     pub omega: f64,
     /// Whether row sums of absolute values stand in for the diagonal.
     pub l1: bool,
@@ -43,6 +43,12 @@ impl Default for Jacobi {
     fn default() -> Self {
         Self { omega: 1.0, l1: false }
     }
+}
+
+/// Refuses a damping that no convergent iteration has.
+pub(crate) fn check_omega(name: &'static str, value: f64) -> Result<(), Error> {
+    let fits = value > 0.0 && value.is_finite();
+    if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
 }
 
 impl Jacobi {
@@ -98,6 +104,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
     type Built = Diagonal<B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Diagonal<B>, SetupError> {
+        check_omega("Jacobi::omega", self.omega)?;
         system.check()?;
         let a = &*system.whole()?;
         let mut host = vec![zero(); a.shape().0];

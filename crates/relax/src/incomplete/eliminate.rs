@@ -107,7 +107,7 @@ fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
                 smallest = smallest.min(s);
                 l[i * b + i] = s.sqrt();
             } else {
-                return if s.is_nan() { s } else { s.min(-T::min_positive_value()) };
+                return if s.is_nan() { s } else { s.min(T::zero()) };
             }
         }
     }

@@ -71,7 +71,7 @@ impl Factorise for Ic0 {
                     let row = order.old(row) * b;
                     return Err(SetupError::Pivot { method: "ic0", row, pivot, shift });
                 }
-                Err(_) => shift = (2.0 * shift).max(self.first_shift),
+                Err(_) => shift = (2.0 * shift).clamp(self.first_shift, 1.0),
             }
         }
     }

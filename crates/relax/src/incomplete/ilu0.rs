@@ -44,14 +44,8 @@ impl Factorise for Ilu0 {
             }
         }
         order.gather(a, &mut to.factors)?;
-        eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, false).map_err(
-            |Fault { row, pivot }| SetupError::Pivot {
-                method: "ilu0",
-                row: order.old(row) * b,
-                pivot,
-                shift: 0.0,
-            },
-        )?;
+        eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, false)
+            .map_err(|Fault { row, .. }| SetupError::ZeroPivot { method: "ilu0", row: order.old(row) * b })?;
         Ok((Class::Linear, 0.0))
     }
 }
