@@ -50,9 +50,11 @@ number!(f64);
 
 /// An inner product together with the size of its terms.
 ///
-/// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. Round-off of the sum is below
-/// `EPSILON · magnitude` (the fixed tree adds at most log₂ n + 16 roundings of that size, and its terms partly cancel), so
-/// a `value` within a few `EPSILON · magnitude` of zero has no reliable sign: [`Dot::floor`].
+/// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. The sum is added in `f64` along the fixed tree, whose
+/// longest chain of k additions (a leaf and the levels above it, about a thousand at most) bounds its round-off by
+/// k u · magnitude, u = 2⁻⁵³ (Higham 2002, §4.2); roundings of both signs make it √k u · magnitude in practice. A `value`
+/// within a few `EPSILON · magnitude` of zero has no reliable sign: [`Dot::floor`]. Errors that x and y already bear (those
+/// of y = A x under cancellation) are not covered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot<S> {
     /// Σ xᵢ yᵢ
@@ -64,8 +66,8 @@ pub struct Dot<S> {
 impl<S: Scalar> Dot<S> {
     /// How many times `EPSILON · magnitude` a value must exceed to have a sign.
     ///
-    /// Sixteen covers the tree (log₂ of 2³² entries over 4096-entry leaves is 20 roundings, which add like a random walk) and the rounding
-    /// of the terms themselves.
+    /// Sixteen are 32 u in `f64`, which √k of a chain of a thousand additions stays under; in `f32` they cover the rounding of
+    /// the entries, since the sum itself is made in `f64`.
     pub const ROUNDINGS: f64 = 16.0;
 
     /// The value below which this inner product is round-off; `unit` is `ROUNDINGS · EPSILON` as a scalar.

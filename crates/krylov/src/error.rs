@@ -15,7 +15,9 @@ pub enum NullSpaceError {
         share: f64,
     },
     /// A vector of another length than the first.
-    #[error("vector {vector} of the null space: expected size {expected}, found {found}")]
+    #[error(
+        "vector {vector} of the null space: expected size {expected}, found {found}; all vectors have one entry per unknown"
+    )]
     Length {
         /// Which vector.
         vector: usize,

@@ -25,7 +25,7 @@ use num_traits::{one, zero};
 /// definite A the preconditioner is so too as long as β bounds the spectrum.
 /// *Use* where inner products and triangular solves are dear: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
 /// 10 a smoother.
-/// *Cost* a copy of A, b² values a node and 2 vectors of memory; m − 1 products, 3 m vector passes an application.
+/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors here; m − 1 products, 3 m vector passes an application.
 /// *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina,
 /// Hu, Tuminaro 2003, J. Comput. Phys. 188.
 ///

@@ -20,7 +20,7 @@ use num_traits::zero;
 /// taken in natural order inside a few thick chunks, coloured so that chunks of one colour are not coupled: the same
 /// bits at any thread count, and nearly the convergence of the natural order.
 /// *Use* for symmetric positive definite systems; stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
-/// *Cost* a copy of A and b² values a node of memory; two passes over A a pair of sweeps.
+/// *Cost* a copy of A and b² values a node of memory at the place, b² values a node here; two passes over A a pair of sweeps.
 /// *Reference* Saad 2003, §4.1 and §10.2, (10.10).
 ///
 /// ```

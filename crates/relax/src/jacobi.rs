@@ -17,7 +17,7 @@ use num_traits::{one, zero};
 /// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration converges on every
 /// symmetric positive definite matrix. Under conjugate gradients ω is without effect.
 /// *Use* as the cheap honest default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger.
-/// *Cost* one vector of memory; 3 vector passes an application.
+/// *Cost* a vector of memory, here and at the place; 3 vector passes an application.
 /// *Reference* Saad 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```

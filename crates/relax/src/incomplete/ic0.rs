@@ -12,7 +12,7 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 /// substitution by rows of U runs in parallel and by columns of L does not. Where some Dᵢ is not positive definite, A + α diag(A) is
 /// factorised instead, α = `first_shift` times 1, 2, 4, … up to 1 (Manteuffel 1980): M stays positive definite.
 /// *Use* for symmetric positive definite systems of moderate size and condition.
-/// *Cost* memory as A; one pass over it an application; one elimination per shift tried.
+/// *Cost* memory as A, twice that from the first update on; one pass over it an application; one elimination per shift tried.
 /// *Reference* Meijerink & van der Vorst 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
 ///
 /// ```

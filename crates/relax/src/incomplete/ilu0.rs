@@ -10,7 +10,7 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 ///
 /// *Use* for unsymmetric systems under `Gmres` or `BiCgStab`. On a symmetric matrix with positive pivots it is symmetric, and
 /// `Cg` accepts it; [`Ic0`](super::Ic0) also repairs bad pivots.
-/// *Cost* memory as A; one pass over it an application.
+/// *Cost* memory as A, twice that from the first update on; one pass over it an application.
 /// *Reference* Saad 2003, §10.3.2.
 ///
 /// ```

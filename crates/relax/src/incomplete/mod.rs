@@ -31,7 +31,7 @@ pub use ilu0::Ilu0;
 /// What [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
 ///
 /// `R` is the recipe, `T` the scalar of the matrix it follows, `B` a place whose vectors are `Vec`s. *Memory* as A, and
-/// b² values a node.
+/// b² values a node; an update needs as much again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
     recipe: R,
     on: B,
