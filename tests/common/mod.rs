@@ -62,8 +62,8 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
         ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
         ("sa w-cycle", |a| build(small_sa(Cycle::W), a, Cpu::new())),
         ("sa f-cycle", |a| build(small_sa(Cycle::F), a, Cpu::new())),
-        ("sa chebyshev", |a| {
-            let smoothing = Smoothing::Chebyshev(Chebyshev { degree: 2, ..Default::default() });
+        ("sa gauss-seidel", |a| {
+            let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::new())
         }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),

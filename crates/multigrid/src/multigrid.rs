@@ -46,13 +46,13 @@ pub struct Multigrid<C> {
 impl Multigrid<SmoothedAggregation> {
     /// Smoothed aggregation with a symmetric V-cycle.
     ///
-    /// Symmetric Gauss-Seidel before and after the correction. Deviation: Tamstorf 2015 take Chebyshev of degree 2, which parallelises
-    /// further; on a CPU the coloured chunks of [`GaussSeidel`] run in parallel too and need fewer iterations.
+    /// Chebyshev of degree 2 before and after the correction, as Tamstorf 2015, on the upper tenth of the spectrum: with \[β/30, β\] twice
+    /// as many iterations are needed on smooth problems. [`GaussSeidel`] needs about as many iterations and a quarter more traffic.
     pub fn smoothed_aggregation() -> Self {
         Self {
             coarsening: SmoothedAggregation::default(),
             cycle: Cycle::V,
-            smoothing: Smoothing::GaussSeidel(GaussSeidel::default()),
+            smoothing: Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 10.0, ..Default::default() }),
             levels: 20,
             coarse_size: 500,
             keep: Keep::Transfers,

@@ -24,7 +24,7 @@ use coarsen_sparse::{Bsr, NearKernel, Strength};
 
 use crate::{Coarse, Coarsening, Grid};
 use aggregate::aggregate;
-use smooth::smooth;
+use smooth::{Reach, smooth};
 use special::Special;
 use tentative::tentative;
 
@@ -46,6 +46,8 @@ pub struct SmoothedAggregation {
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
+    /// Blocks of P below this share of the largest in their row are left out.
+    pub prune: f64,
     /// Generalized Lanczos steps for ρ(D⁻¹A).
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
@@ -61,6 +63,7 @@ impl Default for SmoothedAggregation {
             modes: Modes::Known,
             kernel_sweeps: 4,
             omega: 4.0 / 3.0,
+            prune: 1e-2,
             lanczos_steps: 10,
             safety: 1.1,
         }
@@ -92,7 +95,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         }
         let modes = self.kernel(fine, &special, &parts)?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
-        let prolongation = smooth(a, &parts, &basis, &aggregates, count)?; // 8, 9
+        let reach = Reach::Pruned(self.prune);
+        let prolongation = smooth(a, &parts, &basis, &aggregates, count, reach)?; // 8, 9
         Ok(Some(Coarse {
             prolongation,
             near_kernel: Some(basis.near_kernel()?),
@@ -112,7 +116,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let modes = self.kernel(fine, &special, &parts)?; // 4
         let count = coarse.prolongation.pattern().columns();
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
-        coarse.prolongation = smooth(a, &parts, &basis, &coarse.aggregates, count)?; // 8, 9
+        let pattern = coarse.prolongation.pattern().clone();
+        let values = smooth(a, &parts, &basis, &coarse.aggregates, count, Reach::Pattern(&pattern))?; // 8, 9
+        coarse.prolongation.values_mut().copy_from_slice(values.values());
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.dead = basis.dead;
         Ok(())
