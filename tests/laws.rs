@@ -173,13 +173,16 @@ fn failed_update_keeps_the_old_state() {
 /// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
 #[test]
 fn threads_do_not_change_bits() {
-    let a = common::problem("poisson2d:220").matrix;
-    let r = noise(a.shape().0, 9);
-    for (name, build) in recipes().into_iter().chain(multigrids()) {
-        let run = || applied(&mut *build(&a), &r);
-        let one = parallel::threads(1, run).unwrap();
-        for threads in [2, 7] {
-            assert_eq!(one, parallel::threads(threads, run).unwrap(), "{name} at {threads} threads");
+    for system in ["poisson2d:220", "elasticity3d:22"] {
+        let a = common::problem(system).matrix;
+        let r = noise(a.shape().0, 9);
+        for (name, build) in recipes().into_iter().chain(multigrids()) {
+            let run = || applied(&mut *build(&a), &r);
+            let one = parallel::threads(1, run).unwrap();
+            for threads in [2, 7] {
+                let many = parallel::threads(threads, run).unwrap();
+                assert_eq!(one, many, "{name} on {system} at {threads} threads");
+            }
         }
     }
 }

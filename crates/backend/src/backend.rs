@@ -104,7 +104,8 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// New values for the same pattern.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the number of stored values differs; the old values then stay.
+    /// [`Error::Pattern`] for another pattern, [`Error::Shape`] for another block size, [`Error::Range`] for values that storage cannot hold; the
+    /// old values then stay.
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
 }
 

@@ -19,6 +19,7 @@ pub struct Reference;
 /// A matrix as scalar entries in row order.
 #[derive(Clone, Debug)]
 pub struct ReferenceMatrix {
+    pattern: Arc<Pattern>,
     shape: (usize, usize),
     block: usize,
     entries: Vec<(usize, usize, f64)>,
@@ -43,7 +44,12 @@ impl Backend for Reference {
         Ok(host.to_vec())
     }
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<ReferenceMatrix, Error> {
-        Ok(ReferenceMatrix { shape: host.shape(), block: host.block().0, entries: entries(host) })
+        Ok(ReferenceMatrix {
+            pattern: host.pattern().clone(),
+            shape: host.shape(),
+            block: host.block().0,
+            entries: entries(host),
+        })
     }
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<ReferenceBlocks, Error> {
         Ok(ReferenceBlocks(host.to()))
@@ -132,6 +138,9 @@ impl Matrix<Reference> for ReferenceMatrix {
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        if !Pattern::same(&self.pattern, host.pattern()) {
+            return Err(Error::Pattern { what: "the matrix given to set_values" });
+        }
         same_length("matrix values", self.entries.len(), host.nnz())?;
         self.entries = entries(host);
         Ok(())

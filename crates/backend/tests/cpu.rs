@@ -50,3 +50,18 @@ fn a_wide_matrix_is_not_relaxed() {
     let d = on.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
     on.matrix(&a).unwrap().relax(&rows, Sweep::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
 }
+
+/// Values that storage cannot hold are refused by name, not turned into infinity or zero.
+#[test]
+fn values_outside_the_range_of_storage_are_refused() {
+    use coarsen_backend::{Backend, Cpu, Matrix};
+    use coarsen_core::Error;
+    let scaled = |s: f64| coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, s)]).unwrap();
+    for s in [1e200, 1e-200] {
+        assert!(matches!(Cpu::mixed().matrix(&scaled(s)), Err(Error::Range { .. })), "{s:e}");
+        assert!(Cpu::new().matrix(&scaled(s)).is_ok());
+        let mut kept = Cpu::single().matrix(&scaled(2.0)).unwrap();
+        assert!(kept.set_values(&scaled(s)).is_err());
+        assert_eq!(kept.host().values(), [2.0]);
+    }
+}

@@ -32,6 +32,22 @@ pub enum Error {
         /// Where it is, in scalars.
         index: usize,
     },
+    /// Values of another sparsity pattern.
+    #[error("{what} belongs to another sparsity pattern; build it anew")]
+    Pattern {
+        /// The object.
+        what: &'static str,
+    },
+    /// Values outside the range of the precision they are stored in.
+    #[error("{what} reaches {value:e}, outside the range of {storage}; scale the system, or store it in f64")]
+    Range {
+        /// The object.
+        what: &'static str,
+        /// Its largest value.
+        value: f64,
+        /// The precision of the place.
+        storage: &'static str,
+    },
     /// A count does not fit its index type.
     #[error("{what}: {count} exceeds the limit {limit}; split the system, or use larger blocks")]
     TooLarge {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real};
 
-use super::{Cpu, same_length};
+use super::{Cpu, in_range, same_length};
 use crate::{Blocks, DenseBlocks};
 
 /// Nodes per leaf.
@@ -78,6 +78,7 @@ impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         same_length("block size", self.d.size(), host.size())?;
         same_length("dense blocks", self.d.count(), host.count())?;
+        in_range::<T, S>("the inverse of the diagonal", host.values())?;
         self.d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
         Ok(())
     }

@@ -7,7 +7,7 @@ use coarsen_core::parallel;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use super::{Cpu, CpuBlocks, same_length};
+use super::{Cpu, CpuBlocks, in_range, same_length};
 use crate::{Matrix, RowSets, Sweep};
 
 /// A matrix on the CPU, stored in `S`, applied to `Vec<V>`.
@@ -65,7 +65,11 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        if !Pattern::same(self.a.pattern(), host.pattern()) {
+            return Err(Error::Pattern { what: "the matrix given to set_values" });
+        }
         same_length("matrix values", self.a.nnz(), host.nnz())?;
+        in_range::<T, S>("the matrix", host.values())?;
         self.a.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
         Ok(())
     }

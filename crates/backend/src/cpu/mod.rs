@@ -64,7 +64,7 @@ impl<V, S> Copy for Cpu<V, S> {}
 
 /// Nodes per chunk of a relaxation at least: systems too small to share between threads are one chunk, which is the natural
 /// order itself.
-const CHUNK: usize = 16_384;
+const CHUNK: usize = 4096;
 
 /// The most chunks: more would only shorten the natural order inside them.
 const CHUNKS: usize = 32;
@@ -86,10 +86,12 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     }
 
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
+        in_range::<T, S>("the matrix", host.values())?;
         Ok(CpuMatrix::new(host.to()))
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
+        in_range::<T, S>("the inverse of the diagonal", host.values())?;
         Ok(CpuBlocks::new(host.to()))
     }
 
@@ -97,7 +99,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(sets.clone())
     }
 
-    /// Chunks of 16K nodes or more, at most 32, in natural order.
+    /// Chunks of 4096 nodes or more, at most 32, in natural order.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         let n = pattern.rows();
         RowSets::chunked(pattern, CHUNK.max(n.div_ceil(CHUNKS)))
@@ -118,4 +120,17 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
 
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}
+
+/// Refuses finite values whose largest becomes infinite or zero in storage.
+fn in_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result<(), Error> {
+    if T::NAME == S::NAME {
+        return Ok(());
+    }
+    let largest = values.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    let stored = largest.to::<S>();
+    if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
+        return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });
+    }
+    Ok(())
 }

@@ -61,7 +61,7 @@ impl Default for SmoothedAggregation {
             strength: Strength::SpectralRadius { theta: 0.48 },
             dominance: 0.05,
             modes: Modes::Known,
-            kernel_sweeps: 4,
+            kernel_sweeps: 1,
             omega: 4.0 / 3.0,
             prune: 1e-2,
             lanczos_steps: 10,
