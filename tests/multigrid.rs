@@ -5,7 +5,7 @@ mod common;
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::{Modes, SmoothedAggregation};
 use coarsen::prelude::*;
-use coarsen::sparse::multiply;
+use coarsen::sparse::{Zeros, detect_block_size, multiply};
 use common::{noise, problem, small_sa};
 
 type Sa = Multigrid<SmoothedAggregation>;
@@ -230,4 +230,57 @@ fn awkward_real_matrices_are_solved() {
         let report = cg.solve(&a, &mut m, &b, &mut x).unwrap();
         assert!(report.converged().unwrap_or_else(|e| panic!("{name}: {e}")).iterations < 60, "{name}");
     }
+}
+
+/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, the best of three near-kernels.
+const PYAMG: [(&str, usize); 29] = [
+    ("bcsstk01", 14),
+    ("bcsstk02", 20),
+    ("bcsstk04", 20),
+    ("bcsstk14", 37),
+    ("bcsstk16", 24),
+    ("lund_a", 19),
+    ("nos3", 24),
+    ("nos5", 53),
+    ("gr_30_30", 6),
+    ("494_bus", 27),
+    ("1138_bus", 64),
+    ("fv3", 6),
+    ("ani4", 44),
+    ("wathenSmall", 14),
+    ("Chem97ZtZ", 5),
+    ("hypre_beam_hex_459", 35),
+    ("hypre_beam_tet_2475", 62),
+    ("hypre_tucker21935", 38),
+    ("polyfem_A_2", 22),
+    ("pyamg_bar", 29),
+    ("pyamg_airfoil", 6),
+    ("pyamg_local_disc_galerkin_diffusion", 59),
+    ("jl_lin_elastic_2d", 19),
+    ("ccx_beam20p", 100),
+    ("ccx_segmenttet", 63),
+    ("ccx_bimetal", 146),
+    ("ccx_armadillo13k", 307),
+    ("ipc_bunny_free_stiff", 133),
+    ("ipc_mat40_stack2", 294),
+];
+
+/// On no real matrix more than 1.25 times PyAMG's iterations plus two, and fewer in total; blocks are found, the near-kernel is constants.
+#[test]
+fn no_more_iterations_than_pyamg_on_real_matrices() {
+    let Some(data) = common::data() else { return };
+    let (mut total, mut over) = (0, Vec::new());
+    for (name, pyamg) in PYAMG {
+        let a = common::read(&data, name);
+        let b = detect_block_size(a.pattern());
+        let a = a.reblock((b, b), Zeros::Keep).unwrap();
+        let count = solved(&a, Multigrid::smoothed_aggregation(), name);
+        println!("{name}: {count}, PyAMG {pyamg}");
+        total += count;
+        if count as f64 > 1.25 * pyamg as f64 + 2.0 {
+            over.push(format!("{name}: {count}, PyAMG {pyamg}"));
+        }
+    }
+    let pyamg: usize = PYAMG.iter().map(|p| p.1).sum();
+    assert!(over.is_empty() && total < pyamg, "{total} in total, PyAMG {pyamg}; over: {over:?}");
 }

@@ -88,7 +88,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let parts = Parts::new(self, a)?; // 2, 3
         let weights = self.strength.weights(a)?; // 5
         let special = Special::find(a, &weights, self.dominance);
-        let graph = self.strength.graph(a)?; // 5
+        let graph = self.strength.graph_of(a.pattern(), &weights); // 5
         let (aggregates, count) = aggregate(a.pattern(), &weights, &graph, &special.nodes); // 6
         if count == 0 {
             return Ok(None);

@@ -22,6 +22,9 @@ impl InverseRoot {
     /// the condition of the eigenvectors times b.
     const SQUARINGS: u32 = 10;
 
+    /// A square of norm 1 whose norm is this close to 1 is a projector: further squares change nothing.
+    const SETTLED: f64 = 1e-4;
+
     /// From the b x b diagonal blocks; a missing one is zero.
     pub(super) fn of_diagonal<'a, T: Real>(
         b: usize,
@@ -79,6 +82,9 @@ impl InverseRoot {
                 return 0.0; // nilpotent
             }
             log += norm.ln();
+            if step > 0 && (norm - 1.0).abs() < Self::SETTLED {
+                break;
+            }
             m.iter_mut().for_each(|v| *v /= norm);
             if step < Self::SQUARINGS {
                 multiply(self.b, m, m, square);
@@ -92,8 +98,23 @@ impl InverseRoot {
 
 /// C = A B for b x b matrices.
 fn multiply(b: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
-    for (e, out) in out.iter_mut().enumerate() {
-        *out = (0..b).map(|k| left[e / b * b + k] * right[k * b + e % b]).sum();
+    match b {
+        2 => multiply_sized::<2>(b, left, right, out),
+        3 => multiply_sized::<3>(b, left, right, out),
+        6 => multiply_sized::<6>(b, left, right, out),
+        _ => multiply_sized::<0>(b, left, right, out),
+    }
+}
+
+/// `B` is the size, or 0 when it is known at run time only.
+#[inline(always)]
+fn multiply_sized<const B: usize>(b: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
+    let b = if B == 0 { b } else { B };
+    for (left, out) in left.chunks_exact(b).zip(out.chunks_exact_mut(b)) {
+        out.fill(0.0);
+        for (l, right) in left.iter().zip(right.chunks_exact(b)) {
+            out.iter_mut().zip(right).for_each(|(o, r)| *o += l * r);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ mod block;
 use coarsen_core::{Error, Real};
 
 use crate::rows::Rows;
-use crate::{Bsr, Graph};
+use crate::{Bsr, Graph, Pattern};
 use block::{InverseRoot, frobenius};
 
 /// When two nodes of a block matrix are strongly coupled; θ grows from 0 (every stored value that is not zero) towards 1.
@@ -50,8 +50,15 @@ impl Strength {
     /// # Errors
     /// As [`weights`](Self::weights).
     pub fn graph<T: Real>(&self, a: &Bsr<T>) -> Result<Graph, Error> {
-        let weights = self.weights(a)?;
-        let (pattern, n) = (a.pattern(), a.pattern().rows());
+        Ok(self.graph_of(a.pattern(), &self.weights(a)?))
+    }
+
+    /// [`graph`](Self::graph) from [`weights`](Self::weights) that are at hand.
+    ///
+    /// *Panics* unless there is one weight a block.
+    pub fn graph_of(&self, pattern: &Pattern, weights: &[f64]) -> Graph {
+        assert_eq!(weights.len(), pattern.len(), "graph_of: one weight a block");
+        let n = pattern.rows();
         let threshold = |i: usize| match *self {
             Self::Symmetric { theta } => theta,
             Self::SpectralRadius { theta } => {
@@ -61,11 +68,11 @@ impl Strength {
         };
         let thresholds: Vec<f64> = (0..n).map(threshold).collect();
         let strong = (0..n).flat_map(|i| {
-            let (weights, limit) = (&weights, thresholds[i]);
+            let limit = thresholds[i];
             let stored = pattern.range(i).filter(move |&k| weights[k] > limit);
             stored.map(move |k| (i as u32, pattern.indices()[k]))
         });
-        Ok(Graph::symmetrised(n, strong))
+        Graph::symmetrised(n, strong)
     }
 
     /// The size of each stored block after scaling by the diagonal, in the order of the pattern: what the tests compare.
