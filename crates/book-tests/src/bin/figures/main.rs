@@ -1,0 +1,59 @@
+//! Draws the figures of the book from what the library does: `cargo run -p coarsen-book`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mesh` | a half ring of triangles and its Laplacian |
+//! | `aggregates` | which nodes become one |
+//! | `residuals` | histories of conjugate gradients |
+
+mod aggregates;
+mod mesh;
+mod residuals;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use mesh::Mesh;
+use residuals::Race;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    std::fs::write(place("aggregates.svg"), aggregates::draw(&Mesh::half_ring(8, 30))?)?;
+    std::fs::write(place("residuals.svg"), Race::run("elasticity3d:10")?.draw())?;
+    Ok(())
+}
+
+/// A picture of the method pages.
+fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the picture in the book says of itself, by name.
+    fn said(picture: &str, name: &str) -> usize {
+        let text = std::fs::read_to_string(place(picture)).expect("a figure of the book");
+        let tail = text.split(&format!("data-{name}=\"")).nth(1).expect("the name in the figure");
+        tail.split('"').next().and_then(|n| n.parse().ok()).expect("a number")
+    }
+
+    #[test]
+    fn aggregates_are_those_of_today() {
+        let (_, count) = aggregates::of(&Mesh::half_ring(8, 30)).unwrap();
+        assert_eq!(said("aggregates.svg", "aggregates"), count, "`cargo run -p coarsen-book` draws it anew");
+    }
+
+    #[test]
+    fn residuals_are_those_of_today() {
+        for run in Race::run("elasticity3d:10").unwrap().runs {
+            let (now, then) = (run.history.len() - 1, said("residuals.svg", run.slug));
+            // Round-off differs between machines, and an iteration with it.
+            assert!(
+                now.abs_diff(then) <= 1 + then / 20,
+                "{}: {now} iterations, {then} in the figure; `cargo run -p coarsen-book` draws it anew",
+                run.name
+            );
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter.
+//!
+//! One module a chapter, in the order of `book/src/SUMMARY.md`; `tests/book.rs` of the workspace fails when a chapter is missing here.
+//! `cargo run -p coarsen-book` draws the figures.
+
+#[doc = include_str!("../../../book/src/introduction.md")]
+pub mod introduction {}
+
+#[doc = include_str!("../../../book/src/tutorials/first.md")]
+pub mod first {}
+
+#[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
+pub mod smoothed_aggregation {}
+
+#[doc = include_str!("../../../book/src/methods/krylov.md")]
+pub mod krylov {}
+
+#[doc = include_str!("../../../book/src/methods/relaxation.md")]
+pub mod relaxation {}
+
+#[doc = include_str!("../../../book/src/design/index.md")]
+pub mod design {}
+
+#[doc = include_str!("../../../book/src/design/decisions.md")]
+pub mod decisions {}
+
+#[doc = include_str!("../../../book/src/design/dependencies.md")]
+pub mod dependencies {}
+
+#[doc = include_str!("../../../book/src/contributing.md")]
+pub mod contributing {}
