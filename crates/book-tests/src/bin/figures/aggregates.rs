@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use coarsen::multigrid::{Coarsening, Grid, SmoothedAggregation};
+use coarsen::prelude::*;
 use coarsen::sparse::{Graph, coloring};
 
 use crate::mesh::Mesh;
@@ -13,16 +13,15 @@ const SCALE: f64 = 190.0;
 const MARGIN: f64 = 22.0;
 
 /// Okabe and Ito 2008: told apart with any eyes. More colours than neighbouring aggregates need.
-const COLOURS: [&str; 7] =
-    ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00"];
+const COLOURS: [&str; 7] = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00"];
 
 // ANCHOR: of
 /// The aggregate of each node, `u32::MAX` where it has none, and how many there are.
 pub(crate) fn of(mesh: &Mesh) -> Result<(Vec<u32>, usize), Box<dyn Error>> {
-    let a = mesh.laplacian()?;
-    let grid = Grid { a: &a, near_kernel: None, positions: None, depth: 0 };
-    let coarse = SmoothedAggregation::default().coarsen(&grid)?.ok_or("nothing to coarsen")?;
-    Ok((coarse.aggregates, coarse.prolongation.pattern().columns()))
+    let recipe = Multigrid { levels: 2, coarse_size: 10, ..Multigrid::smoothed_aggregation() };
+    let m = recipe.build(&mesh.laplacian()?, &Cpu::new())?;
+    let (of, p) = m.aggregates(0).zip(m.prolongation(0)).ok_or("nothing to coarsen")?;
+    Ok((of.to_vec(), p.pattern().columns()))
 }
 // ANCHOR_END: of
 
@@ -82,8 +81,7 @@ pub(crate) fn draw(mesh: &Mesh) -> Result<String, Box<dyn Error>> {
 /// Every edge once.
 fn edges(mesh: &Mesh) -> Vec<(usize, usize)> {
     let ends = |t: &[usize; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
-    let mut edges: Vec<_> =
-        mesh.triangles.iter().flat_map(ends).map(|(i, j)| (i.min(j), i.max(j))).collect();
+    let mut edges: Vec<_> = mesh.triangles.iter().flat_map(ends).map(|(i, j)| (i.min(j), i.max(j))).collect();
     edges.sort_unstable();
     edges.dedup();
     edges
@@ -96,8 +94,7 @@ fn colours(
     edges: &[(usize, usize)],
 ) -> Result<impl Fn(u32) -> &'static str + use<>, Box<dyn Error>> {
     let between = edges.iter().map(|&(i, j)| (aggregates[i], aggregates[j]));
-    let between: Vec<_> =
-        between.filter(|&(g, h)| g != h && g != u32::MAX && h != u32::MAX).collect();
+    let between: Vec<_> = between.filter(|&(g, h)| g != h && g != u32::MAX && h != u32::MAX).collect();
     let classes = coloring::greedy(&Graph::from_edges(count, &between)?);
     Ok(move |g: u32| COLOURS[classes.of()[g as usize] as usize % COLOURS.len()])
 }

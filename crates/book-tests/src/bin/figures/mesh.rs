@@ -32,11 +32,11 @@ impl Mesh {
         let mut triangles = Vec::new();
         for (i, j) in (0..along - 1).flat_map(|j| (0..across - 1).map(move |i| (i, j))) {
             let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| j * across + i);
-            let length = |p: usize, q: usize| {
-                (points[p][0] - points[q][0]).hypot(points[p][1] - points[q][1])
-            };
+            let length =
+                |p: usize, q: usize| (points[p][0] - points[q][0]).hypot(points[p][1] - points[q][1]);
             // Along the shorter diagonal.
-            let two = if length(a, c) < length(b, d) { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
+            let two =
+                if length(a, c) < length(b, d) { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
             triangles.extend(two);
         }
         let held = (0..points.len()).map(|k| k < across).collect();

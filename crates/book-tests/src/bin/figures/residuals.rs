@@ -61,26 +61,44 @@ impl Race {
              font-size=\"14\" fill=\"#333\" role=\"img\"",
             SIZE.0, SIZE.1
         );
-        let mut add = |text: std::fmt::Arguments<'_>| svg.write_fmt(text).expect("a String takes all that is written");
-        self.runs.iter().for_each(|run| add(format_args!(" data-{}=\"{}\"", run.slug, run.history.len() - 1)));
+        let mut add =
+            |text: std::fmt::Arguments<'_>| svg.write_fmt(text).expect("a String takes all that is written");
+        self.runs
+            .iter()
+            .for_each(|run| add(format_args!(" data-{}=\"{}\"", run.slug, run.history.len() - 1)));
         add(format_args!(">\n<rect width=\"{}\" height=\"{}\" fill=\"white\"/>\n", SIZE.0, SIZE.1));
         add(format_args!("<text x=\"{left}\" y=\"26\" font-size=\"16\">{}</text>\n", self.title));
         for decade in -DECADES..=high as i32 {
             let at = y(f64::from(decade));
-            let dash = if decade == -DECADES { " stroke-dasharray=\"5 4\" stroke=\"#a00\"" } else { " stroke=\"#ddd\"" };
+            let dash = if decade == -DECADES {
+                " stroke-dasharray=\"5 4\" stroke=\"#a00\""
+            } else {
+                " stroke=\"#ddd\""
+            };
             add(format_args!("<path d=\"M{left} {at:.1}H{right}\"{dash}/>\n"));
             if decade % 2 == 0 {
                 let label = if decade == 0 { "1".to_owned() } else { format!("1e{decade}") };
-                add(format_args!("<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>\n", left - 8.0, at + 5.0));
+                add(format_args!(
+                    "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>\n",
+                    left - 8.0,
+                    at + 5.0
+                ));
             }
         }
         for k in (0..=last).step_by(step) {
             let at = x(k as f64);
             add(format_args!("<path d=\"M{at:.1} {bottom}v5\" stroke=\"#333\"/>\n"));
-            add(format_args!("<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{k}</text>\n", bottom + 20.0));
+            add(format_args!(
+                "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{k}</text>\n",
+                bottom + 20.0
+            ));
         }
         add(format_args!("<path d=\"M{left} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#333\"/>\n"));
-        add(format_args!("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iterations</text>\n", 0.5 * (left + right), bottom + 40.0));
+        add(format_args!(
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iterations</text>\n",
+            0.5 * (left + right),
+            bottom + 40.0
+        ));
         for (line, run) in self.runs.iter().enumerate() {
             let points: Vec<String> = run
                 .history
@@ -92,7 +110,12 @@ impl Race {
             add(format_args!("<path d=\"M{}\" {stroke} stroke-linejoin=\"round\"/>\n", points.join("L")));
             let (at, end) = (top + 20.0 + 24.0 * line as f64, right - 10.0);
             add(format_args!("<path d=\"M{} {}h26\" {stroke}/>\n", end - 296.0, at - 5.0));
-            add(format_args!("<text x=\"{}\" y=\"{at}\">{}: {} iterations</text>\n", end - 260.0, run.name, run.history.len() - 1));
+            add(format_args!(
+                "<text x=\"{}\" y=\"{at}\">{}: {} iterations</text>\n",
+                end - 260.0,
+                run.name,
+                run.history.len() - 1
+            ));
         }
         svg.push_str("</svg>\n");
         svg
