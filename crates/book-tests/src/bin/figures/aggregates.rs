@@ -1,12 +1,12 @@
 //! The mesh with every aggregate of its nodes in a colour.
 
 use std::error::Error;
-use std::fmt::Write;
 
 use coarsen::prelude::*;
 use coarsen::sparse::{Graph, coloring};
 
 use crate::mesh::Mesh;
+use crate::picture::Picture;
 
 /// Pixels a unit of length, and around the picture.
 const SCALE: f64 = 190.0;
@@ -34,54 +34,38 @@ pub(crate) fn draw(mesh: &Mesh) -> Result<String, Box<dyn Error>> {
         let [x, y] = mesh.points[k];
         (MARGIN + SCALE * (x + 2.0), MARGIN + SCALE * (2.0 - y))
     };
-    let (width, height) = (2.0 * MARGIN + 4.0 * SCALE, 2.0 * MARGIN + 2.0 * SCALE);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         data-aggregates=\"{count}\" role=\"img\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
-    );
-    // Thick lines and filled triangles inside an aggregate run together into one patch.
-    let own = |k: usize| (aggregates[k] != u32::MAX).then_some(aggregates[k]);
-    for t in &mesh.triangles {
-        if let (Some(g), [Some(h), Some(i)]) = (own(t[0]), [own(t[1]), own(t[2])])
-            && g == h
-            && g == i
-        {
-            let [(ax, ay), (bx, by), (cx, cy)] = t.map(at);
-            writeln!(
-                svg,
-                "<path d=\"M{ax:.1} {ay:.1}L{bx:.1} {by:.1}L{cx:.1} {cy:.1}Z\" fill=\"{}\"/>",
-                colour(g)
-            )?;
-        }
-    }
-    let line = |svg: &mut String, (i, j): (usize, usize), stroke: &str| {
-        let ((ax, ay), (bx, by)) = (at(i), at(j));
-        writeln!(svg, "<path d=\"M{ax:.1} {ay:.1}L{bx:.1} {by:.1}\" {stroke}/>")
+    let inside = |nodes: &[usize]| {
+        let own = aggregates[nodes[0]];
+        (own != u32::MAX && nodes.iter().all(|&k| aggregates[k] == own)).then(|| colour(own))
     };
-    for &(i, j) in &edges {
-        if let (Some(g), Some(h)) = (own(i), own(j))
-            && g == h
-        {
-            let stroke = format!("stroke=\"{}\" stroke-width=\"13\" stroke-linecap=\"round\"", colour(g));
-            line(&mut svg, (i, j), &stroke)?;
+    let size = (2.0 * MARGIN + 4.0 * SCALE, 2.0 * MARGIN + 2.0 * SCALE);
+    let mut picture = Picture::new(size, &[("aggregates", count)]);
+    // Filled triangles and thick lines inside an aggregate run together into one patch.
+    for triangle in &mesh.triangles {
+        if let Some(colour) = inside(triangle) {
+            picture.triangle(triangle.map(at), colour);
         }
     }
-    for &edge in &edges {
-        line(&mut svg, edge, "stroke=\"#333\" stroke-width=\"0.7\" stroke-opacity=\"0.6\"")?;
+    for edge in &edges {
+        if let Some(colour) = inside(edge) {
+            let style = format!("stroke=\"{colour}\" stroke-width=\"13\" stroke-linecap=\"round\"");
+            picture.line(&edge.map(at), &style);
+        }
+    }
+    for edge in &edges {
+        picture.line(&edge.map(at), "stroke=\"#333\" stroke-width=\"0.7\" stroke-opacity=\"0.6\"");
     }
     for k in 0..mesh.points.len() {
-        let (x, y) = at(k);
-        let (r, fill) = if own(k).is_some() { (2.4, "#222") } else { (4.0, "white") };
-        writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"{fill}\" stroke=\"#222\"/>")?;
+        let (radius, fill) = if aggregates[k] == u32::MAX { (4.0, "white") } else { (2.2, "#222") };
+        picture.dot(at(k), radius, fill);
     }
-    svg.push_str("</svg>\n");
-    Ok(svg)
+    Ok(picture.finish())
 }
 
 /// Every edge once.
-fn edges(mesh: &Mesh) -> Vec<(usize, usize)> {
-    let ends = |t: &[usize; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
-    let mut edges: Vec<_> = mesh.triangles.iter().flat_map(ends).map(|(i, j)| (i.min(j), i.max(j))).collect();
+fn edges(mesh: &Mesh) -> Vec<[usize; 2]> {
+    let ends = |t: &[usize; 3]| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
+    let mut edges: Vec<_> = mesh.triangles.iter().flat_map(ends).map(|[i, j]| [i.min(j), i.max(j)]).collect();
     edges.sort_unstable();
     edges.dedup();
     edges
@@ -91,10 +75,11 @@ fn edges(mesh: &Mesh) -> Vec<(usize, usize)> {
 fn colours(
     aggregates: &[u32],
     count: usize,
-    edges: &[(usize, usize)],
+    edges: &[[usize; 2]],
 ) -> Result<impl Fn(u32) -> &'static str + use<>, Box<dyn Error>> {
-    let between = edges.iter().map(|&(i, j)| (aggregates[i], aggregates[j]));
-    let between: Vec<_> = between.filter(|&(g, h)| g != h && g != u32::MAX && h != u32::MAX).collect();
+    let between = edges.iter().map(|edge| edge.map(|k| aggregates[k]));
+    let between: Vec<_> =
+        between.filter(|e| e[0] != e[1] && !e.contains(&u32::MAX)).map(|[g, h]| (g, h)).collect();
     let classes = coloring::greedy(&Graph::from_edges(count, &between)?);
     Ok(move |g: u32| COLOURS[classes.of()[g as usize] as usize % COLOURS.len()])
 }

@@ -5,9 +5,11 @@
 //! | `mesh` | a half ring of triangles and its Laplacian |
 //! | `aggregates` | which nodes become one |
 //! | `residuals` | histories of conjugate gradients |
+//! | `picture` | lines, dots, words |
 
 mod aggregates;
 mod mesh;
+mod picture;
 mod residuals;
 
 use std::error::Error;
@@ -47,7 +49,7 @@ mod tests {
     #[test]
     fn residuals_are_those_of_today() {
         for run in Race::run("elasticity3d:10").unwrap().runs {
-            let (now, then) = (run.history.len() - 1, said("residuals.svg", run.slug));
+            let (now, then) = (run.iterations(), said("residuals.svg", run.slug));
             // Round-off differs between machines, and an iteration with it.
             assert!(
                 now.abs_diff(then) <= 1 + then / 20,

@@ -1,10 +1,11 @@
 //! Conjugate gradients with three preconditioners on one system: the residual over the iterations.
 
 use std::error::Error;
-use std::fmt::Write;
 
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
+
+use crate::picture::Picture;
 
 /// ‖b − A x‖ / ‖b‖ that ends a solve, as a power of ten.
 const DECADES: i32 = 8;
@@ -12,6 +13,9 @@ const DECADES: i32 = 8;
 /// The frame of the plot in pixels: left, top, right, bottom; around it the picture.
 const FRAME: [f64; 4] = [64.0, 44.0, 780.0, 360.0];
 const SIZE: (f64, f64) = (804.0, 412.0);
+
+const AXIS: &str = "stroke=\"#333\"";
+const TOLERANCE: &str = "stroke=\"#a00\" stroke-dasharray=\"5 4\"";
 
 /// One solve.
 pub(crate) struct Run {
@@ -49,80 +53,54 @@ impl Race {
     /// The picture.
     pub(crate) fn draw(&self) -> String {
         let [left, top, right, bottom] = FRAME;
-        let last = self.runs.iter().map(|run| run.history.len() - 1).max().unwrap_or(1).max(1);
-        let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|s| last <= 8 * s).unwrap_or(200);
-        let highest = self.runs.iter().flat_map(|run| &run.history).fold(1.0_f64, |m, &r| m.max(r)).log10();
-        let (high, low) = (highest.ceil(), -f64::from(DECADES) - 0.5);
-        let x = |k: f64| left + (right - left) * k / last as f64;
-        let y = |log: f64| bottom - (bottom - top) * (log - low) / (high - low);
+        let last = self.runs.iter().map(Run::iterations).max().unwrap_or(1).max(1);
+        let highest = self.runs.iter().flat_map(|run| &run.history).fold(1.0_f64, |m, &r| m.max(r));
+        let (high, low) = (highest.log10().ceil() as i32, -DECADES);
+        let x = |k: usize| left + (right - left) * k as f64 / last as f64;
+        let y =
+            |log: f64| bottom - (bottom - top) * (log - f64::from(low) + 0.5) / (f64::from(high - low) + 0.5);
 
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
-             font-size=\"14\" fill=\"#333\" role=\"img\"",
-            SIZE.0, SIZE.1
-        );
-        let mut add =
-            |text: std::fmt::Arguments<'_>| svg.write_fmt(text).expect("a String takes all that is written");
-        self.runs
-            .iter()
-            .for_each(|run| add(format_args!(" data-{}=\"{}\"", run.slug, run.history.len() - 1)));
-        add(format_args!(">\n<rect width=\"{}\" height=\"{}\" fill=\"white\"/>\n", SIZE.0, SIZE.1));
-        add(format_args!("<text x=\"{left}\" y=\"26\" font-size=\"16\">{}</text>\n", self.title));
-        for decade in -DECADES..=high as i32 {
+        let numbers: Vec<_> = self.runs.iter().map(|run| (run.slug, run.iterations())).collect();
+        let mut picture = Picture::new(SIZE, &numbers);
+        picture.words((left, top - 18.0), "start", &self.title);
+        for decade in low..=high {
             let at = y(f64::from(decade));
-            let dash = if decade == -DECADES {
-                " stroke-dasharray=\"5 4\" stroke=\"#a00\""
-            } else {
-                " stroke=\"#ddd\""
-            };
-            add(format_args!("<path d=\"M{left} {at:.1}H{right}\"{dash}/>\n"));
-            if decade % 2 == 0 {
-                let label = if decade == 0 { "1".to_owned() } else { format!("1e{decade}") };
-                add(format_args!(
-                    "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>\n",
-                    left - 8.0,
-                    at + 5.0
-                ));
-            }
+            let style = if decade == low { TOLERANCE } else { "stroke=\"#ddd\"" };
+            picture.line(&[(left, at), (right, at)], style);
+            let label = if decade == 0 { "1".to_owned() } else { format!("1e{decade}") };
+            picture.words((left - 8.0, at + 5.0), "end", &label);
         }
+        let step = [1, 2, 5, 10, 20, 50].into_iter().find(|step| last <= 10 * step).unwrap_or(100);
         for k in (0..=last).step_by(step) {
-            let at = x(k as f64);
-            add(format_args!("<path d=\"M{at:.1} {bottom}v5\" stroke=\"#333\"/>\n"));
-            add(format_args!(
-                "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{k}</text>\n",
-                bottom + 20.0
-            ));
+            picture.line(&[(x(k), bottom), (x(k), bottom + 5.0)], AXIS);
+            picture.words((x(k), bottom + 20.0), "middle", &k.to_string());
         }
-        add(format_args!("<path d=\"M{left} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#333\"/>\n"));
-        add(format_args!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iterations</text>\n",
-            0.5 * (left + right),
-            bottom + 40.0
-        ));
-        for (line, run) in self.runs.iter().enumerate() {
-            let points: Vec<String> = run
-                .history
-                .iter()
-                .enumerate()
-                .map(|(k, r)| format!("{:.1} {:.1}", x(k as f64), y(r.max(1e-300).log10().max(low))))
-                .collect();
-            let stroke = format!("stroke=\"{}\" stroke-width=\"2.4\" fill=\"none\"", run.colour);
-            add(format_args!("<path d=\"M{}\" {stroke} stroke-linejoin=\"round\"/>\n", points.join("L")));
-            let (at, end) = (top + 20.0 + 24.0 * line as f64, right - 10.0);
-            add(format_args!("<path d=\"M{} {}h26\" {stroke}/>\n", end - 296.0, at - 5.0));
-            add(format_args!(
-                "<text x=\"{}\" y=\"{at}\">{}: {} iterations</text>\n",
-                end - 260.0,
-                run.name,
-                run.history.len() - 1
-            ));
+        picture.line(&[(left, top), (left, bottom), (right, bottom)], AXIS);
+        picture.words((0.5 * (left + right), bottom + 40.0), "middle", "iterations");
+
+        for (row, run) in self.runs.iter().enumerate() {
+            let style = format!("stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\"", run.colour);
+            let points = run.history.iter().enumerate();
+            let points: Vec<_> =
+                points.filter(|(_, r)| **r > 0.0).map(|(k, r)| (x(k), y(r.log10()).min(bottom))).collect();
+            picture.line(&points, &style);
+            let at = top + 20.0 + 24.0 * row as f64;
+            picture.line(&[(right - 300.0, at - 5.0), (right - 274.0, at - 5.0)], &style);
+            picture.words(
+                (right - 264.0, at),
+                "start",
+                &format!("{}: {} iterations", run.name, run.iterations()),
+            );
         }
-        svg.push_str("</svg>\n");
-        svg
+        picture.finish()
     }
 }
 
 impl Run {
+    pub(crate) fn iterations(&self) -> usize {
+        self.history.len() - 1
+    }
+
     fn new(
         name: &'static str,
         slug: &'static str,
