@@ -4,7 +4,7 @@ use coarsen::backend::conformance::noise;
 use coarsen::sparse::{Bsr, SparseError, assembly};
 
 /// How far a node strays from its place on the regular grid, as a share of the distance between two.
-const STRAY: f64 = 0.3;
+const STRAY: f64 = 0.2;
 
 /// Points in the plane and triangles between them.
 pub(crate) struct Mesh {

@@ -58,7 +58,7 @@ impl Race {
         let (high, low) = (highest.log10().ceil() as i32, -DECADES);
         let x = |k: usize| left + (right - left) * k as f64 / last as f64;
         let y =
-            |log: f64| bottom - (bottom - top) * (log - f64::from(low) + 0.5) / (f64::from(high - low) + 0.5);
+            |log: f64| bottom - (bottom - top) * (log - f64::from(low) + 0.9) / (f64::from(high - low) + 0.9);
 
         let numbers: Vec<_> = self.runs.iter().map(|run| (run.slug, run.iterations())).collect();
         let mut picture = Picture::new(SIZE, &numbers);
@@ -111,7 +111,8 @@ impl Run {
         let (b, mut history) = (problem.right_hand_side(1), History::default());
         let mut x = vec![0.0; b.len()];
         let mut cg = Cg::new(Stop::relative(10.0_f64.powi(-DECADES)));
-        cg.solve_with(&problem.matrix, m, &b, &mut x, &mut history)?.converged()?;
+        let solved = cg.solve_with(&problem.matrix, m, &b, &mut x, &mut history)?;
+        solved.converged().map(|_| ())?;
         Ok(Self { name, slug, colour, history: history.relative })
     }
 }
