@@ -35,4 +35,4 @@ pub use real::Real;
 pub use report::{NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
-pub use vector::Vector;
+pub use vector::{Vector, products};

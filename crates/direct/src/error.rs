@@ -48,6 +48,14 @@ pub enum DirectError {
         /// Where, in scalars.
         index: usize,
     },
+    /// A solution outside the range of its vector.
+    #[error("the solution overflows {storage} at index {index}; scale the system, or solve in f64")]
+    Overflow {
+        /// Where, in scalars.
+        index: usize,
+        /// The precision of the vector.
+        storage: &'static str,
+    },
     /// A row without a nonzero.
     #[error(
         "row {row} holds no nonzero, so the matrix is singular; an unknown without an equation: remove or fix it"

@@ -167,6 +167,9 @@ impl Factor {
             *w = v.wide() / scale;
         }
         let solved = self.work.refine(&mut *self.factors, &self.matrix, self.refinements);
+        if let Some(index) = self.work.x.iter().position(|w| !V::of(w * scale).is_finite()) {
+            return Err(DirectError::Overflow { index, storage: V::NAME });
+        }
         if solved.relative_residual <= self.accept {
             x.iter_mut().zip(&self.work.x).for_each(|(x, w)| *x = V::of(w * scale));
             Ok(solved)

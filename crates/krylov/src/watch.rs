@@ -19,7 +19,7 @@
 //! - within the tolerance: `Converged`, whatever stopped the recurrence;
 //! - the recurrence claimed convergence, but the truth disagrees: the method restarts from the true residual, unless the
 //!   last run did not even halve it: `Stagnated`;
-//! - a breakdown: restart if the run made progress, else `Breakdown`;
+//! - a breakdown: restart if the run made progress, else `Breakdown` (`Stagnated` from the second run on);
 //! - anything else is the outcome.
 //!
 //! `safe` holds the last iterate known to be finite whose residual had halved: a few dozen copies a solve, and no NaN is

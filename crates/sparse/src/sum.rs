@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Dot, LinearOperator, Real};
+use coarsen_core::{Dot, LinearOperator, Real, products};
 
 use crate::rows::Rows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
@@ -199,13 +199,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Sum<'_, T> {
         let rows = (0..self.contact.nodes(), Groups(&x[..], b), Groups(&mut y[..], b));
         let body = |(rows, x_rows, y): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
             self.leaf(rows, x, y.0);
-            let mut sums = [0.0; 2];
-            for (x, y) in x_rows.0.iter().zip(y.0) {
-                let t = x.wide() * y.wide();
-                sums[0] += t;
-                sums[1] += t.abs();
-            }
-            sums
+            products(x_rows.0, y.0)
         };
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
         let [value, magnitude] = tree(rows, length, parallel, &body, &add);

@@ -32,6 +32,19 @@ fn leaf<T: Real, const N: usize>(x: &[T], y: &[T], term: impl Fn(f64, f64) -> [f
     sums.map(|lanes| lanes.iter().sum())
 }
 
+/// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf: what operators sum beside their products.
+///
+/// *Panics* when the lengths differ.
+///
+/// ```
+/// assert_eq!(coarsen_core::products(&[1.0, 2.0], &[3.0, -1.0]), [1.0, 5.0]);
+/// ```
+#[inline(always)]
+pub fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
+    assert_eq!(x.len(), y.len(), "products: lengths differ");
+    leaf(x, y, |a, b| [a * b, (a * b).abs()])
+}
+
 #[inline(always)]
 fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|k| a[k] + b[k])
@@ -106,7 +119,7 @@ impl<T: Real> Vector for Vec<T> {
 
     fn dot_magnitude(&self, y: &Self) -> Dot<T> {
         assert_eq!(self.len(), y.len(), "dot_magnitude: lengths differ");
-        let body = |(x, y): (&[T], &[T])| leaf(x, y, |a, b| [a * b, (a * b).abs()]);
+        let body = |(x, y): (&[T], &[T])| products(x, y);
         let [value, magnitude] = tree((&self[..], &y[..]), LEAF, parallel::worth(y.len()), &body, &add);
         Dot { value: T::of(value), magnitude: T::of(magnitude) }
     }

@@ -2,6 +2,8 @@
 
 mod host;
 
+pub use host::products;
+
 use num_traits::{one, zero};
 
 use crate::{Dot, Error, Real, Scalar};

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Dot, LinearOperator, Real};
+use coarsen_core::{Dot, LinearOperator, Real, products};
 
 use super::Bsr;
 
@@ -44,6 +44,32 @@ impl<T: Real> Bsr<T> {
         }
     }
 
+    /// The same for 1x1 blocks: four sums a row, so that short rows do not wait for one addition after the other.
+    #[inline(always)]
+    fn leaf_scalar<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
+        let (offsets, indices) = (self.pattern.offsets(), self.pattern.indices());
+        assert!(self.block == (1, 1) && x.len() == self.pattern.columns());
+        // SAFETY: as in `leaf`, with R = C = 1.
+        let term = |k: usize| unsafe {
+            let j = *indices.get_unchecked(k) as usize;
+            self.values.get_unchecked(k).to::<V>() * *x.get_unchecked(j)
+        };
+        for (i, y) in rows.zip(y) {
+            let (mut k, end) = (offsets[i], offsets[i + 1]);
+            let mut sums = [V::zero(); 4];
+            while k + 4 <= end {
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    *sum += term(k + lane);
+                }
+                k += 4;
+            }
+            for (sum, k) in sums.iter_mut().zip(k..end) {
+                *sum += term(k);
+            }
+            *y = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+    }
+
     /// The same for any block size.
     fn leaf_any<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         let (r, c) = self.block;
@@ -64,7 +90,7 @@ impl<T: Real> Bsr<T> {
     #[inline]
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         match self.block {
-            (1, 1) => self.leaf::<V, 1, 1>(rows, x, y),
+            (1, 1) => self.leaf_scalar(rows, x, y),
             (2, 2) => self.leaf::<V, 2, 2>(rows, x, y),
             (3, 3) => self.leaf::<V, 3, 3>(rows, x, y),
             (6, 6) => self.leaf::<V, 6, 6>(rows, x, y),
@@ -139,13 +165,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
         let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
             let x_rows = &x[rows.start * r..rows.end * r];
             self.multiply_rows(rows, x, y.0);
-            let mut sums = [0.0; 2];
-            for (x, y) in x_rows.iter().zip(y.0) {
-                let t = x.wide() * y.wide();
-                sums[0] += t;
-                sums[1] += t.abs();
-            }
-            sums
+            products(x_rows, y.0)
         };
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
         let [value, magnitude] = tree(rows, self.leaf_rows(), parallel::worth(self.nnz()), &body, &add);
