@@ -73,11 +73,10 @@ fn broken_includes(text: &str, folder: &Path) -> Vec<String> {
             continue;
         };
         let has = |mark: &str| body.lines().any(|l| l.trim().trim_start_matches(['/', '#', ' ']) == mark);
+        let both = ["ANCHOR", "ANCHOR_END"].iter().all(|mark| has(&format!("{mark}: {anchor}")));
         if anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') {
             broken.push(format!("{target}: line numbers move; use an anchor"));
-        } else if !anchor.is_empty()
-            && !(has(&format!("ANCHOR: {anchor}")) && has(&format!("ANCHOR_END: {anchor}")))
-        {
+        } else if !anchor.is_empty() && !both {
             broken.push(format!("{file} has no anchor {anchor}"));
         }
     }
