@@ -12,7 +12,7 @@
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`reference`](Reference) | plain loops, the oracle |
-//! | [`conformance`] | the laws of a backend, as a macro |
+//! | [`conformance`](mod@conformance) | the laws of a backend, as a macro |
 //! | [`error`](SetupError) | why a setup failed |
 
 mod backend;

@@ -8,7 +8,7 @@
 //! | [`real`](Real) | `f32` and `f64` |
 //! | [`scalar`](Scalar) | numbers that may not have arrived yet |
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
-//! | [`operator`](LinearOperator) | y = A x; [`operator::from_fn`](from_fn) for matrix-free ones |
+//! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`stop`](Stop) | when a solve may end |
 //! | [`monitor`](Monitor) | who looks on |
