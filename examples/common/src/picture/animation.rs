@@ -1,0 +1,80 @@
+//! Pictures in a row, as a GIF.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use color_quant::NeuQuant;
+
+use super::{Picture, PictureError};
+
+/// Colours that the palette is learnt from at most.
+const LEARNT: usize = 60_000;
+
+/// Pictures of one size, shown one after the other and over again.
+///
+/// All frames share one palette of 256 colours, learnt from all of them, so that nothing flickers: the background keeps its
+/// colour exactly, the others are the nearest of 255.
+/// *Reference* Dekker 1994, "Kohonen neural networks for optimal colour quantization", Network 5(3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Animation {
+    /// The pictures.
+    pub frames: Vec<Picture>,
+    /// Hundredths of a second that each is shown.
+    pub delay: u16,
+}
+
+impl Animation {
+    /// Writes a GIF file.
+    ///
+    /// # Errors
+    /// [`PictureError`] for no frames, frames of different sizes or sides above 65535, or where the file cannot be written.
+    pub fn write_gif(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
+        let path = path.as_ref();
+        let first = self.frames.first().ok_or(PictureError::Frame { frame: 0 })?;
+        if let Some(frame) = self.frames.iter().position(|f| f.size() != first.size()) {
+            return Err(PictureError::Frame { frame });
+        }
+        let (width, height) = first.sides(u32::from(u16::MAX))?;
+        let (width, height) = (width as u16, height as u16);
+        let background = first.pixel(0, 0);
+        let quantiser = self.palette();
+        let palette = [quantiser.color_map_rgb(), background.to_vec()].concat();
+        let last = (palette.len() / 3 - 1) as u8;
+        let mut known = HashMap::from([(background, last)]);
+
+        let fail = |error| match error {
+            gif::EncodingError::Io(error) => PictureError::write(path)(error),
+            other => PictureError::write(path)(std::io::Error::other(other)),
+        };
+        let file = File::create(path).map_err(PictureError::write(path))?;
+        let mut encoder = gif::Encoder::new(BufWriter::new(file), width, height, &palette).map_err(fail)?;
+        encoder.set_repeat(gif::Repeat::Infinite).map_err(fail)?;
+        for picture in &self.frames {
+            let index = |&[r, g, b]: &[u8; 3]| {
+                *known.entry([r, g, b]).or_insert_with(|| quantiser.index_of(&[r, g, b, 255]) as u8)
+            };
+            let buffer: Vec<u8> = picture.pixels().iter().map(index).collect();
+            let frame = gif::Frame {
+                width,
+                height,
+                delay: self.delay,
+                buffer: Cow::Owned(buffer),
+                ..Default::default()
+            };
+            encoder.write_frame(&frame).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// 255 colours for those of all frames, each counted once: a large background has no more weight than a small detail.
+    fn palette(&self) -> NeuQuant {
+        let colours: BTreeSet<[u8; 3]> =
+            self.frames.iter().flat_map(|f| f.pixels().iter().copied()).collect();
+        let step = colours.len().div_ceil(LEARNT);
+        let learnt: Vec<u8> = colours.iter().step_by(step).flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
+        NeuQuant::new(1, 255, &learnt)
+    }
+}

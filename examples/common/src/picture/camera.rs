@@ -1,0 +1,144 @@
+//! Where a mesh is seen from.
+
+use crate::mesh::surface::{cross, dot, sub};
+
+/// How depth shrinks things.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Projection {
+    /// Not at all: parallel lines stay parallel.
+    Orthographic,
+    /// As to an eye with this angle of view from bottom to top, in degrees, between 0 and 180.
+    Perspective(f64),
+}
+
+/// A direction of view; the distance follows from what shall be seen.
+///
+/// ```
+/// use examples_common::picture::{Camera, Projection};
+/// let above = Camera { azimuth: -90.0, elevation: 90.0, projection: Projection::Orthographic, ..Camera::default() };
+/// let plan = above.fit(&[[0.0, 0.0, 0.0], [2.0, 1.0, 0.0]], 2.0);
+/// let [x, y, _] = plan.project([2.0, 1.0, 0.0]);
+/// assert!((x - 1.0).abs() < 1e-12 && (y - 1.0).abs() < 1e-12); // the upper right corner
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// Degrees around the upward axis. With z upwards, 0 looks from +x and 90 from +y.
+    pub azimuth: f64,
+    /// Degrees above the horizon, −90 to 90.
+    pub elevation: f64,
+    /// The axis that points upwards: 0, 1 or 2.
+    pub up: usize,
+    /// How depth shrinks things.
+    pub projection: Projection,
+}
+
+impl Default for Camera {
+    /// From 60 degrees west of +x and 20 above, z upwards, an angle of 25 degrees.
+    fn default() -> Self {
+        Self { azimuth: -60.0, elevation: 20.0, up: 2, projection: Projection::Perspective(25.0) }
+    }
+}
+
+/// A camera that has found its distance; made by [`Camera::fit`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted {
+    /// Right, up and towards the eye.
+    axes: [[f64; 3]; 3],
+    /// What is seen in the centre.
+    centre: [f64; 3],
+    /// Half the height that fits, at the centre.
+    half: f64,
+    /// Distance of the eye from the centre; infinite without perspective.
+    distance: f64,
+    aspect: f64,
+}
+
+impl Camera {
+    /// Moves until all points fill a picture of `aspect` = width / height, and just so.
+    pub fn fit(&self, points: &[[f64; 3]], aspect: f64) -> Fitted {
+        let (az, el) = (self.azimuth.to_radians(), self.elevation.clamp(-90.0, 90.0).to_radians());
+        let (east, north, up) = ((self.up + 1) % 3, (self.up + 2) % 3, self.up % 3);
+        let vector = |e: f64, n: f64, u: f64| {
+            let mut v = [0.0; 3];
+            (v[east], v[north], v[up]) = (e, n, u);
+            v
+        };
+        let towards = vector(el.cos() * az.cos(), el.cos() * az.sin(), el.sin());
+        let right = vector(-az.sin(), az.cos(), 0.0);
+        let axes = [right, cross(towards, right), towards];
+        let seen = |x: [f64; 3]| axes.map(|axis| dot(axis, x));
+        let mut ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+        for s in points.iter().map(|&x| seen(x)) {
+            for k in 0..3 {
+                (ends[0][k], ends[1][k]) = (ends[0][k].min(s[k]), ends[1][k].max(s[k]));
+            }
+        }
+        if points.is_empty() {
+            ends = [[-1.0; 3], [1.0; 3]];
+        }
+        let middle = [0, 1, 2].map(|k| 0.5 * (ends[0][k] + ends[1][k]));
+        let centre = [0, 1, 2].map(|i| (0..3).map(|k| middle[k] * axes[k][i]).sum());
+        let half = [0, 1].map(|k| 0.5 * (ends[1][k] - ends[0][k]));
+        let half = half[1].max(half[0] / aspect).max(f64::MIN_POSITIVE);
+        let Projection::Perspective(angle) = self.projection else {
+            return Fitted { axes, centre, half, distance: f64::INFINITY, aspect };
+        };
+        let slope = (0.5 * angle.clamp(1.0, 170.0)).to_radians().tan();
+        let mut distance = half;
+        for x in points {
+            let [x, y, z] = seen(sub(*x, centre));
+            distance = distance.max(z + y.abs() / slope).max(z + x.abs() / (slope * aspect));
+        }
+        Fitted { axes, centre, half: distance * slope, distance, aspect }
+    }
+}
+
+impl Fitted {
+    /// Where a point appears: x and y from −1 to 1, right and up, and a depth that grows towards the eye. All three are affine
+    /// in each other on a plane.
+    pub fn project(&self, x: [f64; 3]) -> [f64; 3] {
+        let [x, y, z] = self.axes.map(|axis| dot(axis, sub(x, self.centre)));
+        if self.distance.is_infinite() {
+            return [x / (self.half * self.aspect), y / self.half, z];
+        }
+        let nearness = 1.0 / (1.0 - z / self.distance).max(1e-6); // the fit keeps points in front of the eye
+        [x * nearness / (self.half * self.aspect), y * nearness / self.half, nearness]
+    }
+
+    /// What a projected depth divides: 1 without perspective.
+    pub(super) fn nearness(&self, depth: f64) -> f64 {
+        if self.distance.is_infinite() { 1.0 } else { depth }
+    }
+
+    /// Right, up and towards the eye.
+    pub(super) fn axes(&self) -> &[[f64; 3]; 3] {
+        &self.axes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From anywhere, all corners of a box are seen, and at least one touches a side.
+    #[test]
+    fn the_fit_is_tight() {
+        let corners: Vec<[f64; 3]> = (0..8)
+            .map(|k| [f64::from(k & 1), f64::from(k >> 1 & 1) * 3.0, f64::from(k >> 2) * 0.2 + 5.0])
+            .collect();
+        for up in 0..3 {
+            for (azimuth, elevation) in
+                [(0.0, 0.0), (30.0, 20.0), (-100.0, 70.0), (200.0, -30.0), (10.0, 90.0)]
+            {
+                for projection in [Projection::Orthographic, Projection::Perspective(40.0)] {
+                    let fitted = Camera { azimuth, elevation, up, projection }.fit(&corners, 1.5);
+                    let most = corners
+                        .iter()
+                        .map(|&x| fitted.project(x))
+                        .fold(0.0, |m: f64, p| m.max(p[0].abs()).max(p[1].abs()));
+                    assert!((most - 1.0).abs() < 1e-9, "{most} {azimuth} {elevation} {projection:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Pictures of values on meshes and grids, without a screen.
+//!
+//! | file | what |
+//! |---|---|
+//! | `drawing` | [`Drawing`]: what a picture of a mesh looks like; [`Drawing::mesh`] and [`Drawing::field`] make one |
+//! | `raster` | triangles to samples, nearest first; shading, isolines, edges |
+//! | `camera` | where it is seen from |
+//! | `colour` | numbers to colours |
+//! | `bar` | the scale beside a picture |
+//! | `text` | a font of strokes |
+//! | `animation` | pictures in a row, as a GIF |
+//! | `error` | what keeps a picture from being made |
+//!
+//! Everything is computed in one order on one thread: the same input gives the same bytes.
+
+mod animation;
+mod bar;
+mod camera;
+mod colour;
+mod drawing;
+mod error;
+mod raster;
+mod text;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+pub use animation::Animation;
+pub use camera::{Camera, Projection};
+pub use colour::Colours;
+pub use drawing::Drawing;
+pub use error::PictureError;
+
+/// A rectangle of pixels, row by row from the top left, each red, green and blue in sRGB.
+///
+/// ```
+/// use examples_common::Picture;
+/// let mut picture = Picture::new(4, 2, [255; 3]);
+/// picture.blend(3, 1, [0, 0, 0], 1.0);
+/// assert_eq!((picture.pixel(3, 1), picture.pixel(2, 1)), ([0; 3], [255; 3]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    width: usize,
+    height: usize,
+    pixels: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    /// A picture of one colour.
+    pub fn new(width: usize, height: usize, colour: [u8; 3]) -> Self {
+        Self { width, height, pixels: vec![colour; width * height] }
+    }
+
+    /// Pixels across and down.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// All pixels, row by row from the top left.
+    pub fn pixels(&self) -> &[[u8; 3]] {
+        &self.pixels
+    }
+
+    /// The pixel in column x of row y. *Panics* outside.
+    pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
+        assert!(x < self.width && y < self.height, "pixel ({x}, {y}) of {} x {}", self.width, self.height);
+        self.pixels[y * self.width + x]
+    }
+
+    /// Covers a share of a pixel with a colour; outside the picture nothing happens.
+    pub fn blend(&mut self, x: usize, y: usize, colour: [u8; 3], share: f64) {
+        if x >= self.width || y >= self.height {
+            return;
+        }
+        let share = share.clamp(0.0, 1.0);
+        for (old, new) in self.pixels[y * self.width + x].iter_mut().zip(colour) {
+            *old = (f64::from(*old) * (1.0 - share) + f64::from(new) * share).round() as u8;
+        }
+    }
+
+    /// Draws a line of round ends, `thickness` pixels wide, from one point to another.
+    ///
+    /// Pixel (x, y) has its centre at (x + ½, y + ½); the share of a pixel that is covered follows from the distance of its
+    /// centre to the line.
+    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], thickness: f64, colour: [u8; 3]) {
+        let reach = 0.5 * thickness + 1.0;
+        let ends = |k: usize, limit: usize| {
+            let low = (from[k].min(to[k]) - reach).floor().clamp(0.0, limit as f64);
+            let high = (from[k].max(to[k]) + reach).ceil().clamp(0.0, limit as f64);
+            low as usize..high as usize
+        };
+        let d = [to[0] - from[0], to[1] - from[1]];
+        let length2 = (d[0] * d[0] + d[1] * d[1]).max(f64::MIN_POSITIVE);
+        for y in ends(1, self.height) {
+            for x in ends(0, self.width) {
+                let p = [x as f64 + 0.5 - from[0], y as f64 + 0.5 - from[1]];
+                let t = ((p[0] * d[0] + p[1] * d[1]) / length2).clamp(0.0, 1.0);
+                let away = (p[0] - t * d[0]).hypot(p[1] - t * d[1]);
+                self.blend(x, y, colour, 0.5 * thickness + 0.5 - away);
+            }
+        }
+    }
+
+    /// Writes a line of text whose letters are `size` pixels high, from the left end of its baseline.
+    ///
+    /// Letters, digits and common signs are known; others appear as a box.
+    pub fn text(&mut self, at: [f64; 2], size: f64, text: &str, colour: [u8; 3]) {
+        self::text::write(self, at, size, text, colour);
+    }
+
+    /// Writes a PNG file.
+    ///
+    /// # Errors
+    /// [`PictureError`] for an empty picture, or where the file cannot be written.
+    pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
+        let path = path.as_ref();
+        let (width, height) = self.sides(u32::MAX)?;
+        let file = File::create(path).map_err(PictureError::write(path))?;
+        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(self.pixels.as_flattened())?;
+            writer.finish()
+        });
+        written.map_err(|error| PictureError::write(path)(error.into()))
+    }
+
+    /// Width and height in the numbers of a format.
+    fn sides(&self, limit: u32) -> Result<(u32, u32), PictureError> {
+        let side = |n: usize| u32::try_from(n).ok().filter(|n| (1..=limit).contains(n));
+        match (side(self.width), side(self.height)) {
+            (Some(width), Some(height)) => Ok((width, height)),
+            _ => Err(PictureError::Size { width: self.width, height: self.height, limit }),
+        }
+    }
+}

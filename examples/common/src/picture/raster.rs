@@ -1,0 +1,196 @@
+//! Triangles to samples, the nearest first.
+//!
+//! A pixel is a square of samples, each with the colour and the depth of the nearest triangle; the pixel shows their mean light.
+//! *Reference* Pineda 1988, "A parallel algorithm for polygon rasterization", SIGGRAPH (edge functions); Blinn 1992, "Hyperbolic
+//! interpolation" (values under perspective).
+
+use crate::mesh::surface::{cross, dot, sub};
+
+use super::Picture;
+use super::camera::Fitted;
+use super::colour::{bytes, from_light, to_light};
+use super::drawing::Drawing;
+
+/// Light falls from the upper left, from before: right, up, towards the eye.
+const LAMP: [f64; 3] = [-0.371, 0.557, 0.743];
+
+/// Light where the lamp does not reach.
+const AMBIENT: f64 = 0.35;
+
+/// Half the width of isolines and edges, in pixels.
+const PEN: f64 = 0.55;
+
+/// How far an isoline darkens what is under it.
+const INK: f64 = 0.45;
+
+/// What is drawn: one value from 0 to 1 at each vertex.
+pub(super) struct Surface<'a> {
+    pub(super) positions: &'a [[f64; 3]],
+    pub(super) triangles: &'a [[u32; 3]],
+    pub(super) values: &'a [f64],
+}
+
+/// Where in the picture: left, top, width and height in pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Colour and depth of each sample.
+struct Samples {
+    side: usize,
+    width: usize,
+    height: usize,
+    light: Vec<[f32; 3]>,
+    depth: Vec<f64>,
+}
+
+/// A projected corner: x and y in pixels, depth, nearness, value, normal.
+#[derive(Clone, Copy)]
+struct Corner {
+    x: f64,
+    y: f64,
+    depth: f64,
+    nearness: f64,
+    value: f64,
+    normal: [f64; 3],
+}
+
+/// Draws a surface into a frame of a new picture.
+pub(super) fn draw(surface: &Surface<'_>, drawing: &Drawing, camera: &Fitted, frame: Frame) -> Picture {
+    let side = drawing.samples.clamp(1, 8);
+    let (width, height) = (drawing.width * side, drawing.height * side);
+    let background = to_light(drawing.background.map(|c| f64::from(c) / 255.0));
+    let mut samples = Samples {
+        side,
+        width,
+        height,
+        light: vec![background; width * height],
+        depth: vec![f64::NEG_INFINITY; width * height],
+    };
+    let normals = normals(surface);
+    let corners: Vec<Corner> = (0..surface.positions.len())
+        .map(|v| {
+            let [x, y, depth] = camera.project(surface.positions[v]);
+            Corner {
+                x: frame.left + 0.5 * (1.0 + x) * frame.width,
+                y: frame.top + 0.5 * (1.0 - y) * frame.height,
+                depth,
+                nearness: camera.nearness(depth),
+                value: surface.values[v],
+                normal: camera.axes().map(|axis| dot(axis, normals[v])),
+            }
+        })
+        .collect();
+    for t in surface.triangles {
+        samples.triangle(t.map(|v| corners[v as usize]), drawing);
+    }
+    samples.resolve(drawing)
+}
+
+/// The mean direction of the triangles around each vertex, by area.
+fn normals(surface: &Surface<'_>) -> Vec<[f64; 3]> {
+    let mut normals = vec![[0.0; 3]; surface.positions.len()];
+    for t in surface.triangles {
+        let [a, b, c] = t.map(|v| surface.positions[v as usize]);
+        let n = cross(sub(b, a), sub(c, a));
+        for &v in t {
+            (0..3).for_each(|k| normals[v as usize][k] += n[k]);
+        }
+    }
+    normals
+}
+
+impl Samples {
+    fn triangle(&mut self, [a, b, c]: [Corner; 3], drawing: &Drawing) {
+        let double = (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y);
+        if double == 0.0 || !double.is_finite() {
+            return; // seen from its edge
+        }
+        // Barycentric coordinates fall from 1 at a corner to 0 at the opposite edge, `height` pixels away.
+        let edge = |p: Corner, q: Corner| (q.x - p.x).hypot(q.y - p.y);
+        let heights = [edge(b, c), edge(c, a), edge(a, b)].map(|length| double.abs() / length.max(1e-12));
+        let slope = [
+            ((b.value - a.value) * (c.y - a.y) - (c.value - a.value) * (b.y - a.y)) / double,
+            ((c.value - a.value) * (b.x - a.x) - (b.value - a.value) * (c.x - a.x)) / double,
+        ];
+        let slope = slope[0].hypot(slope[1]) * drawing.isolines as f64; // isolines a pixel
+        let range = |p: [f64; 3], limit: usize| {
+            let low = p.iter().fold(f64::INFINITY, |m, x| m.min(*x)) * self.side as f64;
+            let high = p.iter().fold(f64::NEG_INFINITY, |m, x| m.max(*x)) * self.side as f64;
+            low.floor().clamp(0.0, limit as f64) as usize..high.ceil().clamp(0.0, limit as f64) as usize
+        };
+        let (columns, rows) = (range([a.x, b.x, c.x], self.width), range([a.y, b.y, c.y], self.height));
+        for row in rows {
+            for column in columns.clone() {
+                let x = (column as f64 + 0.5) / self.side as f64;
+                let y = (row as f64 + 0.5) / self.side as f64;
+                let wa = ((b.x - x) * (c.y - y) - (c.x - x) * (b.y - y)) / double;
+                let wb = ((c.x - x) * (a.y - y) - (a.x - x) * (c.y - y)) / double;
+                let w = [wa, wb, 1.0 - wa - wb];
+                if w.iter().any(|w| *w < 0.0) {
+                    continue;
+                }
+                let depth = w[0] * a.depth + w[1] * b.depth + w[2] * c.depth;
+                let at = row * self.width + column;
+                if depth <= self.depth[at] {
+                    continue;
+                }
+                self.depth[at] = depth;
+                let near = [w[0] * a.nearness, w[1] * b.nearness, w[2] * c.nearness];
+                let sum = near[0] + near[1] + near[2];
+                let mix = |f: fn(&Corner) -> f64| (near[0] * f(&a) + near[1] * f(&b) + near[2] * f(&c)) / sum;
+                let value = mix(|c| c.value);
+                let normal = [mix(|c| c.normal[0]), mix(|c| c.normal[1]), mix(|c| c.normal[2])];
+                let mut light = lamp(normal, drawing.shading);
+                let line = value * drawing.isolines as f64;
+                let off = (line - line.round()).abs();
+                if slope > 1e-9
+                    && off < PEN * slope
+                    && line.round() > 0.0
+                    && line.round() < drawing.isolines as f64
+                {
+                    light *= 1.0 - INK;
+                }
+                let to_edge = (0..3).fold(f64::INFINITY, |m, k| m.min(w[k] * heights[k]));
+                if to_edge < PEN {
+                    light *= 1.0 - drawing.edges.clamp(0.0, 1.0);
+                }
+                self.light[at] = to_light(drawing.colours.at(value)).map(|l| l * light as f32);
+            }
+        }
+    }
+
+    /// The mean light of each pixel.
+    fn resolve(&self, drawing: &Drawing) -> Picture {
+        let mut picture = Picture::new(drawing.width, drawing.height, drawing.background);
+        let share = 1.0 / (self.side * self.side) as f32;
+        for y in 0..drawing.height {
+            for x in 0..drawing.width {
+                let mut mean = [0.0_f32; 3];
+                for row in 0..self.side {
+                    let start = (y * self.side + row) * self.width + x * self.side;
+                    for light in &self.light[start..start + self.side] {
+                        mean.iter_mut().zip(light).for_each(|(m, l)| *m += l * share);
+                    }
+                }
+                picture.blend(x, y, bytes(from_light(mean)), 1.0);
+            }
+        }
+        picture
+    }
+}
+
+/// Light on a surface of this direction, either side of it: 1 without shading.
+fn lamp(normal: [f64; 3], shading: f64) -> f64 {
+    let length = dot(normal, normal).sqrt();
+    if shading == 0.0 || length == 0.0 {
+        return 1.0;
+    }
+    let facing = if normal[2] < 0.0 { -1.0 } else { 1.0 };
+    let lit = (facing * dot(normal, LAMP) / length).max(0.0);
+    1.0 - shading.clamp(0.0, 1.0) * (1.0 - (AMBIENT + (1.0 - AMBIENT) * lit))
+}

@@ -1,0 +1,158 @@
+//! Laws of the rasteriser, and files that come back.
+
+use std::path::PathBuf;
+
+use examples_common::Picture;
+use examples_common::picture::{Animation, Camera, Colours, Drawing, PictureError, Projection};
+
+const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+const HALVES: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
+
+fn small() -> Drawing {
+    Drawing { width: 120, height: 90, ..Drawing::default() }
+}
+
+/// The pixel of a colour of the scale.
+fn colour(t: f64) -> [u8; 3] {
+    Colours::Viridis.at(t).map(|c| (255.0 * c).round() as u8)
+}
+
+fn near(a: [u8; 3], b: [u8; 3], by: u8) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= by)
+}
+
+/// A file of its own in the folder for temporary files.
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("coarsen-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn flat_colours_are_those_of_the_scale() {
+    let drawing = Drawing { range: Some([0.0, 2.0]), ..small() }.flat();
+    let picture = drawing.mesh(&SQUARE, &HALVES, &[1.0; 4]).unwrap();
+    let (w, h) = picture.size();
+    assert!(near(picture.pixel(w / 4, h / 2), colour(0.5), 1));
+    assert_eq!(picture.pixel(0, 0), drawing.background);
+    // A slope from left to right: the colour of the middle is that of the middle value, edges of triangles do not show.
+    let slope = drawing.mesh(&SQUARE, &HALVES, &[0.0, 2.0, 2.0, 0.0]).unwrap();
+    let blank = |x: &usize| slope.pixel(*x, h / 2) == drawing.background;
+    let square: Vec<usize> = (0..w).skip_while(blank).take_while(|x| !blank(x)).collect();
+    let n = square.len() as f64;
+    for (k, &x) in square.iter().enumerate().skip(1).take(square.len() - 2) {
+        // Within a pixel of where it should be, since the ends of the square fall inside pixels.
+        let there = (0..=20)
+            .any(|e| near(slope.pixel(x, h / 2), colour((k as f64 - 0.5 + 0.1 * f64::from(e)) / n), 3));
+        assert!(there, "{k}: {:?}", slope.pixel(x, h / 2));
+    }
+}
+
+#[test]
+fn the_nearest_triangle_is_seen_whatever_the_order() {
+    let mut positions = SQUARE.to_vec();
+    positions.extend(SQUARE.map(|[x, y, _]| [x, y, 0.5]));
+    let triangles = [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]];
+    let values = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+    for projection in [Projection::Orthographic, Projection::Perspective(30.0)] {
+        let above = Camera { azimuth: -90.0, elevation: 90.0, up: 2, projection };
+        for (camera, seen) in [(above, 1.0), (Camera { elevation: -90.0, ..above }, 0.0)] {
+            let drawing = Drawing { camera, shading: 0.0, ..small() };
+            let there = drawing.mesh(&positions, &triangles, &values).unwrap();
+            let mut reversed = triangles;
+            reversed.reverse();
+            assert_eq!(there, drawing.mesh(&positions, &reversed, &values).unwrap());
+            assert!(near(there.pixel(30, 45), colour(seen), 1), "{projection:?} {seen}");
+        }
+    }
+}
+
+#[test]
+fn turning_the_mesh_is_turning_the_camera() {
+    let tent = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
+    let turned = tent.map(|[x, y, z]| [-y, x, z]);
+    let from = |azimuth| Drawing { camera: Camera { azimuth, ..Camera::default() }, ..small() };
+    let values = [0.0, 0.3, 0.6, 1.0];
+    let a = from(20.0).mesh(&tent, &faces, &values).unwrap();
+    let b = from(110.0).mesh(&turned, &faces, &values).unwrap();
+    let differ = a.pixels().iter().zip(b.pixels()).filter(|(a, b)| !near(**a, **b, 8)).count();
+    assert!(differ < 20, "{differ} pixels differ");
+    assert!(a.pixels().iter().filter(|p| **p != small().background).count() > 1500);
+}
+
+#[test]
+fn isolines_edges_and_shade_only_darken() {
+    let values = [0.0, 1.0, 1.0, 0.0];
+    let plain = small().flat();
+    let sum = |d: &Drawing| -> u64 {
+        let picture = d.mesh(&SQUARE, &HALVES, &values).unwrap();
+        picture.pixels().iter().flatten().map(|&c| u64::from(c)).sum()
+    };
+    let before = sum(&plain);
+    assert!(sum(&Drawing { isolines: 10, ..plain.clone() }) < before);
+    assert!(sum(&Drawing { edges: 0.5, ..plain.clone() }) < before);
+    assert!(sum(&Drawing { shading: 1.0, ..plain }) < before);
+}
+
+#[test]
+fn fields_stand_on_their_first_row() {
+    let picture = small().field(3, 2, &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]).unwrap();
+    let light = |y: usize| picture.pixel(30, y).iter().map(|&c| u32::from(c)).sum::<u32>();
+    let (w, h) = picture.size();
+    assert!((w, h) == (120, 90) && light(52) > light(38), "{} {}", light(52), light(38));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_named() {
+    let drawing = small();
+    let mesh = |values: &[f64], t: [u32; 3]| drawing.mesh(&SQUARE, &[t], values).unwrap_err();
+    assert_eq!(mesh(&[0.0; 3], [0, 1, 2]), PictureError::Values { expected: 4, found: 3 });
+    assert_eq!(mesh(&[0.0, 0.0, f64::NAN, 0.0], [0, 1, 2]), PictureError::NotFinite { index: 2 });
+    assert_eq!(mesh(&[0.0; 4], [0, 1, 4]), PictureError::Corner { triangle: 0 });
+    assert!(matches!(drawing.field(2, 2, &[0.0; 3]), Err(PictureError::Values { expected: 4, found: 3 })));
+    assert!(drawing.field(0, 5, &[]).is_ok());
+    let empty = Drawing { width: 0, ..small() };
+    assert!(matches!(empty.mesh(&[], &[], &[]), Err(PictureError::Size { .. })));
+    assert!(matches!(
+        Picture::new(0, 0, [0; 3]).write_png(file("empty.png")),
+        Err(PictureError::Size { .. })
+    ));
+    let nowhere = Picture::new(1, 1, [0; 3]).write_png("no/such/folder.png");
+    assert!(matches!(nowhere, Err(PictureError::Write { .. })));
+}
+
+#[test]
+fn a_png_comes_back() {
+    let picture = small().mesh(&SQUARE, &HALVES, &[0.0, 1.0, 2.0, 3.0]).unwrap();
+    let path = file("square.png");
+    picture.write_png(&path).unwrap();
+    let read = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+    let mut reader = png::Decoder::new(read).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(pixels, picture.pixels().as_flattened());
+}
+
+#[test]
+fn a_gif_comes_back_close() {
+    let drawing = small();
+    let frames: Vec<Picture> =
+        (0..3).map(|k| drawing.mesh(&SQUARE, &HALVES, &[0.0, 1.0, f64::from(k), 3.0]).unwrap()).collect();
+    let animation = Animation { frames, delay: 5 };
+    let path = file("square.gif");
+    animation.write_gif(&path).unwrap();
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = options.read_info(std::fs::File::open(&path).unwrap()).unwrap();
+    for picture in &animation.frames {
+        let frame = decoder.read_next_frame().unwrap().expect("a frame");
+        let pixels = frame.buffer.chunks_exact(4).map(|p| [p[0], p[1], p[2]]);
+        let far = pixels.zip(picture.pixels()).filter(|(a, b)| !near(*a, **b, 24)).count();
+        assert!(far < 50, "{far} pixels are far off");
+        assert_eq!(frame.buffer[..3], drawing.background);
+    }
+    std::fs::remove_file(path).unwrap();
+    let unequal =
+        Animation { frames: vec![animation.frames[0].clone(), Picture::new(2, 2, [0; 3])], delay: 5 };
+    assert_eq!(unequal.write_gif(file("unequal.gif")), Err(PictureError::Frame { frame: 1 }));
+}

@@ -1,0 +1,146 @@
+//! Heat conduction, steady and in time: the example to copy.
+//!
+//! It teaches one loop: assemble into the same pattern, `impose` given values, `update` the preconditioner, `solve` from the last
+//! temperature. The conductivity k(u) = k₀ / (1 + β u) changes with every step, and the time step doubles now and then; nothing is built
+//! twice. The finite elements are in `fem.rs` (Thomée 2006), the bodies in `scene.rs`.
+//!
+//! Sample runs:
+//!
+//! ```text
+//! cargo run --release -p heat                                   # a plate of three materials, in time
+//! cargo run --release -p heat -- --steady --grid 300            # where it ends
+//! cargo run --release -p heat -- --mesh spot.obj --out pictures # a surface; OBJ, PLY, MSH, MESH, NODE/ELE, VTK
+//! ```
+//!
+//! Each prints a table (steps, iterations, true residuals, the coldest and the hottest vertex) and writes `heat.png`, in time
+//! also `heat.gif`.
+
+mod fem;
+mod options;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::Parser;
+use coarsen::backend::Matrix;
+use coarsen::prelude::*;
+use coarsen::sparse::Dirichlet;
+use examples_common::picture::Animation;
+
+use fem::Heat;
+use options::{Options, Place};
+use scene::{COLD, HOT, Scene};
+
+/// One line of the table.
+struct Row {
+    step: usize,
+    /// Time and time step, none for the steady state.
+    time: Option<[f64; 2]>,
+    report: Report<f64>,
+    /// The lowest and the highest temperature.
+    range: [f64; 2],
+    /// See [`Heat::energy`].
+    energy: f64,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [time, dt] = self.time.map_or(["steady".into(), "-".into()], |t| t.map(|t| format!("{t:.3e}")));
+        let (iterations, residual, energy) = (self.report.iterations, self.report.true_residual, self.energy);
+        let [min, max] = self.range.map(|u| (u * 1e3).round() / 1e3 + 0.0); // no -0.000
+        write!(
+            f,
+            "{:>6}  {time:>9}  {dt:>9}  {iterations:>10}  {residual:>8.1e}  {min:>7.3}  {max:>7.3}  {energy:>9.3e}",
+            self.step
+        )
+    }
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    // The library starts no threads of its own: enter a pool once, around everything.
+    let done = threads(options.threads, || match options.backend {
+        Place::Cpu => run(Cpu::new(), &options),
+        Place::Mixed => run(Cpu::mixed(), &options),
+    });
+    match done.map_err(Box::from).flatten() {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
+    // 1. A body: mesh, materials, given temperatures.
+    let scene = match &options.mesh {
+        Some(file) => Scene::read(file, options.azimuth)?,
+        None => Scene::plate(options.grid.into()),
+    };
+    let conductivity = |e: usize, u: f64| scene.conductivity[e] / (1.0 + options.beta * u.max(0.0));
+    let mut dt = options.dt.unwrap_or(4e-4 * scene.length * scene.length);
+
+    // 2. Its discrete equations: a pattern that stays, values that change.
+    // ANCHOR: setup
+    let mut heat = Heat::new(&scene.mesh)?;
+    let given = Dirichlet::new(heat.unknowns(), scene.given.iter().copied())?;
+    let (mut u, mut b) = (vec![COLD; heat.unknowns()], vec![0.0; heat.unknowns()]);
+    given.fixed().zip(&scene.given).for_each(|(v, (_, hot_or_cold))| u[v] = *hot_or_cold);
+    // ANCHOR_END: setup
+
+    // 3. A place, a preconditioner, a method. Another preconditioner is another recipe in one line.
+    // ANCHOR: solver
+    given.impose_matrix(&mut heat.matrix)?;
+    let mut m = Chebyshev::default().build(&heat.matrix, &on)?;
+    let mut a = on.matrix(&heat.matrix)?;
+    let (mut x, mut rhs) = (on.vector(&u)?, on.vector(&b)?);
+    let mut cg = Cg::new(Stop::relative(1e-8));
+    // ANCHOR_END: solver
+    println!("{} unknowns, {} entries, on {}", heat.unknowns(), heat.matrix.nnz(), on.name());
+    println!("  step       time         dt  iterations  residual      min      max     energy");
+
+    // 4. Steps: assemble, impose, update, solve from the last temperature. The steady state is a step without end, repeated
+    // until the conductivity has settled.
+    let (mut time, mut rows, mut frames) = (0.0, Vec::new(), Vec::new());
+    for step in 1..=options.steps {
+        // ANCHOR: step
+        let rate = if options.steady { 0.0 } else { 1.0 / dt };
+        heat.assemble(rate, &u, conductivity);
+        heat.load(rate, &u, |_| 0.0, &mut b);
+        given.impose(&mut heat.matrix, &mut b)?;
+        m.update(&heat.matrix)?; // the structure is kept
+        a.set_values(&heat.matrix)?;
+        on.write(&b, &mut rhs)?;
+        let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?; // x is the guess
+        on.read(&x, &mut u)?;
+        // ANCHOR_END: step
+        time += dt;
+        let range = u.iter().fold([HOT, COLD], |[low, high], &u| [low.min(u), high.max(u)]);
+        let moment = (!options.steady).then_some([time, dt]);
+        rows.push(Row { step, time: moment, report, range, energy: heat.energy(&u) });
+        println!("{}", rows[rows.len() - 1]);
+        if options.steady && report.iterations == 0 {
+            break; // the old temperature solves the new equations
+        }
+        if !options.steady {
+            frames.push(scene.picture(&u, &format!("t = {time:.4}"), true)?);
+        }
+        if step % 8 == 0 {
+            dt *= 2.0; // only values change: `update` again
+        }
+    }
+
+    // 5. Pictures.
+    std::fs::create_dir_all(&options.out)?;
+    let caption = if options.steady { "steady state".into() } else { format!("t = {time:.4}") };
+    scene.picture(&u, &caption, false)?.write_png(options.out.join("heat.png"))?;
+    if !frames.is_empty() {
+        Animation { frames, delay: 8 }.write_gif(options.out.join("heat.gif"))?;
+    }
+    Ok(rows)
+}

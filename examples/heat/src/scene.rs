@@ -1,0 +1,128 @@
+//! Where heat flows: a plate of three materials, or a body from a file; what is hot, and how it is drawn.
+
+use std::path::Path;
+
+use examples_common::Mesh;
+use examples_common::mesh::{ReadError, read};
+use examples_common::picture::{Camera, Colours, Drawing, Projection};
+
+/// Temperature of the hot side.
+pub(crate) const HOT: f64 = 100.0;
+
+/// Temperature of the cold side, and of everything at first.
+pub(crate) const COLD: f64 = 0.0;
+
+/// Share of a body, from either end, that is held at a temperature.
+const HELD: f64 = 0.03;
+
+/// Isolines between cold and hot.
+const ISOLINES: usize = 20;
+
+/// A body with its materials and given temperatures.
+pub(crate) struct Scene {
+    /// Vertices and elements.
+    pub(crate) mesh: Mesh,
+    /// k at 0 degrees, of each element.
+    pub(crate) conductivity: Vec<f64>,
+    /// Vertices of given temperature.
+    pub(crate) given: Vec<(usize, f64)>,
+    /// A length of the body, which sets the time scale.
+    pub(crate) length: f64,
+    /// The triangles that are seen.
+    surface: Vec<[u32; 3]>,
+    /// How they are seen.
+    drawing: Drawing,
+}
+
+impl Scene {
+    /// The unit square of cells x cells squares, each cut in two: hot on the left, cold on the right.
+    pub(crate) fn plate(cells: usize) -> Self {
+        let mesh = square(cells);
+        let given = (0..mesh.positions.len()).filter_map(|v| match mesh.positions[v][0] {
+            0.0 => Some((v, HOT)),
+            1.0 => Some((v, COLD)),
+            _ => None,
+        });
+        let given = given.collect();
+        let centre = |t: &[u32; 3]| {
+            [0, 1].map(|k| t.iter().map(|&v| mesh.positions[v as usize][k]).sum::<f64>() / 3.0)
+        };
+        let conductivity = mesh.triangles.iter().map(|t| material(centre(t))).collect();
+        let drawing = Drawing { title: "temperature".into(), ..Drawing::default() }.flat();
+        Self::new(mesh, conductivity, given, Drawing { height: 680, ..drawing })
+    }
+
+    /// The body of a file, of one material: hot at one end of its longest side, cold at the other; it is seen from `azimuth`
+    /// degrees around y.
+    pub(crate) fn read(file: &Path, azimuth: f64) -> Result<Self, ReadError> {
+        let mesh = read(file)?.without_unused();
+        let [low, high] = mesh.bounds();
+        let size = |k: usize| high[k] - low[k];
+        let axis = (1..3).fold(0, |best, k| if size(k) > size(best) { k } else { best });
+        let place = |v: usize| (mesh.positions[v][axis] - low[axis]) / size(axis);
+        let held = (0..mesh.positions.len()).filter_map(|v| match place(v) {
+            t if t >= 1.0 - HELD => Some((v, HOT)),
+            t if t <= HELD => Some((v, COLD)),
+            _ => None,
+        });
+        let given = held.collect();
+        let elements =
+            mesh.tetrahedra.len().max(if mesh.tetrahedra.is_empty() { mesh.triangles.len() } else { 0 });
+        let projection = Projection::Perspective(25.0);
+        let camera = Camera { azimuth, elevation: 18.0, up: 1, projection };
+        let drawing = Drawing { title: "temperature".into(), camera, ..Drawing::default() };
+        Ok(Self::new(mesh, vec![1.0; elements], given, drawing))
+    }
+
+    fn new(mesh: Mesh, conductivity: Vec<f64>, given: Vec<(usize, f64)>, drawing: Drawing) -> Self {
+        let [low, high] = mesh.bounds();
+        let length = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        let drawing =
+            Drawing { range: Some([COLD, HOT]), isolines: ISOLINES, colours: Colours::Plasma, ..drawing };
+        Self { surface: mesh.surface(), mesh, conductivity, given, length, drawing }
+    }
+
+    /// A picture of temperatures, or a smaller one for a film.
+    pub(crate) fn picture(
+        &self,
+        u: &[f64],
+        caption: &str,
+        film: bool,
+    ) -> Result<examples_common::Picture, examples_common::picture::PictureError> {
+        let mut drawing = self.drawing.clone();
+        if film {
+            (drawing.width, drawing.height, drawing.samples) = (drawing.width / 2, drawing.height / 2, 2);
+        }
+        let mut picture = drawing.mesh(&self.mesh.positions, &self.surface, u)?;
+        drawing.caption(&mut picture, caption);
+        Ok(picture)
+    }
+}
+
+/// The unit square of cells x cells squares, cut along one diagonal: no angle is obtuse, and the triangulation is Delaunay.
+pub(crate) fn square(cells: usize) -> Mesh {
+    let n = cells + 1;
+    let at = |i: usize| i as f64 / cells as f64;
+    let positions = (0..n * n).map(|v| [at(v % n), at(v / n), 0.0]).collect();
+    let mut triangles = Vec::with_capacity(2 * cells * cells);
+    for k in 0..cells * cells {
+        let a = (k / cells * n + k % cells) as u32;
+        let [b, c, d] = [a + 1, a + n as u32 + 1, a + n as u32];
+        triangles.extend([[a, b, c], [a, c, d]]);
+    }
+    Mesh { positions, triangles, tetrahedra: Vec::new() }
+}
+
+/// Steel with two discs of insulation and a bar of copper between them.
+fn material([x, y]: [f64; 2]) -> f64 {
+    let disc = |cx: f64, cy: f64, r: f64| (x - cx).hypot(y - cy) < r;
+    let along = 0.8 * (x - 0.5) + 0.6 * (y - 0.5);
+    let across = 0.8 * (y - 0.5) - 0.6 * (x - 0.5);
+    if disc(0.28, 0.72, 0.15) || disc(0.72, 0.28, 0.15) {
+        0.02
+    } else if along.abs() < 0.34 && across.abs() < 0.05 {
+        20.0
+    } else {
+        1.0
+    }
+}
