@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::aggregation::Aggregation;
+
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
                      4 not converged or broken down (cause and cure), 5 device unavailable.";
@@ -22,14 +24,20 @@ pub(crate) enum Command {
     /// Solve a system and report how it went
     #[command(after_help = CODES)]
     Solve(Box<Solve>),
+    /// Solve a system with every preconditioner that fits, side by side
+    #[command(after_help = CODES)]
+    Compare(Box<Compare>),
     /// Say what is wrong, unusual or useful to know about a matrix
     Info(Info),
+    /// Draw where the entries of a matrix are
+    Spy(Spy),
     /// Write a problem of the gallery as Matrix Market files
     Generate(Generate),
 }
 
+/// A matrix, from a file or from the gallery.
 #[derive(Clone, Debug, Args, Serialize)]
-pub(crate) struct Solve {
+pub(crate) struct Source {
     /// Matrix Market file, plain or gzip-ed; `-` reads the standard input [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
     /// Problem of the gallery instead of a file, such as poisson2d:100
@@ -41,33 +49,35 @@ pub(crate) struct Solve {
     /// How much stiffer the hard blocks of the problem elasticity3d are
     #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
     pub(crate) jump: Option<f64>,
+    /// Coordinates, a row a node
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coordinates: Option<PathBuf>,
+}
+
+/// A system: a matrix, a right-hand side, and what is known beside them.
+#[derive(Clone, Debug, Args, Serialize)]
+pub(crate) struct Given {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) source: Source,
     /// Right-hand side: a file, `ones`, or `random:SEED`
     #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
     pub(crate) rhs: Rhs,
     /// Starting guess [default: zero]
     #[arg(long, value_name = "FILE")]
     pub(crate) x0: Option<PathBuf>,
-    /// Method
-    #[arg(long, value_enum, default_value_t = Method::Auto)]
-    pub(crate) method: Method,
-    /// Preconditioner
-    #[arg(long, value_enum, default_value_t = Precond::Auto)]
-    pub(crate) precond: Precond,
     /// Unknowns of a node [default: found out from the pattern]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) block_size: Option<u32>,
-    /// Coordinates, a row a node
-    #[arg(long, value_name = "FILE")]
-    pub(crate) coordinates: Option<PathBuf>,
     /// Near-kernel, a row an unknown and a column a vector
     #[arg(long, value_name = "FILE")]
     pub(crate) near_kernel: Option<PathBuf>,
     /// Null space of a singular matrix: `none`, `constants`, or a file with a column a vector
     #[arg(long, value_name = "none|constants|FILE", default_value = "none")]
     pub(crate) null_space: NullSpace,
-    /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
-    #[arg(long, value_enum, default_value_t = Precision::F64)]
-    pub(crate) precision: Precision,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) aggregation: Aggregation,
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
@@ -77,6 +87,22 @@ pub(crate) struct Solve {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 5000)]
     pub(crate) max_iterations: usize,
+}
+
+#[derive(Clone, Debug, Args, Serialize)]
+pub(crate) struct Solve {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) given: Given,
+    /// Method
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    pub(crate) method: Method,
+    /// Preconditioner
+    #[arg(long, value_enum, default_value_t = Precond::Auto)]
+    pub(crate) precond: Precond,
+    /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
+    #[arg(long, value_enum, default_value_t = Precision::F64)]
+    pub(crate) precision: Precision,
     /// Write the solution
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
@@ -92,6 +118,37 @@ pub(crate) struct Solve {
     /// Print nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Debug, Args, Serialize)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) given: Given,
+    /// Seconds for each method, setup included
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    pub(crate) limit: f64,
+    /// Write the table for machines
+    #[arg(long, value_name = "R.json")]
+    pub(crate) report: Option<PathBuf>,
+    /// Draw the residuals against iterations and against time
+    #[arg(long, value_name = "PICTURE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Spy {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Order of rows and columns
+    #[arg(long, value_enum, default_value_t = Reorder::Natural)]
+    pub(crate) reorder: Reorder,
+    /// The picture
+    #[arg(long, value_name = "PICTURE.png")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -198,6 +255,8 @@ pub(crate) enum Precond {
     Ilu0,
     /// A Chebyshev polynomial of degree 4 in the block-diagonally scaled matrix
     Chebyshev,
+    /// Multigrid by smoothed aggregation
+    Sa,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -211,6 +270,19 @@ pub(crate) enum Precision {
     F32,
 }
 
+/// An order of rows and columns for a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reorder {
+    /// As it is
+    Natural,
+    /// Along a space-filling curve; needs coordinates
+    Morton,
+    /// Reverse Cuthill-McKee: a narrow band
+    Rcm,
+    /// Parts of the graph, one after the other
+    Parts,
+}
+
 /// A value as it is typed.
 pub(crate) fn name(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
@@ -220,6 +292,13 @@ fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
         _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if s > 0.0 && s <= 1e6 => Ok(s),
+        _ => Err("expected seconds, above 0 and up to 1e6".to_owned()),
     }
 }
 
@@ -237,13 +316,13 @@ mod tests {
 
     #[test]
     fn words_are_told_from_files() {
-        let rhs = |text| solve(&format!("--rhs {text}")).map(|o| o.rhs);
+        let rhs = |text| solve(&format!("--rhs {text}")).map(|o| o.given.rhs);
         assert_eq!(rhs("ones").unwrap(), Rhs::Ones);
         assert_eq!(rhs("random:7").unwrap(), Rhs::Random(7));
         assert_eq!(rhs("./ones").unwrap(), Rhs::File("./ones".into()));
         assert!(rhs("random:seven").is_err());
-        assert_eq!(solve("").unwrap().rhs, Rhs::Random(1));
-        assert_eq!(solve("--null-space constants").unwrap().null_space, NullSpace::Constants);
+        assert_eq!(solve("").unwrap().given.rhs, Rhs::Random(1));
+        assert_eq!(solve("--null-space constants").unwrap().given.null_space, NullSpace::Constants);
     }
 
     #[test]

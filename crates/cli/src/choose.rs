@@ -1,27 +1,28 @@
-//! `auto`: method and preconditioner from what `diagnose` measures, never from a name.
+//! `auto`: method and preconditioner from what is measured, never from a name.
 //!
-//! | matrix | unknowns | method | preconditioner |
-//! |---|---|---|---|
-//! | symmetric, nothing against positive definite | to `QUICK` | direct | |
-//! | | more | cg | ic0, else block-jacobi, else jacobi |
-//! | symmetric, not positive definite | to `HARD` | direct | |
-//! | | more | minres | jacobi where the diagonal is positive, else none |
-//! | unsymmetric | to `HARD` | direct | |
-//! | | more | gmres | ilu0, else jacobi, else none |
+//! | matrix | method | preconditioner |
+//! |---|---|---|
+//! | symmetric, nothing against positive definite | direct to `QUICK` unknowns or where cheapest, else cg | the cheapest of block-jacobi, ic0 and sa, then weaker ones |
+//! | symmetric, not positive definite | direct to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
+//! | unsymmetric | direct to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
-//! A direct method is left out where an option speaks against it: a preconditioner, a null space, a precision other
-//! than f64, or a component that floats.
+//! What is cheapest [`Measures`] estimates. A direct method is left out where an option speaks against it: a preconditioner, a null space,
+//! a precision other than f64, or a component that floats.
 
 use coarsen::sparse::diagnose::{Definiteness, Diagnosis, Values};
 
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
+use crate::measure::Measures;
 
-/// Unknowns up to which any symmetric matrix is factored within about a second: n³/3 operations if it fills up.
-const QUICK: usize = 2_000;
+/// Unknowns up to which a symmetric matrix is factored before anything else could be measured.
+const QUICK: usize = 300;
 
 /// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
 const HARD: usize = 20_000;
+
+/// Iterations of block Jacobi from which incomplete factors of blocks pay for their setup.
+const SLOW: f64 = 300.0;
 
 /// What will be done, and why.
 #[derive(Clone, Debug)]
@@ -40,62 +41,132 @@ pub(crate) struct Wish {
     pub(crate) precond: Precond,
     /// Whether an option speaks against a direct method.
     pub(crate) iterate: bool,
+    /// Whether smoothed aggregation is to be another map each time.
+    pub(crate) varies: bool,
 }
 
 impl Choice {
-    /// Decides.
-    pub(crate) fn new(wish: Wish, n: usize, diagnosis: &Diagnosis) -> Self {
+    /// Decides; `measure` is called where there is something to choose between, and told whether a factorisation is.
+    pub(crate) fn new(
+        wish: Wish,
+        n: usize,
+        diagnosis: &Diagnosis,
+        measure: impl FnOnce(bool) -> Measures,
+    ) -> Self {
         let values = diagnosis.values.as_ref();
+        if wish.method == Method::Auto
+            && let Some(definite) = values.filter(|v| v.symmetry.holds() && maybe_positive(v))
+        {
+            return Self::definite(wish, n, definite, measure);
+        }
         let (method, why) = match wish.method {
             Method::Auto => method(wish, n, values),
             asked => (asked, "as asked".to_owned()),
         };
         let (preconds, how) = match wish.precond {
-            _ if method == Method::Direct => (vec![Precond::None], "a factorisation needs none".to_owned()),
+            _ if method == Method::Direct => (vec![Precond::None], NEEDS_NONE.to_owned()),
+            Precond::Auto
+                if matches!(method, Method::Cg | Method::Fcg) && values.is_some_and(maybe_positive) =>
+            {
+                one_or_many(&measure(false), wish)
+            }
             Precond::Auto => preconds(method, values),
             asked => (vec![asked], "as asked".to_owned()),
         };
+        Self::said(method, preconds, [why, how])
+    }
+
+    /// For a matrix that is symmetric and may be positive definite.
+    fn definite(wish: Wish, n: usize, values: &Values, measure: impl FnOnce(bool) -> Measures) -> Self {
+        let (seen, floats) = (format!("symmetric, {}", values.definiteness), values.floating > 0);
+        let factor = !wish.iterate && !floats;
+        if factor && n <= QUICK {
+            let why = format!("{seen}; {n} unknowns are quick to factor");
+            return Self::said(Method::Direct, vec![Precond::None], [why, NEEDS_NONE.to_owned()]);
+        }
+        let (preconds, how) = match wish.precond {
+            Precond::Auto if n <= QUICK => {
+                (ONE_LEVEL.to_vec(), "the strongest that is quick to set up".to_owned())
+            }
+            Precond::Auto => {
+                let costs = measure(factor);
+                if factor && costs.direct < costs.hierarchy.min(costs.one_level()) {
+                    let why = format!("{seen}; {n} unknowns on a narrow graph, whose factor is small");
+                    return Self::said(Method::Direct, vec![Precond::None], [why, NEEDS_NONE.to_owned()]);
+                }
+                one_or_many(&costs, wish)
+            }
+            asked => (vec![asked], "as asked".to_owned()),
+        };
+        let why = match floats {
+            true => format!("{seen}; constants are in the kernel, which --null-space constants takes out"),
+            false => format!("{seen}; {n} unknowns"),
+        };
+        let method = if wish.varies && preconds[0] == Precond::Sa { Method::Fcg } else { Method::Cg };
+        Self::said(method, preconds, [why, how])
+    }
+
+    fn said(method: Method, preconds: Vec<Precond>, [why, how]: [String; 2]) -> Self {
         let because = [format!("{}: {why}", name(method)), format!("{}: {how}", name(preconds[0]))];
         Self { method, preconds, because }
     }
 }
 
-fn method(wish: Wish, n: usize, values: Option<&Values>) -> (Method, String) {
-    let Some(values) = values.filter(|v| v.symmetry.holds()) else {
-        let seen = values.map_or("unsymmetric".to_owned(), |v| v.symmetry.to_string());
-        return if n <= HARD && !wish.iterate {
-            (Method::Direct, format!("{seen}; {n} unknowns are few enough to factor"))
-        } else {
-            (Method::Gmres, format!("{seen}, {n} unknowns"))
-        };
-    };
-    let seen = format!("symmetric, {}", values.definiteness);
-    let floats = values.floating > 0;
-    match values.definiteness {
-        Definiteness::Positive | Definiteness::MaybePositive if n <= QUICK && !wish.iterate && !floats => {
-            (Method::Direct, format!("{seen}; {n} unknowns are quick to factor"))
+/// One-level preconditioners for definite matrices, the strongest first.
+const ONE_LEVEL: [Precond; 3] = [Precond::Ic0, Precond::BlockJacobi, Precond::Jacobi];
+
+/// What is said of a direct method.
+const NEEDS_NONE: &str = "a factorisation needs none";
+
+fn maybe_positive(values: &Values) -> bool {
+    matches!(values.definiteness, Definiteness::Positive | Definiteness::MaybePositive)
+}
+
+/// One level or many, for a matrix that may be positive definite; weaker ones follow, for setups that fail.
+fn one_or_many(costs: &Measures, wish: Wish) -> (Vec<Precond>, String) {
+    let worth = costs.hierarchy / costs.iteration;
+    if costs.iterations <= worth {
+        let mut preconds = ONE_LEVEL.to_vec();
+        if costs.iterations < SLOW || !costs.blocks {
+            preconds.remove(0);
         }
-        Definiteness::Positive | Definiteness::MaybePositive if floats => (
-            Method::Cg,
-            format!("{seen}; constants are in the kernel, which --null-space constants takes out"),
-        ),
-        Definiteness::Positive | Definiteness::MaybePositive => (Method::Cg, format!("{seen}; {n} unknowns")),
+        let p = costs.iterations;
+        return (
+            preconds,
+            format!("block-jacobi takes about {p:.0} iterations, a hierarchy costs {worth:.0}"),
+        );
+    }
+    let how = format!("block-jacobi takes more than the {worth:.0} iterations that a hierarchy costs");
+    match (wish.method, wish.varies) {
+        // A K-cycle changes from one application to the next, which cg cannot take.
+        (Method::Cg, true) => (ONE_LEVEL.to_vec(), how),
+        _ => ([&[Precond::Sa], &ONE_LEVEL[..]].concat(), how),
+    }
+}
+
+fn method(wish: Wish, n: usize, values: Option<&Values>) -> (Method, String) {
+    let symmetric = values.filter(|v| v.symmetry.holds());
+    let seen = match (symmetric, values) {
+        (Some(v), _) => format!("symmetric, {}", v.definiteness),
+        (None, Some(v)) => v.symmetry.to_string(),
+        (None, None) => "unsymmetric".to_owned(),
+    };
+    match symmetric {
         _ if n <= HARD && !wish.iterate => {
             (Method::Direct, format!("{seen}; {n} unknowns are few enough to factor"))
         }
-        _ => (Method::Minres, format!("{seen}; {n} unknowns")),
+        Some(_) => (Method::Minres, format!("{seen}; {n} unknowns")),
+        None => (Method::Gmres, format!("{seen}; {n} unknowns")),
     }
 }
 
 fn preconds(method: Method, values: Option<&Values>) -> (Vec<Precond>, String) {
     let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
     let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
-    let definite = values
-        .is_some_and(|v| matches!(v.definiteness, Definiteness::Positive | Definiteness::MaybePositive));
     match method {
-        Method::Cg | Method::Fcg | Method::Minres if definite => (
+        Method::Cg | Method::Fcg | Method::Minres if values.is_some_and(maybe_positive) => (
             vec![Precond::Ic0, Precond::BlockJacobi, Precond::Jacobi],
-            "the strongest of the safe ones for a matrix that may be positive definite".to_owned(),
+            "the strongest of the cheap ones for a matrix that may be positive definite".to_owned(),
         ),
         Method::Minres if positive => (
             vec![Precond::Jacobi, Precond::None],
@@ -133,13 +204,15 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::problems::poisson2d;
+    use coarsen::problems::{elasticity3d, poisson2d};
     use coarsen::sparse::Bsr;
     use coarsen::sparse::assembly::from_triplets;
     use coarsen::sparse::diagnose::diagnose;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        Choice::new(Wish { method, precond, iterate }, a.shape().0, &diagnose(a))
+        let b = coarsen::problems::random_vector(a.shape().0, 1);
+        let measure = |factor| Measures::of(a, &b, 1e-8, factor);
+        Choice::new(Wish { method, precond, iterate, varies: false }, a.shape().0, &diagnose(a), measure)
     }
 
     fn auto(a: &Bsr<f64>, iterate: bool) -> (Method, Precond) {
@@ -155,8 +228,11 @@ mod tests {
 
     #[test]
     fn the_matrix_decides() {
-        assert_eq!(auto(&poisson2d(40).unwrap().matrix, false), (Method::Direct, Precond::None));
-        assert_eq!(auto(&poisson2d(50).unwrap().matrix, false), (Method::Cg, Precond::Ic0));
+        let poisson = poisson2d(200).unwrap().matrix;
+        assert_eq!(auto(&poisson, false), (Method::Direct, Precond::None));
+        assert_eq!(auto(&poisson, true), (Method::Cg, Precond::Sa));
+        let elastic = elasticity3d(6, 1.0).unwrap().matrix;
+        assert_eq!(auto(&elastic, false), (Method::Cg, Precond::BlockJacobi));
         for (entries, iterative) in [
             ([2.0, 1.0, 1.0, 2.0], (Method::Cg, Precond::Ic0)),
             ([1.0, 2.0, 2.0, 1.0], (Method::Minres, Precond::Jacobi)),

@@ -85,8 +85,10 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
 
 /// The words after `coarsen` that solve the dumped system in the same way.
 fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
+    let given = &options.given;
     // Points of a problem speak of its natural blocks, which another block size overrules.
-    let nodes = input.positions.is_some() && (options.coordinates.is_some() || options.block_size.is_none());
+    let nodes =
+        input.positions.is_some() && (given.source.coordinates.is_some() || given.block_size.is_none());
     let mut words: Vec<String> = ["solve", "A.mtx", "--rhs", "b.mtx"].map(str::to_owned).into();
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     for (option, file, there) in [
@@ -99,26 +101,28 @@ fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
             add(option, file.to_owned());
         }
     }
-    if options.null_space == NullSpace::Constants {
+    if given.null_space == NullSpace::Constants {
         add("--null-space", "constants".to_owned());
     }
-    if let Some(size) = options.block_size {
+    if let Some(size) = given.block_size {
         add("--block-size", size.to_string());
     }
     add("--method", crate::args::name(options.method));
     add("--precond", crate::args::name(options.precond));
     add("--precision", crate::args::name(options.precision));
     add("--threads", threads.to_string());
-    add("--tol", format!("{:e}", options.tol));
-    add("--max-iterations", options.max_iterations.to_string());
+    add("--tol", format!("{:e}", given.tol));
+    add("--max-iterations", given.max_iterations.to_string());
+    given.aggregation.words().into_iter().for_each(|(option, value)| add(option, value));
     words
 }
 
 /// Copies the files that were named, as they are, those of them that can be copied.
 fn copies(folder: &Path, options: &Solve) -> Result<(), Failure> {
-    let rhs = if let Rhs::File(file) = &options.rhs { Some(file) } else { None };
-    let null_space = if let NullSpace::File(file) = &options.null_space { Some(file) } else { None };
-    let named = [&options.matrix, &options.x0, &options.coordinates, &options.near_kernel];
+    let given = &options.given;
+    let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };
+    let null_space = if let NullSpace::File(file) = &given.null_space { Some(file) } else { None };
+    let named = [&given.source.matrix, &given.x0, &given.source.coordinates, &given.near_kernel];
     let files = named.into_iter().flatten().chain(rhs).chain(null_space);
     for file in files.filter(|file| file.is_file()) {
         if let Some(name) = file.file_name() {

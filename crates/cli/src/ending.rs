@@ -12,6 +12,10 @@ use coarsen::krylov::NullSpaceError;
 pub(crate) enum Ending {
     /// What the method said, judged by the residual in `f64`.
     Method(Outcome),
+    /// The time was up.
+    TimeLimit,
+    /// It would have taken longer than there was time: the seconds it was estimated at.
+    TooLong { seconds: f64 },
     /// What the method said of a matrix with constants in its kernel, and no null space was given.
     Singular(Outcome),
     /// A method for symmetric matrices was given another one.
@@ -39,6 +43,8 @@ impl Ending {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Method(outcome) => outcome.name(),
+            Self::TimeLimit => "time_limit",
+            Self::TooLong { .. } => "left_out",
             Self::Singular(_) => "singular_matrix",
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
@@ -55,6 +61,8 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
+            Self::TimeLimit => f.write_str("the time was up; raise --limit, or take a stronger preconditioner"),
+            Self::TooLong { seconds } => write!(f, "it would take about {seconds:.0} s; raise --limit"),
             Self::Singular(outcome) => write!(
                 f,
                 "the matrix is singular: its row sums vanish, so that constants are in its kernel (the method ended: {outcome}); \

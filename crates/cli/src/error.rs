@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use coarsen::Error;
 use coarsen::problems::ProblemError;
+use coarsen::sparse::SparseError;
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
 
 /// What ends the program before it can solve, or keeps it from writing what it found.
@@ -21,9 +22,23 @@ pub(crate) enum Failure {
     /// An option that a direct solve would ignore.
     #[error("--method direct takes no {option}; leave it out, or take an iterative method")]
     Direct { option: &'static str },
+    /// An option of smoothed aggregation, and another preconditioner.
+    #[error("{option} is an option of --precond sa; leave it out, or take that preconditioner")]
+    NotAggregation { option: &'static str },
+    /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
+    #[error(
+        "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
+    )]
+    Varies { method: String },
+    /// A picture along a curve through points that are not known.
+    #[error("--reorder morton needs a point a node; give --coordinates FILE, or take --reorder rcm")]
+    NoCoordinates,
     /// A pool that could not be started, a device that failed; or parts that do not fit together.
     #[error(transparent)]
     Place(#[from] Error),
+    /// A matrix that an order of its rows does not fit.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
     /// A result that cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -52,9 +67,10 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } => 2,
+            Self::NotAggregation { .. } | Self::Varies { .. } | Self::NoCoordinates => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
-            Self::Nodes { .. } | Self::NoColumns { .. } => 3,
+            Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Place(Error::Threads { .. } | Error::Device { .. }) => 5,
             Self::Place(_) => 3,
         }

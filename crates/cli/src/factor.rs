@@ -29,6 +29,7 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
         Ok(solved) => {
             solution.iterations = solved.refinements;
             solution.history = vec![1.0, solved.relative_residual];
+            solution.times = vec![solution.setup_seconds, job.begun.elapsed().as_secs_f64()];
             solution.take(job, x, Outcome::Stagnated);
             solution.end()
         }

@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
+use coarsen::problems::random_vector;
 use coarsen::sparse::Bsr;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 
@@ -13,6 +14,7 @@ use crate::args::{Info, Method, Precond};
 use crate::choose::{Choice, Wish};
 use crate::error::Failure;
 use crate::input::open;
+use crate::measure::Measures;
 use crate::say;
 
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
@@ -39,8 +41,9 @@ fn describe(a: &Bsr<f64>, diagnosis: &Diagnosis) -> String {
         return text;
     }
     line(factor(a));
-    let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate: false };
-    let choice = Choice::new(wish, n, diagnosis);
+    let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate: false, varies: false };
+    let b = random_vector(n, 1);
+    let choice = Choice::new(wish, n, diagnosis, |factor| Measures::of(a, &b, 1e-8, factor));
     line("solve would take".to_owned());
     choice.because.iter().for_each(|why| line(format!("  {why}")));
     text

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use coarsen::problems::{Options, Problem, random_vector};
-use coarsen::sparse::matrix_market::{self, Source};
+use coarsen::sparse::matrix_market::{self, ReadError, Source};
 use coarsen::sparse::{Bsr, NearKernel};
 
-use crate::args::{NullSpace, Rhs, Solve};
+use crate::args::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
 
 /// What `solve` takes when it is given nothing.
@@ -29,11 +29,33 @@ pub(crate) struct Input {
 
 impl Input {
     /// Reads or makes all that the command line names.
-    pub(crate) fn load(options: &Solve) -> Result<Self, Failure> {
-        let mut input = match &options.matrix {
+    pub(crate) fn load(given: &Given) -> Result<Self, Failure> {
+        let mut input = Self::matrix(&given.source, |source| source.system())?;
+        let n = input.matrix.shape().0;
+        input.b = match &given.rhs {
+            Rhs::Ones => vec![1.0; n],
+            Rhs::Random(seed) => random_vector(n, *seed),
+            Rhs::File(path) => vector(path, n)?,
+        };
+        input.x0 = given.x0.as_deref().map(|path| vector(path, n)).transpose()?;
+        if let Some(path) = &given.near_kernel {
+            input.near_kernel = Some(columns(path, n)?);
+        }
+        if let NullSpace::File(path) = &given.null_space {
+            input.null_space = Some(columns(path, n)?);
+        }
+        Ok(input)
+    }
+
+    /// The matrix and the coordinates alone; `read` says which matrices of a file are accepted.
+    pub(crate) fn matrix(
+        named: &Named,
+        read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,
+    ) -> Result<Self, Failure> {
+        let mut input = match &named.matrix {
             Some(path) => Self {
                 source: if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() },
-                matrix: open(path)?.system()?,
+                matrix: read(open(path)?)?,
                 b: Vec::new(),
                 x0: None,
                 positions: None,
@@ -41,25 +63,12 @@ impl Input {
                 null_space: None,
             },
             None => {
-                let spec = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
-                problem(spec, options.dt, options.jump)?.into()
+                let spec = named.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
+                problem(spec, named.dt, named.jump)?.into()
             }
         };
-        let n = input.matrix.shape().0;
-        input.b = match &options.rhs {
-            Rhs::Ones => vec![1.0; n],
-            Rhs::Random(seed) => random_vector(n, *seed),
-            Rhs::File(path) => vector(path, n)?,
-        };
-        input.x0 = options.x0.as_deref().map(|path| vector(path, n)).transpose()?;
-        if let Some(path) = &options.coordinates {
-            input.positions = Some(points(path, n)?);
-        }
-        if let Some(path) = &options.near_kernel {
-            input.near_kernel = Some(columns(path, n)?);
-        }
-        if let NullSpace::File(path) = &options.null_space {
-            input.null_space = Some(columns(path, n)?);
+        if let Some(path) = &named.coordinates {
+            input.positions = Some(points(path, input.matrix.shape().0)?);
         }
         Ok(input)
     }

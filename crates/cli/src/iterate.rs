@@ -1,16 +1,18 @@
 //! A Krylov method at one precision.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop, Vector};
 
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
-use crate::job::{Job, Solution};
+use crate::job::{Grids, Job, Solution};
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
 const OVER_RELAXATION: f64 = 1.3;
@@ -65,9 +67,10 @@ where
             let relative = it.relative.wide();
             if run == 0 || it.number > 0 {
                 solution.history.push(relative);
+                solution.times.push(job.begun.elapsed().as_secs_f64());
             }
             job.progress.look(before + it.number, relative);
-            ControlFlow::Continue(())
+            if late(job) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let report = match method.solve_with(a, &mut m, &b, &mut x, &mut watch) {
             Ok(report) => report,
@@ -77,6 +80,9 @@ where
         solution.iterations += report.iterations;
         solution.condition = solution.condition.or(report.condition.map(V::wide));
         solution.take(job, x.iter().map(|v| v.wide() * scale).collect(), report.outcome);
+        if report.outcome == Outcome::Stopped && !solution.ending.converged() {
+            solution.ending = Ending::TimeLimit;
+        }
         // What the method calls converged may be just above the tolerance when it is summed in another order or
         // precision: ask for more, from where it stands.
         if solution.ending.converged() || report.outcome != Outcome::Converged {
@@ -86,6 +92,14 @@ where
     }
     Ok(solution.end())
 }
+
+/// Whether the time is up.
+fn late(job: &Job<'_>) -> bool {
+    job.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// A preconditioner, and its levels where it has some.
+type Built<V> = (Box<dyn Preconditioner<Vec<V>>>, Option<Grids>);
 
 /// The first preconditioner that can be set up; notes why those before it could not.
 fn first_built<V, B>(
@@ -99,29 +113,29 @@ where
 {
     let (last, before) = job.preconds.split_last().expect("a choice names a preconditioner");
     for &precond in before {
-        match build(precond, job.system, on) {
-            Ok(built) => {
-                solution.precond = precond;
+        match build(precond, job, on) {
+            Ok((built, grids)) => {
+                (solution.precond, solution.grids) = (precond, grids);
                 return Ok(built);
             }
             Err(error) => solution.notes.push(format!("{} left out: {error}", name(precond))),
         }
     }
     solution.precond = *last;
-    build(*last, job.system, on).map_err(Ending::Setup)
+    let (built, grids) = build(*last, job, on).map_err(Ending::Setup)?;
+    solution.grids = grids;
+    Ok(built)
 }
 
-fn build<V, B>(
-    precond: Precond,
-    system: System<'_, f64>,
-    on: &B,
-) -> Result<Box<dyn Preconditioner<Vec<V>>>, SetupError>
+fn build<V, B>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built<V>, SetupError>
 where
     V: Real,
     B: Backend<Real = V, Vector = Vec<V>>,
 {
+    let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-    Ok(match precond {
+    let one_level: Box<dyn Preconditioner<Vec<V>>> = match precond {
+        Precond::Sa => return aggregation(&job.aggregation, system, on),
         Precond::Auto | Precond::None => Box::new(Identity),
         Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
         Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
@@ -130,7 +144,26 @@ where
         Precond::Ic0 => Box::new(Ic0::default().build_from(system, on)?),
         Precond::Ilu0 => Box::new(Ilu0.build_from(system, on)?),
         Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-    })
+    };
+    Ok((one_level, None))
+}
+
+fn aggregation<V, B>(
+    recipe: &Multigrid<SmoothedAggregation>,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<V>, SetupError>
+where
+    V: Real,
+    B: Backend<Real = V, Vector = Vec<V>>,
+{
+    let built = recipe.build_from(system, on)?;
+    let grids = Grids {
+        levels: built.levels(),
+        operator_complexity: built.operator_complexity(),
+        table: built.to_string(),
+    };
+    Ok((Box::new(built), Some(grids)))
 }
 
 fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::sparse::{Bsr, NearKernel, System};
 use coarsen::{LinearOperator, Outcome};
 
@@ -20,14 +21,27 @@ pub(crate) struct Job<'a> {
     pub(crate) method: Method,
     /// The first that can be set up is taken.
     pub(crate) preconds: Vec<Precond>,
+    /// The recipe of [`Precond::Sa`].
+    pub(crate) aggregation: Multigrid<SmoothedAggregation>,
     pub(crate) null_space: Option<NearKernel>,
     /// Whether constants are in the kernel of A, on some component at least.
     pub(crate) floats: bool,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) progress: &'a Progress,
-    /// When the matrix was parsed.
-    pub(crate) parsed: Instant,
+    /// When the setup began: the matrix was parsed.
+    pub(crate) begun: Instant,
+    /// When an iteration is the last.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// A hierarchy of grids, as a report shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Grids {
+    pub(crate) levels: usize,
+    pub(crate) operator_complexity: f64,
+    /// A line a level.
+    pub(crate) table: String,
 }
 
 /// What a method made of a job.
@@ -41,6 +55,9 @@ pub(crate) struct Solution {
     pub(crate) iterations: usize,
     /// Relative residuals as the method saw them, the starting guess first.
     pub(crate) history: Vec<f64>,
+    /// When they were seen, in seconds since the setup began.
+    pub(crate) times: Vec<f64>,
+    pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
@@ -61,11 +78,13 @@ impl Solution {
             ending: Ending::Method(Outcome::Stopped),
             iterations: 0,
             history: Vec::new(),
+            times: Vec::new(),
+            grids: None,
             condition: None,
             setup_seconds: 0.0,
             solve_seconds: 0.0,
             notes: Vec::new(),
-            since: job.parsed,
+            since: job.begun,
         }
     }
 

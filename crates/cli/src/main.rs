@@ -3,22 +3,27 @@
 //! | file | what |
 //! |---|---|
 //! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line |
+//! | `args` | the command line; `aggregation` are the options of `--precond sa` |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
-//! | `choose` | `auto`: method and preconditioner from what `diagnose` measures |
+//! | `ready` | the system in blocks, looked at; `modes` is its near-kernel |
+//! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
 //! | `solve` | from the input to the report |
 //! | `job` | one system to solve, and what a method made of it |
 //! | `iterate` | a Krylov method at one precision; `factor` is a direct one |
 //! | `ending` | how a solve ended, its cause and its cure |
 //! | `report` | the report for machines and for people |
 //! | `plot` | the residual history as a picture |
+//! | `compare` | every method on one system; `table` and `chart` show it, `memory` counts bytes |
 //! | `dump` | a folder that makes a run again |
-//! | `info`, `generate` | the other two commands |
+//! | `info`, `generate`, `spy` | the simple commands |
 //! | `progress` | bars, on a terminal only |
 //! | `error` | what is wrong with the command line or a file |
 
+mod aggregation;
 mod args;
+mod chart;
 mod choose;
+mod compare;
 mod dump;
 mod ending;
 mod error;
@@ -28,10 +33,16 @@ mod info;
 mod input;
 mod iterate;
 mod job;
+mod measure;
+mod memory;
+mod modes;
 mod plot;
 mod progress;
+mod ready;
 mod report;
 mod solve;
+mod spy;
+mod table;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -43,6 +54,8 @@ use args::{Arguments, Command};
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Solve(options) => solve::run(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Spy(options) => spy::run(&options),
         Command::Info(options) => info::run(&options),
         Command::Generate(options) => generate::run(&options),
     };

@@ -4,23 +4,21 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use coarsen::sparse::diagnose::{Diagnosis, Severity};
+use coarsen::sparse::diagnose::Severity;
 use serde::Serialize;
 
 use crate::args::{Method, Precision, Precond, Solve};
 use crate::choose::Choice;
 use crate::error::Failure;
-use crate::input::Input;
 use crate::job::Solution;
+use crate::ready::Ready;
 
 /// What a run began with.
 pub(crate) struct Setting<'a> {
     pub(crate) options: &'a Solve,
     pub(crate) threads: usize,
     pub(crate) read_seconds: f64,
-    pub(crate) input: &'a Input,
-    pub(crate) block: usize,
-    pub(crate) diagnosis: &'a Diagnosis,
+    pub(crate) ready: &'a Ready<'a>,
 }
 
 /// All that a run has to say; numbers that are not finite become `null`.
@@ -54,6 +52,9 @@ pub(crate) struct Report {
     levels: usize,
     /// Entries on all grids over those of the matrix.
     operator_complexity: f64,
+    /// The levels, for people.
+    #[serde(skip)]
+    table: Option<String>,
     condition_estimate: Option<f64>,
     peak_memory_bytes: Option<u64>,
     /// What was chosen, and why: a line on the method, a line on the preconditioner.
@@ -79,13 +80,14 @@ impl Versions {
 
 impl Report {
     pub(crate) fn new(setting: &Setting<'_>, choice: &Choice, solution: &Solution) -> Self {
-        let Setting { options, input, .. } = setting;
-        let grave = setting.diagnosis.findings.iter().filter(|f| f.severity() >= Severity::Warning);
+        let (options, ready) = (setting.options, setting.ready);
+        let input = ready.input;
+        let grave = ready.diagnosis.findings.iter().filter(|f| f.severity() >= Severity::Warning);
         Self {
             source: input.source.clone(),
             n: input.b.len(),
             nnz: input.matrix.nnz(),
-            block_size: setting.block,
+            block_size: ready.matrix.block().0,
             method: choice.method,
             precond: solution.precond,
             backend: solution.backend,
@@ -95,14 +97,15 @@ impl Report {
             setup_seconds: solution.setup_seconds,
             solve_seconds: solution.solve_seconds,
             iterations: solution.iterations,
-            max_iterations: options.max_iterations,
-            tolerance: options.tol,
+            max_iterations: options.given.max_iterations,
+            tolerance: options.given.tol,
             true_relative_residual: solution.residual,
             outcome: solution.ending.name(),
             advice: solution.ending.to_string(),
             history: solution.history.clone(),
-            levels: 1,
-            operator_complexity: 1.0,
+            levels: solution.grids.as_ref().map_or(1, |grids| grids.levels),
+            operator_complexity: solution.grids.as_ref().map_or(1.0, |grids| grids.operator_complexity),
+            table: solution.grids.as_ref().map(|grids| grids.table.clone()),
             condition_estimate: solution.condition,
             peak_memory_bytes: peak_memory(),
             choice: choice.because.clone(),
@@ -143,6 +146,11 @@ pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Fail
     fs::write(file, text).map_err(Failure::write(file))
 }
 
+/// Bytes in MiB.
+pub(crate) fn mib(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 /// `1 thread`, `2 threads`.
 fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
@@ -168,9 +176,12 @@ impl fmt::Display for Report {
         for warning in &self.warnings {
             writeln!(f, "warning   {warning}")?;
         }
+        for line in self.table.iter().flat_map(|table| table.lines()) {
+            writeln!(f, "          {line}")?;
+        }
         let memory = self
             .peak_memory_bytes
-            .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", bytes as f64 / f64::from(1 << 20)));
+            .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
         writeln!(f, "setup     {:.3} s on {}", self.setup_seconds, count(*threads, "thread"))?;
         let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
         writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;

@@ -6,11 +6,11 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::backend::Cpu;
-use coarsen::sparse::diagnose::{Diagnosis, diagnose};
-use coarsen::sparse::{Bsr, NearKernel, System, Zeros, matrix_market};
+use coarsen::sparse::diagnose::Diagnosis;
+use coarsen::sparse::matrix_market;
 use coarsen::{Outcome, parallel};
 
-use crate::args::{Method, NullSpace, Precision, Precond, Solve};
+use crate::args::{Method, NullSpace, Precision, Precond, Solve, name};
 use crate::choose::{Choice, Wish, refuse};
 use crate::ending::Ending;
 use crate::error::Failure;
@@ -19,11 +19,9 @@ use crate::input::Input;
 use crate::iterate::iterate;
 use crate::job::{Job, Solution};
 use crate::progress::Progress;
+use crate::ready::{NULL, Ready};
 use crate::report::{Report, Setting};
 use crate::{complain, dump, plot, say};
-
-/// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
-const NULL: f64 = 1e-6;
 
 /// `coarsen solve`.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
@@ -31,7 +29,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
         check_place(file)?;
     }
     let threads =
-        options.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let report = parallel::threads(threads, || solve(options, threads))??;
     if !options.quiet {
         say(&report.to_string());
@@ -47,7 +45,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let begin = Instant::now();
-    let loaded = Input::load(options);
+    let loaded = Input::load(&options.given);
     if let Some(folder) = &options.dump {
         progress.phase("dumping");
         dump::write(folder, options, threads, &loaded)?;
@@ -56,47 +54,25 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
-    let parsed = Instant::now();
-    let diagnosis = diagnose(&input.matrix);
-    let block = block_size(options, &input, &diagnosis)?;
-    let blocked; // unless it is in these blocks already
-    let matrix = if input.matrix.block() == (block, block) {
-        &input.matrix
-    } else {
-        blocked = input
-            .matrix
-            .reblock((block, block), Zeros::Keep)
-            .map_err(|_| Failure::BlockSize { size: block, n: input.matrix.shape().0 })?;
-        &blocked
-    };
+    let ready = Ready::new(&options.given, &input)?;
     let wish = Wish {
         method: options.method,
         precond: options.precond,
         iterate: options.precond != Precond::Auto
             || options.precision != Precision::F64
-            || options.null_space != NullSpace::None,
+            || options.given.null_space != NullSpace::None,
+        varies: options.given.aggregation.varies(),
     };
-    let choice = Choice::new(wish, input.b.len(), &diagnosis);
+    let choice = ready.choose(wish, options.given.tol);
     check_direct(options, &choice)?;
-    let positions = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
-    let job = Job {
-        system: System { positions, near_kernel: input.near_kernel.as_ref(), ..matrix.into() },
-        original: &input.matrix,
-        b: &input.b,
-        x0: input.x0.as_deref(),
-        method: choice.method,
-        preconds: choice.preconds.clone(),
-        null_space: null_space(options, &input, matrix)?,
-        floats: diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
-        tolerance: options.tol,
-        max_iterations: options.max_iterations,
-        progress: &progress,
-        parsed,
-    };
-    let solution = attempt(&job, options.precision, &diagnosis)?;
+    check_aggregation(options, &choice)?;
+    let near_kernel = ready.near_kernel(&options.given, &choice.preconds)?;
+    let mut job = ready.job(&options.given, near_kernel.as_ref(), &progress);
+    (job.method, job.preconds) = (choice.method, choice.preconds.clone());
+    let solution = attempt(&job, options.precision, &ready.diagnosis)?;
     progress.clear();
 
-    let setting = Setting { options, threads, read_seconds, input: &input, block, diagnosis: &diagnosis };
+    let setting = Setting { options, threads, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);
     if let Some(file) = &options.out {
         matrix_market::write_vector(file, &solution.x)?;
@@ -112,7 +88,11 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
 }
 
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.
-fn attempt(job: &Job<'_>, precision: Precision, diagnosis: &Diagnosis) -> Result<Solution, Failure> {
+pub(crate) fn attempt(
+    job: &Job<'_>,
+    precision: Precision,
+    diagnosis: &Diagnosis,
+) -> Result<Solution, Failure> {
     if job.b.iter().all(|&v| v == 0.0) {
         let mut nothing = Solution::new(job, "cpu");
         nothing.take(job, vec![0.0; job.b.len()], Outcome::Converged);
@@ -128,47 +108,6 @@ fn attempt(job: &Job<'_>, precision: Precision, diagnosis: &Diagnosis) -> Result
         (_, Precision::F64) => iterate(job, &Cpu::new())?,
         (_, Precision::Mixed) => iterate(job, &Cpu::mixed())?,
         (_, Precision::F32) => iterate(job, &Cpu::single())?,
-    })
-}
-
-/// What is asked for, else what the coordinates say, else the natural blocks, else what the pattern shows.
-fn block_size(options: &Solve, input: &Input, diagnosis: &Diagnosis) -> Result<usize, Failure> {
-    let n = input.b.len();
-    let natural = input.matrix.block().0;
-    let nodes = input.positions.as_ref().filter(|_| options.coordinates.is_some()).map(Vec::len);
-    let asked = options.block_size.map(|size| size as usize);
-    let size = match (asked, nodes) {
-        (Some(size), _) => size,
-        (None, Some(nodes)) => n.checked_div(nodes).unwrap_or(1),
-        (None, None) if natural > 1 => natural,
-        (None, None) => diagnosis.structure.best_blocking().map_or(1, |blocking| blocking.size),
-    };
-    if !n.is_multiple_of(size) {
-        return Err(Failure::BlockSize { size, n });
-    }
-    match (nodes, &options.coordinates) {
-        (Some(nodes), Some(file)) if nodes * size != n => Err(Failure::Rows {
-            file: file.clone(),
-            what: "one per node of --block-size unknowns",
-            expected: n / size,
-            found: nodes,
-        }),
-        _ => Ok(size),
-    }
-}
-
-/// The vectors that A does not see: those of the file, or constants, one for each unknown of a node where A does
-/// not see these either.
-fn null_space(options: &Solve, input: &Input, a: &Bsr<f64>) -> Result<Option<NearKernel>, Failure> {
-    Ok(match options.null_space {
-        NullSpace::None => None,
-        NullSpace::File(_) => input.null_space.clone(),
-        NullSpace::Constants => {
-            let n = input.b.len();
-            let each = NearKernel::constants(n, a.block().0)?;
-            let unseen = each.quality(a)?.iter().all(|q| q.all <= NULL);
-            Some(if unseen { each } else { NearKernel::constants(n, 1)? })
-        }
     })
 }
 
@@ -190,7 +129,7 @@ fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     }
     let ignored = [
         (!matches!(options.precond, Precond::Auto | Precond::None), "--precond"),
-        (options.null_space != NullSpace::None, "--null-space"),
+        (options.given.null_space != NullSpace::None, "--null-space"),
         (options.precision != Precision::F64, "--precision: it works in f64"),
     ];
     match ignored.into_iter().find(|(given, _)| *given) {
@@ -199,8 +138,22 @@ fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     }
 }
 
+/// Refuses options of smoothed aggregation that another preconditioner would ignore, and a K-cycle under a method that
+/// needs the same map each time.
+fn check_aggregation(options: &Solve, choice: &Choice) -> Result<(), Failure> {
+    let words = options.given.aggregation.words();
+    if !choice.preconds.contains(&Precond::Sa) {
+        let ignored = words.first().filter(|_| options.precond != Precond::Auto);
+        return ignored.map_or(Ok(()), |&(option, _)| Err(Failure::NotAggregation { option }));
+    }
+    if options.given.aggregation.varies() && choice.method != Method::Fcg {
+        return Err(Failure::Varies { method: name(choice.method) });
+    }
+    Ok(())
+}
+
 /// Refuses a file in a folder that does not exist before hours are spent on what it is to hold.
-fn check_place(file: &Path) -> Result<(), Failure> {
+pub(crate) fn check_place(file: &Path) -> Result<(), Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let kind = match folder {
         _ if file.is_dir() => std::io::ErrorKind::IsADirectory,

@@ -1,7 +1,12 @@
 //! The command as its users run it.
 
+mod aggregation;
+mod auto;
 mod bad_input;
 mod common;
+mod compare;
 mod generate;
 mod outcomes;
 mod output;
+mod scramble;
+mod spy;

@@ -28,7 +28,9 @@ fn every_method_and_preconditioner_solves_a_definite_system() {
     let x = folder.path("x.mtx").display().to_string();
     let mut words = vec!["--method direct".to_owned(), String::new()];
     for method in ["cg", "fcg", "minres", "gmres", "bicgstab"] {
-        for precond in ["auto", "none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "ilu0", "chebyshev"] {
+        for precond in
+            ["auto", "none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "ilu0", "chebyshev", "sa"]
+        {
             words.push(format!("--method {method} --precond {precond}"));
         }
     }

@@ -1,0 +1,151 @@
+//! `coarsen compare`: one system, every preconditioner that fits, side by side.
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use coarsen::direct::Direct;
+use coarsen::parallel;
+use coarsen::sparse::diagnose::Definiteness;
+
+use crate::args::{Compare, Method, NullSpace, Precision, Precond};
+use crate::chart;
+use crate::choose::Wish;
+use crate::ending::Ending;
+use crate::error::Failure;
+use crate::input::Input;
+use crate::job::{Job, Solution};
+use crate::memory::peak_of;
+use crate::progress::Progress;
+use crate::ready::Ready;
+use crate::report::write_json;
+use crate::say;
+use crate::solve::{attempt, check_place};
+use crate::table::{Row, Table};
+
+/// Operations a second of a sparse factorisation on one core, on the low side.
+const SPEED: f64 = 2e9;
+
+/// `coarsen compare`.
+pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
+    for file in [&options.report, &options.plot].into_iter().flatten() {
+        check_place(file)?;
+    }
+    let threads =
+        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let table = parallel::threads(threads, || compare(options, threads))??;
+    if !options.quiet {
+        say(&table.to_string());
+    }
+    if let Some(file) = &options.plot {
+        chart::write(file, &table)?;
+    }
+    if let Some(file) = &options.report {
+        write_json(file, &table)?;
+    }
+    Ok(ExitCode::from(if table.any_converged() { 0 } else { 4 }))
+}
+
+fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
+    let given = &options.given;
+    let progress = Progress::new(options.quiet);
+    progress.phase("reading");
+    let input = Input::load(given)?;
+    progress.phase("looking");
+    let ready = Ready::new(given, &input)?;
+    let looked = ready.parsed.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let wish = Wish {
+        method: Method::Auto,
+        precond: Precond::Auto,
+        iterate: given.null_space != NullSpace::None,
+        varies: given.aggregation.varies(),
+    };
+    let choice = ready.choose(wish, given.tol);
+    let chose = begin.elapsed().as_secs_f64();
+
+    let mut rows = Vec::new();
+    for (method, precond) in candidates(&ready, options) {
+        progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
+        let begun = Instant::now();
+        let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
+            let near_kernel = ready.near_kernel(given, &[precond])?;
+            let mut job = ready.job(given, near_kernel.as_ref(), &progress);
+            (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
+            job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
+            match too_long(&job, options.limit) {
+                Some(seconds) => Ok(Solution::new(&job, "cpu").fail(Ending::TooLong { seconds })),
+                None => attempt(&job, Precision::F64, &ready.diagnosis),
+            }
+        });
+        rows.push(Row::new((method, precond), &solution?, bytes));
+    }
+    progress.clear();
+    // What auto takes is the first of its list that can be set up.
+    let takes = |row: &Row| {
+        let mut able = choice.preconds.iter().filter(|&&precond| {
+            rows.iter().any(|r| r.is(choice.method, precond) && r.outcome != "setup_failed")
+        });
+        able.next().is_some_and(|&precond| row.is(choice.method, precond))
+    };
+    let taken = rows.iter().position(takes);
+    if let Some(row) = taken {
+        rows[row].auto = true;
+    }
+    Ok(Table::new(options, threads, &ready, &choice, [looked, chose], rows))
+}
+
+/// Every method and preconditioner that this matrix allows.
+fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
+    let given = &options.given;
+    let blocks = ready.matrix.block().0 > 1;
+    let values = ready.diagnosis.values.as_ref();
+    let symmetric = values.is_some_and(|v| v.symmetry.holds());
+    let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
+    let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
+    let definite = values
+        .is_some_and(|v| matches!(v.definiteness, Definiteness::Positive | Definiteness::MaybePositive));
+    let mut pairs = Vec::new();
+    let mut with = |method: Method, preconds: &[(Precond, bool)]| {
+        pairs.extend(preconds.iter().filter(|(_, fits)| *fits).map(|&(precond, _)| (method, precond)));
+    };
+    if definite {
+        let one_level = [
+            (Precond::None, true),
+            (Precond::Jacobi, true),
+            (Precond::BlockJacobi, blocks),
+            (Precond::Gs, true),
+            (Precond::Ssor, true),
+            (Precond::Ic0, true),
+            (Precond::Chebyshev, true),
+        ];
+        with(Method::Cg, &one_level);
+        let method = if given.aggregation.varies() { Method::Fcg } else { Method::Cg };
+        with(method, &[(Precond::Sa, true)]);
+    } else {
+        if symmetric {
+            with(Method::Minres, &[(Precond::None, true), (Precond::Jacobi, positive)]);
+        }
+        let factors = [
+            (Precond::None, true),
+            (Precond::Jacobi, !zero),
+            (Precond::BlockJacobi, blocks && !zero),
+            (Precond::Ilu0, !zero),
+        ];
+        with(Method::Gmres, &factors);
+        with(Method::Bicgstab, &factors);
+    }
+    let floats = values.is_some_and(|v| v.floating > 0);
+    with(Method::Direct, &[(Precond::None, !floats && given.null_space == NullSpace::None)]);
+    pairs
+}
+
+/// The seconds of a factorisation that would take longer than `limit`, by what its structure says: it cannot be interrupted.
+fn too_long(job: &Job<'_>, limit: f64) -> Option<f64> {
+    if job.method != Method::Direct {
+        return None;
+    }
+    let (_, figures) = Direct::default().estimate(job.system.matrix).ok()?;
+    let seconds = figures.flops? / SPEED;
+    (seconds > limit).then_some(seconds)
+}

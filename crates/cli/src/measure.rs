@@ -1,0 +1,148 @@
+//! What `auto` measures beyond the diagnosis: how wide the graph is, and how slow the cheapest iteration is.
+//!
+//! Neither depends on the order or, with the diagonal blocks as preconditioner, much on the scale of the unknowns.
+//!
+//! | what | how | what it tells |
+//! |---|---|---|
+//! | w | unknowns over levels of a breadth-first search | separators, and so the work of a factor: about w³ |
+//! | p | iterations of CG with block Jacobi, extrapolated from the first ones | what every one-level method will take |
+//!
+//! The costs below are seconds on one present-day core; only their ratios matter.
+
+use std::ops::ControlFlow;
+
+use coarsen::backend::{Cpu, Setup};
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::relax::BlockJacobi;
+use coarsen::sparse::{Bsr, Graph};
+use coarsen::{Iteration, Stop};
+
+/// An iteration of CG with block Jacobi: a share for each entry, and [`PER_ROW`] times that for each unknown.
+const ITERATION: f64 = 3.5e-10;
+const PER_ROW: usize = 20;
+
+/// The work around an iteration that does not depend on the size.
+const START: f64 = 2e-6;
+
+/// Setup and solve of smoothed aggregation, for the same share: scalars, and blocks.
+const HIERARCHY: [f64; 2] = [2.2e-7, 5e-7];
+
+/// Ordering and solution with a factor, an unknown; factoring, for w³.
+const ORDERING: f64 = 4e-6;
+const FACTORING: f64 = 1e-8;
+
+/// The share of the cheapest alternative that may be spent on finding out how slow iterations are.
+const TRIAL: f64 = 0.25;
+
+/// A forecast from fewer iterations than this share of itself is not believed: CG first reduces what is easy.
+const BELIEF: f64 = 0.2;
+
+/// What was measured of a symmetric matrix that may be positive definite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measures {
+    /// Seconds of a factorisation, of smoothed aggregation, and of an iteration of CG with block Jacobi.
+    pub(crate) direct: f64,
+    pub(crate) hierarchy: f64,
+    pub(crate) iteration: f64,
+    /// Iterations of CG with block Jacobi; infinite where more than the alternatives are worth.
+    pub(crate) iterations: f64,
+    /// Whether the matrix is in blocks of several unknowns.
+    pub(crate) blocks: bool,
+}
+
+impl Measures {
+    /// Measures; `factor` says whether a factorisation is an alternative.
+    pub(crate) fn of(a: &Bsr<f64>, b: &[f64], tolerance: f64, factor: bool) -> Self {
+        let n = a.shape().0;
+        let share = (a.nnz() + PER_ROW * n) as f64;
+        let iteration = START + ITERATION * share;
+        let hierarchy = HIERARCHY[usize::from(a.block().0 > 1)] * share;
+        let direct = ORDERING * n as f64 + FACTORING * width(a).powi(3);
+        let alternative = if factor { hierarchy.min(direct) } else { hierarchy };
+        let worth = alternative / iteration;
+        let iterations = forecast(a, b, tolerance.max(1e-14), worth);
+        Self { direct, hierarchy, iteration, iterations, blocks: a.block().0 > 1 }
+    }
+
+    /// Seconds of CG with block Jacobi.
+    pub(crate) fn one_level(&self) -> f64 {
+        self.iteration * self.iterations
+    }
+}
+
+/// Unknowns over levels of a breadth-first search from an end of the graph.
+fn width(a: &Bsr<f64>) -> f64 {
+    let Ok(graph) = Graph::of(a.pattern()) else { return f64::INFINITY };
+    if graph.nodes() == 0 {
+        return 0.0;
+    }
+    let levels = graph.levels(graph.pseudo_peripheral(0));
+    // Of other components nothing is seen; the level sizes of this one count.
+    (levels.order().len() * a.block().0) as f64 / levels.count().max(1) as f64
+}
+
+/// Iterations of CG with block Jacobi to `tolerance`, from the first TRIAL · worth at most; infinite where these do not tell.
+///
+/// The slope of the last half of what was seen is drawn on to the tolerance.
+fn forecast(a: &Bsr<f64>, b: &[f64], tolerance: f64, worth: f64) -> f64 {
+    let Ok(mut m) = BlockJacobi::default().build(a, &Cpu::new()) else { return f64::INFINITY };
+    let trial = (TRIAL * worth).max(10.0) as usize;
+    let mut logs: Vec<f64> = Vec::new();
+    let mut told = f64::INFINITY;
+    let mut watch = |it: &Iteration<'_, Vec<f64>>| {
+        logs.push(it.relative.ln());
+        let k = logs.len() - 1;
+        let ahead = draw_on(&logs, tolerance.ln());
+        if k >= 10 && k as f64 >= BELIEF * ahead {
+            told = ahead;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let (rhs, mut x) = (b.to_vec(), vec![0.0; b.len()]);
+    let mut cg = Cg::new(Stop { max_iterations: trial, ..Stop::relative(tolerance) });
+    match cg.solve_with(a, &mut m, &rhs, &mut x, &mut watch) {
+        Ok(report) if report.outcome == coarsen::Outcome::Converged => report.iterations as f64,
+        _ if told <= worth => told,
+        _ => f64::INFINITY,
+    }
+}
+
+/// Where the line through the middle and the end of `logs` reaches `goal`.
+fn draw_on(logs: &[f64], goal: f64) -> f64 {
+    let last = logs.len() - 1;
+    let middle = last / 2;
+    let slope = (logs[last] - logs[middle]) / (last - middle).max(1) as f64;
+    if slope < 0.0 { last as f64 + (goal - logs[last]).min(0.0) / slope } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen::problems::{Problem, poisson2d, random_vector};
+
+    #[test]
+    fn a_straight_line_is_drawn_on() {
+        let logs: Vec<f64> = (0..11).map(|k| -0.5 * f64::from(k)).collect();
+        assert!((draw_on(&logs, -20.0) - 40.0).abs() < 1e-12);
+        assert_eq!(draw_on(&logs, -1.0), 10.0, "what is reached is reached");
+        assert_eq!(draw_on(&[0.0, 0.0, 1.0], -1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn widths_are_those_of_the_graph() {
+        let w = width(&poisson2d(40).unwrap().matrix);
+        assert!((15.0..45.0).contains(&w), "{w}");
+    }
+
+    #[test]
+    fn time_steps_are_fast_and_statics_slow() {
+        let iterations = |spec: &str, dt| {
+            let options = coarsen::problems::Options { dt, jump: None };
+            let a = Problem::parse(spec, &options).unwrap().matrix;
+            Measures::of(&a, &random_vector(a.shape().0, 1), 1e-8, true).iterations
+        };
+        assert!(iterations("cloth:15", Some(1e-4)) < 40.0);
+        assert!(iterations("poisson2d:200", None) > 400.0);
+    }
+}

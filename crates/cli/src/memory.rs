@@ -1,0 +1,78 @@
+//! How much memory a piece of work takes: an allocator that counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Bytes held now, and the most held since the last [`peak_of`] began.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// The allocator of the system, counted.
+struct Counting;
+
+impl Counting {
+    fn more(bytes: usize) {
+        PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    }
+}
+
+// SAFETY: every call is handed on to `System` unchanged; the counters own no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise about `layout` is the one that `System` asks for.
+        let place = unsafe { System.alloc(layout) };
+        if !place.is_null() {
+            Self::more(layout.size());
+        }
+        place
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as in `alloc`; `System` takes fresh pages, which are zero already.
+        let place = unsafe { System.alloc_zeroed(layout) };
+        if !place.is_null() {
+            Self::more(layout.size());
+        }
+        place
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: `place` came from `System` through the functions above, with this layout.
+        let moved = unsafe { System.realloc(place, layout, size) };
+        if !moved.is_null() {
+            HELD.fetch_sub(layout.size(), Relaxed);
+            Self::more(size);
+        }
+        moved
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as in `realloc`.
+        unsafe { System.dealloc(place, layout) };
+        HELD.fetch_sub(layout.size(), Relaxed);
+    }
+}
+
+/// What `work` returns, and the most bytes it held at once beyond what was held before.
+pub(crate) fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
+    let before = HELD.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let result = work();
+    (result, PEAK.load(Relaxed).saturating_sub(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_seen_although_it_is_gone() {
+        let (_, bytes) = peak_of(|| drop(vec![1_u8; 50_000_000]));
+        assert!(bytes >= 50_000_000, "{bytes}");
+        // Other tests run at the same moment, but none of them holds this much.
+        assert!(peak_of(|| ()).1 < 50_000_000);
+    }
+}

@@ -1,0 +1,140 @@
+//! A system in blocks, looked at: what `solve` and `compare` begin with.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use coarsen::sparse::diagnose::{Diagnosis, diagnose};
+use coarsen::sparse::{Bsr, NearKernel, System, Zeros};
+
+use crate::args::{Given, Method, NullSpace, Precond};
+use crate::choose::{Choice, Wish};
+use crate::error::Failure;
+use crate::input::Input;
+use crate::job::Job;
+use crate::measure::Measures;
+use crate::modes;
+use crate::progress::Progress;
+
+/// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
+pub(crate) const NULL: f64 = 1e-6;
+
+/// An input, and all that is found out about it before a method is chosen.
+pub(crate) struct Ready<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) diagnosis: Diagnosis,
+    /// The matrix in blocks.
+    pub(crate) matrix: Cow<'a, Bsr<f64>>,
+    null_space: Option<NearKernel>,
+    /// When the matrix was parsed.
+    pub(crate) parsed: Instant,
+}
+
+impl<'a> Ready<'a> {
+    /// Looks at the matrix, and puts it in blocks.
+    pub(crate) fn new(given: &Given, input: &'a Input) -> Result<Self, Failure> {
+        let parsed = Instant::now();
+        let diagnosis = diagnose(&input.matrix);
+        let block = block_size(given, input, &diagnosis)?;
+        let matrix = if input.matrix.block() == (block, block) {
+            Cow::Borrowed(&input.matrix)
+        } else {
+            let blocked = input.matrix.reblock((block, block), Zeros::Keep);
+            Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
+        };
+        let null_space = null_space(given, input, &matrix)?;
+        Ok(Self { input, diagnosis, matrix, null_space, parsed })
+    }
+
+    /// What `auto` makes of it.
+    pub(crate) fn choose(&self, wish: Wish, tolerance: f64) -> Choice {
+        let b = &self.input.b;
+        Choice::new(wish, b.len(), &self.diagnosis, |factor| Measures::of(&self.matrix, b, tolerance, factor))
+    }
+
+    /// The near-kernel for the first of `preconds` that needs one.
+    pub(crate) fn near_kernel(
+        &self,
+        given: &Given,
+        preconds: &[Precond],
+    ) -> Result<Option<NearKernel>, Failure> {
+        Ok(match &self.input.near_kernel {
+            Some(known) => Some(known.clone()),
+            None if preconds.contains(&Precond::Sa) && given.aggregation.known_modes() => {
+                Some(modes::best(&self.matrix, self.positions())?)
+            }
+            None => None,
+        })
+    }
+
+    /// A point a node, where there is one.
+    fn positions(&self) -> Option<&'a [[f64; 3]]> {
+        let block = self.matrix.block().0;
+        self.input.positions.as_deref().filter(|points| points.len() * block == self.input.b.len())
+    }
+
+    /// The system as a job for a method that is yet to be named.
+    pub(crate) fn job<'j>(
+        &'j self,
+        given: &Given,
+        near_kernel: Option<&'j NearKernel>,
+        progress: &'j Progress,
+    ) -> Job<'j> {
+        Job {
+            system: System { positions: self.positions(), near_kernel, ..(&*self.matrix).into() },
+            original: &self.input.matrix,
+            b: &self.input.b,
+            x0: self.input.x0.as_deref(),
+            method: Method::Cg,
+            preconds: vec![Precond::None],
+            aggregation: given.aggregation.recipe(),
+            null_space: self.null_space.clone(),
+            floats: self.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
+            tolerance: given.tol,
+            max_iterations: given.max_iterations,
+            progress,
+            begun: self.parsed,
+            deadline: None,
+        }
+    }
+}
+
+/// What is asked for, else what the coordinates say, else the natural blocks, else what the pattern shows.
+fn block_size(given: &Given, input: &Input, diagnosis: &Diagnosis) -> Result<usize, Failure> {
+    let n = input.b.len();
+    let natural = input.matrix.block().0;
+    let nodes = input.positions.as_ref().filter(|_| given.source.coordinates.is_some()).map(Vec::len);
+    let asked = given.block_size.map(|size| size as usize);
+    let size = match (asked, nodes) {
+        (Some(size), _) => size,
+        (None, Some(nodes)) => n.checked_div(nodes).unwrap_or(1),
+        (None, None) if natural > 1 => natural,
+        (None, None) => diagnosis.structure.best_blocking().map_or(1, |blocking| blocking.size),
+    };
+    if !n.is_multiple_of(size) {
+        return Err(Failure::BlockSize { size, n });
+    }
+    match (nodes, &given.source.coordinates) {
+        (Some(nodes), Some(file)) if nodes * size != n => Err(Failure::Rows {
+            file: file.clone(),
+            what: "one per node of --block-size unknowns",
+            expected: n / size,
+            found: nodes,
+        }),
+        _ => Ok(size),
+    }
+}
+
+/// The vectors that A does not see: those of the file, or constants, one for each unknown of a node where A does
+/// not see these either.
+fn null_space(given: &Given, input: &Input, a: &Bsr<f64>) -> Result<Option<NearKernel>, Failure> {
+    Ok(match given.null_space {
+        NullSpace::None => None,
+        NullSpace::File(_) => input.null_space.clone(),
+        NullSpace::Constants => {
+            let n = input.b.len();
+            let each = NearKernel::constants(n, a.block().0)?;
+            let unseen = each.quality(a)?.iter().all(|q| q.all <= NULL);
+            Some(if unseen { each } else { NearKernel::constants(n, 1)? })
+        }
+    })
+}

@@ -1,0 +1,161 @@
+//! What `compare` found, for machines (JSON) and for people.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::args::{Compare, Method, Precond, name};
+use crate::choose::Choice;
+use crate::job::Solution;
+use crate::ready::Ready;
+use crate::report::{Versions, mib};
+
+/// One method on the system.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) method: Method,
+    pub(crate) precond: Precond,
+    /// Whether it is what `auto` takes.
+    pub(crate) auto: bool,
+    setup_seconds: f64,
+    solve_seconds: f64,
+    pub(crate) total_seconds: f64,
+    /// Of a direct method, steps of refinement.
+    pub(crate) iterations: usize,
+    /// The most it held at once, vectors included.
+    memory_bytes: usize,
+    pub(crate) outcome: &'static str,
+    advice: String,
+    true_relative_residual: f64,
+    levels: usize,
+    operator_complexity: f64,
+    pub(crate) history: Vec<f64>,
+    /// When the residuals of the history were seen, in seconds from the start of the setup.
+    pub(crate) times: Vec<f64>,
+}
+
+impl Row {
+    pub(crate) fn new((method, precond): (Method, Precond), solution: &Solution, bytes: usize) -> Self {
+        let grids = solution.grids.as_ref();
+        Self {
+            method,
+            precond,
+            auto: false,
+            setup_seconds: solution.setup_seconds,
+            solve_seconds: solution.solve_seconds,
+            total_seconds: solution.setup_seconds + solution.solve_seconds,
+            iterations: solution.iterations,
+            memory_bytes: bytes,
+            outcome: solution.ending.name(),
+            advice: solution.ending.to_string(),
+            true_relative_residual: solution.residual,
+            levels: grids.map_or(1, |g| g.levels),
+            operator_complexity: grids.map_or(1.0, |g| g.operator_complexity),
+            history: solution.history.clone(),
+            times: solution.times.clone(),
+        }
+    }
+
+    pub(crate) fn is(&self, method: Method, precond: Precond) -> bool {
+        (self.method, self.precond) == (method, precond)
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome == coarsen::Outcome::Converged.name()
+    }
+
+    /// `cg + sa`.
+    pub(crate) fn label(&self) -> String {
+        match self.precond {
+            Precond::None => name(self.method),
+            precond => format!("{} + {}", name(self.method), name(precond)),
+        }
+    }
+}
+
+/// All methods, the fastest first.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    pub(crate) source: String,
+    pub(crate) n: usize,
+    nnz: usize,
+    block_size: usize,
+    threads: usize,
+    pub(crate) tolerance: f64,
+    limit_seconds: f64,
+    /// The look at the matrix that all share: diagnosis, conversion to blocks.
+    looking_seconds: f64,
+    /// What `auto` measures beyond that.
+    choosing_seconds: f64,
+    /// What `auto` takes, and why: a line on the method, a line on the preconditioner.
+    choice: [String; 2],
+    pub(crate) rows: Vec<Row>,
+    versions: Versions,
+}
+
+impl Table {
+    pub(crate) fn new(
+        options: &Compare,
+        threads: usize,
+        ready: &Ready<'_>,
+        choice: &Choice,
+        [looking_seconds, choosing_seconds]: [f64; 2],
+        mut rows: Vec<Row>,
+    ) -> Self {
+        rows.sort_by(|a, b| {
+            let rank = |row: &Row| (!row.converged(), row.total_seconds);
+            rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1))
+        });
+        Self {
+            source: ready.input.source.clone(),
+            n: ready.input.b.len(),
+            nnz: ready.input.matrix.nnz(),
+            block_size: ready.matrix.block().0,
+            threads,
+            tolerance: options.given.tol,
+            limit_seconds: options.limit,
+            looking_seconds,
+            choosing_seconds,
+            choice: choice.because.clone(),
+            rows,
+            versions: Versions::THESE,
+        }
+    }
+
+    pub(crate) fn any_converged(&self) -> bool {
+        self.rows.iter().any(Row::converged)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, n, nnz, block_size: b, tolerance, .. } = self;
+        writeln!(f, "{source}: {n} unknowns, {nnz} entries, {b} x {b} blocks, to {tolerance:.0e}")?;
+        let threads = if self.threads == 1 { "thread" } else { "threads" };
+        writeln!(
+            f,
+            "looking at it took {:.3} s; {} {threads}, {} s for each method\n",
+            self.looking_seconds, self.threads, self.limit_seconds
+        )?;
+        writeln!(f, "  method               setup s   solve s   total s  iterations       MiB  outcome")?;
+        for row in &self.rows {
+            let mark = if row.auto { '*' } else { ' ' };
+            writeln!(
+                f,
+                "{mark} {:<19} {:>8.3}  {:>8.3}  {:>8.3}  {:>10}  {:>8.1}  {}",
+                row.label(),
+                row.setup_seconds,
+                row.solve_seconds,
+                row.total_seconds,
+                row.iterations,
+                mib(row.memory_bytes),
+                row.outcome.replace('_', " "),
+            )?;
+        }
+        for row in self.rows.iter().filter(|row| !row.converged()) {
+            writeln!(f, "\n{}: {}", row.label(), row.advice)?;
+        }
+        writeln!(f, "\n* auto, which decides in {:.3} s:", self.choosing_seconds)?;
+        self.choice.iter().try_for_each(|why| writeln!(f, "  {why}"))
+    }
+}

@@ -1,0 +1,66 @@
+//! `--precond sa` and its options.
+
+use crate::common::{Folder, coarsen, solve};
+
+#[test]
+fn the_report_tells_of_the_levels() {
+    let folder = Folder::new();
+    let (done, report) = solve(&folder, "--problem poisson2d:40 --method cg --precond sa");
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(report["levels"].as_u64().unwrap() >= 2, "{}", report["levels"]);
+    assert!((1.0..3.0).contains(&report["operator_complexity"].as_f64().unwrap()));
+    for word in ["smoothed aggregation", "level", "unknowns", "1600", "operator complexity"] {
+        assert!(done.out.contains(word), "{word}: {}", done.out);
+    }
+    let quiet = coarsen("solve --problem poisson2d:40 --method cg --precond sa --quiet");
+    assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
+}
+
+#[test]
+fn every_option_solves_and_does_something() {
+    let folder = Folder::new();
+    let iterations = |words: &str| {
+        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:40 --precond sa {words}"));
+        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        (report["method"].clone(), report["levels"].as_u64().unwrap(), report["history"].clone())
+    };
+    let plain = iterations("");
+    assert_eq!(iterations("--sa-levels 1").1, 1);
+    assert!(iterations("--sa-coarse-size 20").1 > plain.1);
+    for words in [
+        "--sa-smoother chebyshev",
+        "--sa-theta 0.1",
+        "--sa-cycle w --sa-coarse-size 20",
+        "--sa-cycle f --sa-coarse-size 20",
+        "--sa-modes found:3",
+    ] {
+        assert_ne!(iterations(words).2, plain.2, "{words}");
+    }
+    assert_eq!(iterations("--sa-modes constants").2, plain.2, "constants are the known ones here");
+    for words in ["--precision mixed", "--precision f32 --tol 1e-4", "--method fcg", "--method minres"] {
+        iterations(words);
+    }
+}
+
+#[test]
+fn a_k_cycle_goes_under_a_flexible_method() {
+    let folder = Folder::new();
+    let (done, report) =
+        solve(&folder, "--problem poisson2d:40 --precond sa --sa-cycle k --sa-coarse-size 20");
+    assert_eq!((done.code, report["method"].as_str()), (0, Some("fcg")), "{}", done.err);
+    let done = coarsen("solve --problem poisson2d:40 --precond sa --sa-cycle k --method cg");
+    assert!(done.code == 2 && done.err.contains("fcg"), "{} {}", done.code, done.err);
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    for words in [
+        "--precond ic0 --sa-theta 0.3",
+        "--precond sa --sa-theta 1",
+        "--precond sa --sa-modes found:0",
+        "--precond sa --sa-levels 0",
+    ] {
+        let done = coarsen(&format!("solve --problem poisson2d:10 --method cg {words}"));
+        assert!(done.code == 2 && done.err.contains("--sa-"), "{words}: {} {}", done.code, done.err);
+    }
+}

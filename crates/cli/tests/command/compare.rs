@@ -1,0 +1,66 @@
+//! `compare`: the table, the report, the picture, the limit.
+
+use crate::common::{Folder, coarsen, json};
+
+#[test]
+fn every_method_is_in_the_table_and_one_is_the_choice() {
+    let folder = Folder::new();
+    let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
+    let done = coarsen(&format!(
+        "compare --problem elasticity3d:5 --report {} --plot {}",
+        report.display(),
+        plot.display()
+    ));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let table = json(&report).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "sa"] {
+        let row = rows.iter().find(|row| row["precond"] == precond && row["method"] == "cg");
+        let row = row.unwrap_or_else(|| panic!("{precond}"));
+        assert_eq!(row["outcome"], "converged", "{precond}");
+        assert!(row["memory_bytes"].as_u64().unwrap() > 540 * 8, "{precond}");
+        assert_eq!(row["history"].as_array().unwrap().len(), row["times"].as_array().unwrap().len());
+        assert!(precond == "none" || done.out.contains(precond), "{precond}: {}", done.out);
+    }
+    assert!(rows.iter().any(|row| row["method"] == "direct"));
+    assert_eq!(rows.iter().filter(|row| row["auto"] == true).count(), 1);
+    assert!(rows.is_sorted_by_key(|row| row["total_seconds"].as_f64().unwrap()));
+    let picture = std::fs::read_to_string(plot).unwrap();
+    for word in ["<svg", "iteration", "seconds", "cg + sa", "(auto)"] {
+        assert!(picture.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn slow_ones_end_at_the_limit() {
+    let folder = Folder::new();
+    let report = folder.path("r.json");
+    let done = coarsen(&format!(
+        "compare --problem poisson2d:60 --tol 1e-8 --limit 1e-4 --report {}",
+        report.display()
+    ));
+    let table = json(&report).unwrap();
+    let slow = table["rows"].as_array().unwrap().iter().find(|row| row["precond"] == "jacobi").unwrap();
+    assert_eq!(slow["outcome"], "time_limit", "{} {}", done.out, done.err);
+    assert!(done.out.contains("time limit") && done.out.contains("--limit"), "{}", done.out);
+}
+
+#[test]
+fn unsymmetric_and_indefinite_matrices_have_their_methods() {
+    let folder = Folder::new();
+    let unsymmetric = folder.matrix("u.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
+    let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
+    let zero = folder.matrix("z.mtx", 2, &[(1, 2, 1.0), (2, 1, 3.0), (2, 2, 1.0)]);
+    for (file, has, lacks) in [
+        (&unsymmetric, "gmres + ilu0", "cg +"),
+        (&indefinite, "minres + jacobi", "cg +"),
+        (&zero, "gmres", "ilu0"),
+    ] {
+        let done = coarsen(&format!("compare {file} --block-size 1"));
+        assert!(
+            done.code == 0 && done.out.contains(has) && !done.out.contains(lacks),
+            "{file}: {}",
+            done.out
+        );
+    }
+}
