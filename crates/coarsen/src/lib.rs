@@ -31,8 +31,8 @@
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 pub use coarsen_core::{
-    Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor, NotConverged,
-    Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn, parallel,
+    Accepted, Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor,
+    NotConverged, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn, parallel,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

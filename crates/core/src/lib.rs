@@ -32,7 +32,7 @@ pub use monitor::{Every, History, Iteration, Monitor, every};
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
 pub use real::Real;
-pub use report::{NotConverged, Outcome, Report};
+pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
 pub use vector::{Vector, products};

@@ -1,6 +1,7 @@
 //! How a solve ended.
 
 use std::fmt;
+use std::ops::Deref;
 
 use crate::Real;
 
@@ -106,17 +107,19 @@ impl<T: Real> Report<T> {
     ///
     /// # Errors
     /// [`NotConverged`] for every other outcome.
-    pub fn converged(self) -> Result<Self, NotConverged> {
-        if self.outcome == Outcome::Converged { Ok(self) } else { Err(self.into()) }
+    pub fn converged(self) -> Result<Accepted<T>, NotConverged> {
+        if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
     /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped, and finite.
     ///
     /// # Errors
     /// [`NotConverged`] for breakdowns.
-    pub fn usable(self) -> Result<Self, NotConverged> {
+    pub fn usable(self) -> Result<Accepted<T>, NotConverged> {
         match self.outcome {
-            Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => Ok(self),
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => {
+                Ok(Accepted(self))
+            }
             _ => Err(self.into()),
         }
     }
@@ -133,6 +136,24 @@ impl<T: Real> fmt::Display for Report<T> {
             Some(c) => write!(f, ", condition about {c:.1e}"),
             None => Ok(()),
         }
+    }
+}
+
+/// A report that somebody has looked at, from [`Report::converged`] or [`Report::usable`]: it may be dropped without a warning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accepted<T>(Report<T>);
+
+impl<T> Deref for Accepted<T> {
+    type Target = Report<T>;
+
+    fn deref(&self) -> &Report<T> {
+        &self.0
+    }
+}
+
+impl<T: Real> fmt::Display for Accepted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -122,7 +122,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
         time += dt;
         let range = u.iter().fold([HOT, COLD], |[low, high], &u| [low.min(u), high.max(u)]);
         let moment = (!options.steady).then_some([time, dt]);
-        rows.push(Row { step, time: moment, report, range, energy: heat.energy(&u) });
+        rows.push(Row { step, time: moment, report: *report, range, energy: heat.energy(&u) });
         println!("{}", rows[rows.len() - 1]);
         if options.steady && report.iterations == 0 {
             break; // the old temperature solves the new equations
