@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use examples_common::Mesh;
 use examples_common::mesh::{ReadError, read};
-use examples_common::picture::{Camera, Colours, Drawing, Projection};
+use examples_common::picture::{Camera, Colours, Drawing, PictureError, Projection};
+use examples_common::{Mesh, Picture};
 
 /// Temperature of the hot side.
 pub(crate) const HOT: f64 = 100.0;
@@ -66,8 +66,8 @@ impl Scene {
             _ => None,
         });
         let given = held.collect();
-        let elements =
-            mesh.tetrahedra.len().max(if mesh.tetrahedra.is_empty() { mesh.triangles.len() } else { 0 });
+        let surface = mesh.tetrahedra.is_empty();
+        let elements = if surface { mesh.triangles.len() } else { mesh.tetrahedra.len() };
         let projection = Projection::Perspective(25.0);
         let camera = Camera { azimuth, elevation: 18.0, up: 1, projection };
         let drawing = Drawing { title: "temperature".into(), camera, ..Drawing::default() };
@@ -83,12 +83,7 @@ impl Scene {
     }
 
     /// A picture of temperatures, or a smaller one for a film.
-    pub(crate) fn picture(
-        &self,
-        u: &[f64],
-        caption: &str,
-        film: bool,
-    ) -> Result<examples_common::Picture, examples_common::picture::PictureError> {
+    pub(crate) fn picture(&self, u: &[f64], caption: &str, film: bool) -> Result<Picture, PictureError> {
         let mut drawing = self.drawing.clone();
         if film {
             (drawing.width, drawing.height, drawing.samples) = (drawing.width / 2, drawing.height / 2, 2);

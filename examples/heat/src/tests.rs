@@ -163,7 +163,7 @@ fn within_the_given(rows: &[Row]) -> bool {
 fn a_plate_warms_up() {
     let rows = program("plate", &["--grid", "24", "--steps", "17"]);
     assert!(rows.len() == 17 && within_the_given(&rows));
-    assert!(rows.iter().all(|r| r.report.iterations < 30), "iterations");
+    assert!(rows.iter().all(|r| r.report.iterations <= 10));
     assert!(rows.windows(2).all(|pair| pair[1].energy > pair[0].energy));
 }
 
@@ -172,7 +172,10 @@ fn the_steady_state_is_found_and_stays() {
     let rows = program("steady", &["--grid", "24", "--steady"]);
     assert!(rows.len() < 12 && within_the_given(&rows));
     assert_eq!(rows[rows.len() - 1].report.iterations, 0);
-    assert!(rows[0].report.iterations < 80 && rows[0].report.iterations > rows[2].report.iterations);
+    assert!(rows[0].report.iterations <= 12 && rows[0].report.iterations > rows[2].report.iterations);
+    // Multigrid: sixteen times the unknowns take hardly more iterations.
+    let fine = program("fine", &["--grid", "96", "--steady", "--steps", "1"]);
+    assert!(fine[0].report.iterations <= rows[0].report.iterations + 3);
 }
 
 #[test]
@@ -184,9 +187,9 @@ fn real_meshes_conduct() {
     for name in ["c3d_spot.obj.gz", "gpuipc_bunny.msh.gz"] {
         let file = std::path::Path::new(&folder).join("meshes").join(name);
         let rows = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steps", "3"]);
-        assert!(rows.iter().all(|r| r.report.iterations < 30), "{name}");
+        assert!(rows.iter().all(|r| r.report.iterations <= 12), "{name}");
         let steady = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steady"]);
-        assert!(steady[0].report.iterations < 150, "{name}");
+        assert!(steady[0].report.iterations <= 25, "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pictures in a row, as a GIF.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -10,8 +10,8 @@ use color_quant::NeuQuant;
 
 use super::{Picture, PictureError};
 
-/// Colours that the palette is learnt from at most.
-const LEARNT: usize = 60_000;
+/// Pixels that the palette is learnt from at most.
+const LEARNT: usize = 100_000;
 
 /// Pictures of one size, shown one after the other and over again.
 ///
@@ -40,7 +40,7 @@ impl Animation {
         let (width, height) = first.sides(u32::from(u16::MAX))?;
         let (width, height) = (width as u16, height as u16);
         let background = first.pixel(0, 0);
-        let quantiser = self.palette();
+        let quantiser = self.palette(background);
         let palette = [quantiser.color_map_rgb(), background.to_vec()].concat();
         let last = (palette.len() / 3 - 1) as u8;
         let mut known = HashMap::from([(background, last)]);
@@ -69,12 +69,14 @@ impl Animation {
         Ok(())
     }
 
-    /// 255 colours for those of all frames, each counted once: a large background has no more weight than a small detail.
-    fn palette(&self) -> NeuQuant {
-        let colours: BTreeSet<[u8; 3]> =
-            self.frames.iter().flat_map(|f| f.pixels().iter().copied()).collect();
-        let step = colours.len().div_ceil(LEARNT);
-        let learnt: Vec<u8> = colours.iter().step_by(step).flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
+    /// 255 colours for all that is not background, from evenly spread pixels of all frames.
+    fn palette(&self, background: [u8; 3]) -> NeuQuant {
+        let drawn = || self.frames.iter().flat_map(|f| f.pixels()).filter(|p| **p != background);
+        let step = drawn().count().div_ceil(LEARNT).max(1);
+        let mut learnt: Vec<u8> = drawn().step_by(step).flat_map(|&[r, g, b]| [r, g, b, 255]).collect();
+        if learnt.is_empty() {
+            learnt = [background[0], background[1], background[2], 255].to_vec();
+        }
         NeuQuant::new(1, 255, &learnt)
     }
 }
