@@ -145,5 +145,6 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     if !frames.is_empty() {
         Animation { frames, delay: 8 }.write_gif(options.out.join("heat.gif"))?;
     }
+    println!("pictures in {}", options.out.display());
     Ok(rows)
 }

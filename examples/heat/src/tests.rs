@@ -179,6 +179,15 @@ fn the_steady_state_is_found_and_stays() {
 }
 
 #[test]
+fn threads_do_not_change_bits() {
+    let energy = |n| {
+        let run = || program(&format!("threads{n}"), &["--grid", "180", "--steps", "2"])[1].energy;
+        threads(n, run).unwrap().to_bits()
+    };
+    assert_eq!(energy(1), energy(3));
+}
+
+#[test]
 fn real_meshes_conduct() {
     let Some(folder) = std::env::var_os("COARSEN_DATA") else {
         println!("skipped: COARSEN_DATA does not name the data folder");
