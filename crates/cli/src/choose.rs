@@ -21,7 +21,7 @@ const QUICK: usize = 300;
 /// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
 const HARD: usize = 20_000;
 
-/// Iterations of block Jacobi from which incomplete factors of blocks pay for their setup.
+/// Iterations of block Jacobi from which incomplete factors of blocks pay for their setup, where the order is a good one.
 const SLOW: f64 = 300.0;
 
 /// What will be done, and why.
@@ -127,7 +127,7 @@ fn one_or_many(costs: &Measures, wish: Wish) -> (Vec<Precond>, String) {
     let worth = costs.hierarchy / costs.iteration;
     if costs.iterations <= worth {
         let mut preconds = ONE_LEVEL.to_vec();
-        if costs.iterations < SLOW || !costs.blocks {
+        if costs.iterations < SLOW || !costs.blocks || !costs.ordered {
             preconds.remove(0);
         }
         let p = costs.iterations;
@@ -164,8 +164,8 @@ fn preconds(method: Method, values: Option<&Values>) -> (Vec<Precond>, String) {
     let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
     let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
     match method {
-        Method::Cg | Method::Fcg | Method::Minres if values.is_some_and(maybe_positive) => (
-            vec![Precond::Ic0, Precond::BlockJacobi, Precond::Jacobi],
+        Method::Minres if values.is_some_and(maybe_positive) => (
+            ONE_LEVEL.to_vec(),
             "the strongest of the cheap ones for a matrix that may be positive definite".to_owned(),
         ),
         Method::Minres if positive => (

@@ -37,6 +37,9 @@ const FACTORING: f64 = 1e-8;
 const SCATTERED: f64 = 3.0;
 const CACHE: f64 = 60_000.0;
 
+/// The mean distance of an entry from the diagonal, as a share of the unknowns, below which an order is one: 1/3 is chance.
+const ORDERED: f64 = 0.06;
+
 /// The share of the cheapest alternative that may be spent on finding out how slow iterations are; so a forecast from fewer
 /// iterations than this share of itself is not believed either.
 const TRIAL: f64 = 0.12;
@@ -52,6 +55,8 @@ pub(crate) struct Measures {
     pub(crate) iterations: f64,
     /// Whether the matrix is in blocks of several unknowns.
     pub(crate) blocks: bool,
+    /// Whether neighbours in the graph have neighbouring numbers, as the factors of ic0 like it.
+    pub(crate) ordered: bool,
 }
 
 impl Measures {
@@ -59,14 +64,22 @@ impl Measures {
     pub(crate) fn of(a: &Bsr<f64>, b: &[f64], tolerance: f64, factor: bool) -> Self {
         let n = a.shape().0;
         let share = (a.nnz() + PER_ROW * n) as f64;
-        let far = if spread(a) > CACHE { SCATTERED } else { 1.0 };
+        let spread = spread(a);
+        let far = if spread > CACHE { SCATTERED } else { 1.0 };
         let iteration = START + ITERATION * far * share;
         let hierarchy = HIERARCHY[usize::from(a.block().0 > 1)] * share;
         let direct = ORDERING * n as f64 + FACTORING * width(a).powi(3);
         let alternative = if factor { hierarchy.min(direct) } else { hierarchy };
         let worth = alternative / iteration;
         let iterations = forecast(a, b, tolerance.max(1e-14), worth);
-        Self { direct, hierarchy, iteration, iterations, blocks: a.block().0 > 1 }
+        Self {
+            direct,
+            hierarchy,
+            iteration,
+            iterations,
+            blocks: a.block().0 > 1,
+            ordered: spread < ORDERED * n as f64,
+        }
     }
 
     /// Seconds of CG with block Jacobi.
