@@ -127,7 +127,9 @@ fn one_or_many(costs: &Measures, wish: Wish) -> (Vec<Precond>, String) {
     let worth = costs.hierarchy / costs.iteration;
     if costs.iterations <= worth {
         let mut preconds = ONE_LEVEL.to_vec();
-        if costs.iterations < SLOW || !costs.blocks || !costs.ordered {
+        if !costs.blocks {
+            preconds.retain(|&precond| precond == Precond::Jacobi);
+        } else if costs.iterations < SLOW || !costs.ordered {
             preconds.remove(0);
         }
         let p = costs.iterations;
