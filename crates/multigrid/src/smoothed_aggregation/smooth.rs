@@ -4,10 +4,11 @@
 //! D is the block diagonal: it keeps the sparsity pattern of A P̂ and respects the local nature of A. Blocks that are small beside the largest of
 //! their row are pruned when P is made; an update keeps the pattern that it finds.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
-use coarsen_core::Real;
+use coarsen_core::{Real, parallel};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
@@ -23,6 +24,9 @@ pub(super) enum Reach<'a> {
     Pattern(&'a Pattern),
 }
 
+/// Rows that one task makes: enough to share its buffers between.
+const ROWS: usize = 1024;
+
 /// The smoothed prolongation in blocks of b x κ, to `count` aggregates.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
@@ -33,98 +37,119 @@ pub(super) fn smooth<T: Real>(
     reach: Reach<'_>,
 ) -> Result<Bsr<T>, SetupError> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let row = |i: usize| match reach {
-        Reach::Pruned(share) => {
-            Row::new(a, parts, basis, aggregates, i, reached(a, aggregates, i)).pruned(b * k, share)
-        }
-        Reach::Pattern(pattern) => Row::new(a, parts, basis, aggregates, i, pattern.row(i).to_vec()),
-    };
-    let rows: Vec<Row<T>> = if coarsen_core::parallel::worth(a.nnz() * k) {
-        (0..n).into_par_iter().map(row).collect()
+    let smoother = Smoother { a, parts, basis, aggregates, reach };
+    let part = |c: usize| smoother.rows(c * ROWS..((c + 1) * ROWS).min(n));
+    let parts: Vec<Rows<T>> = if parallel::worth(a.nnz() * k) {
+        (0..n.div_ceil(ROWS)).into_par_iter().map(part).collect()
     } else {
-        (0..n).map(row).collect()
+        (0..n.div_ceil(ROWS)).map(part).collect()
     };
     let mut offsets = Vec::with_capacity(n + 1);
     offsets.push(0);
-    let blocks: usize = rows.iter().map(|row| row.columns.len()).sum();
+    let blocks: usize = parts.iter().map(|rows| rows.columns.len()).sum();
     let (mut indices, mut values) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks * b * k));
-    for row in rows {
-        indices.extend_from_slice(&row.columns);
-        values.extend_from_slice(&row.values);
-        offsets.push(indices.len());
+    for rows in parts {
+        indices.extend_from_slice(&rows.columns);
+        values.extend_from_slice(&rows.values);
+        rows.lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
     }
     Ok(Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?)
 }
 
-/// One block row of P.
-struct Row<T> {
+/// Consecutive block rows of P.
+struct Rows<T> {
+    lengths: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<T>,
 }
 
-/// The aggregates of a node and its neighbours; none for a special node.
-fn reached<T: Real>(a: &Bsr<T>, aggregates: &[u32], i: usize) -> Vec<u32> {
-    if aggregates[i] == u32::MAX {
-        return Vec::new();
-    }
-    let neighbours = a.pattern().row(i).iter().map(|&j| aggregates[j as usize]);
-    let mut columns: Vec<u32> = neighbours.filter(|&g| g != u32::MAX).chain([aggregates[i]]).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
+/// What every row needs.
+struct Smoother<'a, T> {
+    a: &'a Bsr<T>,
+    parts: &'a Parts<T>,
+    basis: &'a Basis<T>,
+    aggregates: &'a [u32],
+    reach: Reach<'a>,
 }
 
-impl<T: Real> Row<T> {
-    fn new(
-        a: &Bsr<T>,
-        parts: &Parts<T>,
-        basis: &Basis<T>,
-        aggregates: &[u32],
-        i: usize,
-        columns: Vec<u32>,
-    ) -> Self {
-        let (b, k) = (a.block().0, basis.columns);
-        let mut ap = vec![T::zero(); columns.len() * b * k]; // (A P̂)ᵢ
-        for (j, block) in a.row(i) {
-            let Ok(at) = columns.binary_search(&aggregates[j]) else { continue };
-            let (target, q) = (&mut ap[at * b * k..(at + 1) * b * k], &basis.q[j * b * k..(j + 1) * b * k]);
-            for (r, row) in block.chunks_exact(b).enumerate() {
-                for (v, q) in row.iter().zip(q.chunks_exact(k)) {
-                    target[r * k..(r + 1) * k].iter_mut().zip(q).for_each(|(t, &q)| *t += *v * q);
+impl<T: Real> Smoother<'_, T> {
+    fn rows(&self, range: Range<usize>) -> Rows<T> {
+        let size = self.a.block().0 * self.basis.columns;
+        let mut rows =
+            Rows { lengths: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
+        let (mut columns, mut ap, mut row) = (Vec::new(), Vec::new(), Vec::new());
+        for i in range {
+            columns.clear();
+            match self.reach {
+                Reach::Pruned(_) => self.reached(i, &mut columns),
+                Reach::Pattern(pattern) => columns.extend_from_slice(pattern.row(i)),
+            }
+            self.row(i, &columns, &mut ap, &mut row);
+            let limit = match self.reach {
+                Reach::Pruned(share) => share * largest(&row),
+                Reach::Pattern(_) => -1.0,
+            };
+            let before = rows.columns.len();
+            for (&g, block) in columns.iter().zip(row.chunks_exact(size)) {
+                if largest(block) > limit {
+                    rows.columns.push(g);
+                    rows.values.extend_from_slice(block);
                 }
             }
+            rows.lengths.push(rows.columns.len() - before);
         }
-        let (d, omega) = (parts.inverses.block(i), T::of(parts.omega));
-        let mut values = vec![T::zero(); ap.len()];
-        for (value, ap) in values.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
-            for r in 0..b {
-                for (&d, ap) in d[r * b..(r + 1) * b].iter().zip(ap.chunks_exact(k)) {
-                    let step = omega * d;
-                    value[r * k..(r + 1) * k].iter_mut().zip(ap).for_each(|(v, &ap)| *v -= step * ap);
-                }
-            }
-        }
-        if let Ok(at) = columns.binary_search(&aggregates[i]) {
-            let q = &basis.q[i * b * k..(i + 1) * b * k];
-            values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
-        }
-        Self { columns, values }
+        rows
     }
 
-    /// Without the blocks of `size` values whose largest is below `share` of the largest of the row.
-    fn pruned(mut self, size: usize, share: f64) -> Self {
-        let largest = |block: &[T]| block.iter().fold(0.0, |m: f64, v| m.max(v.abs().wide()));
-        let limit = share * largest(&self.values);
-        let mut kept = 0;
-        for at in 0..self.columns.len() {
-            if largest(&self.values[at * size..(at + 1) * size]) > limit {
-                self.columns[kept] = self.columns[at];
-                self.values.copy_within(at * size..(at + 1) * size, kept * size);
-                kept += 1;
-            }
+    /// The aggregates of a node and its neighbours, in order; none for a special node.
+    fn reached(&self, i: usize, columns: &mut Vec<u32>) {
+        if self.aggregates[i] == u32::MAX {
+            return;
         }
-        self.columns.truncate(kept);
-        self.values.truncate(kept * size);
-        self
+        let neighbours = self.a.pattern().row(i).iter().map(|&j| self.aggregates[j as usize]);
+        columns.extend(neighbours.filter(|&g| g != u32::MAX).chain([self.aggregates[i]]));
+        columns.sort_unstable();
+        columns.dedup();
     }
+
+    /// Block row i of P at the given columns, into `row`; `ap` is scratch.
+    fn row(&self, i: usize, columns: &[u32], ap: &mut Vec<T>, row: &mut Vec<T>) {
+        let (b, k) = (self.a.block().0, self.basis.columns);
+        for buffer in [&mut *ap, &mut *row] {
+            buffer.clear();
+            buffer.resize(columns.len() * b * k, T::zero());
+        }
+        // (A P̂)ᵢ
+        for (j, block) in self.a.row(i) {
+            let Ok(at) = columns.binary_search(&self.aggregates[j]) else { continue };
+            let (target, q) =
+                (&mut ap[at * b * k..(at + 1) * b * k], &self.basis.q[j * b * k..(j + 1) * b * k]);
+            add_product(block, q, target, b, k, T::one());
+        }
+        // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
+        let (d, omega) = (self.parts.inverses.block(i), T::of(self.parts.omega));
+        for (row, ap) in row.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
+            add_product(d, ap, row, b, k, -omega);
+        }
+        if let Ok(at) = columns.binary_search(&self.aggregates[i]) {
+            let q = &self.basis.q[i * b * k..(i + 1) * b * k];
+            row[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
+        }
+    }
+}
+
+/// C += f M X for a b x b block M and b x k blocks X and C.
+#[inline(always)]
+fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], b: usize, k: usize, f: T) {
+    for (m, c) in m.chunks_exact(b).zip(c.chunks_exact_mut(k)) {
+        for (&m, x) in m.iter().zip(x.chunks_exact(k)) {
+            let factor = f * m;
+            c.iter_mut().zip(x).for_each(|(c, &x)| *c += factor * x);
+        }
+    }
+}
+
+/// The largest absolute value, 0 for none.
+fn largest<T: Real>(values: &[T]) -> f64 {
+    values.iter().fold(T::zero(), |m, v| m.max(v.abs())).wide()
 }

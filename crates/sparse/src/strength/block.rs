@@ -22,7 +22,7 @@ impl InverseRoot {
     /// the condition of the eigenvectors times b.
     const SQUARINGS: u32 = 10;
 
-    /// A square of norm 1 whose norm is this close to 1 is a projector: further squares change nothing.
+    /// A matrix whose square has this nearly the square of its norm is a multiple of a projector: further squares change nothing.
     const SETTLED: f64 = 1e-4;
 
     /// From the b x b diagonal blocks; a missing one is zero.
@@ -75,25 +75,30 @@ impl InverseRoot {
         }
         multiply(self.b, root(i), m, square);
         multiply(self.b, square, root(j), m);
-        let (mut log, mut power) = (0.0, 1.0); // M^p = e^log · m
-        for step in 0..=Self::SQUARINGS {
-            let norm = frobenius(m);
-            if norm == 0.0 {
-                return 0.0; // nilpotent
+        // M^p = 2^exponent · m, scaled by powers of two, so that one logarithm at the end is enough
+        let (mut exponent, mut power, mut norm) = (0.0, 1.0, frobenius(m));
+        for _ in 0..Self::SQUARINGS {
+            if norm == 0.0 || !norm.is_finite() {
+                return norm; // nilpotent, or not finite
             }
-            log += norm.ln();
-            if step > 0 && (norm - 1.0).abs() < Self::SETTLED {
+            let (scale, e) = power_of_two(norm);
+            m.iter_mut().for_each(|v| *v *= scale);
+            let before = norm * scale;
+            multiply(self.b, m, m, square);
+            m.copy_from_slice(square);
+            (exponent, power, norm) = (2.0 * (exponent + e), 2.0 * power, frobenius(m));
+            if (norm - before * before).abs() < Self::SETTLED * before * before {
                 break;
             }
-            m.iter_mut().for_each(|v| *v /= norm);
-            if step < Self::SQUARINGS {
-                multiply(self.b, m, m, square);
-                m.copy_from_slice(square);
-                (log, power) = (2.0 * log, 2.0 * power);
-            }
         }
-        (log / power).exp()
+        if norm == 0.0 { 0.0 } else { ((norm.ln() + exponent * std::f64::consts::LN_2) / power).exp() }
     }
+}
+
+/// 2^−e and e with 2^e ≤ `norm` < 2^(e + 1), for normal numbers; subnormal ones count as the smallest of these.
+fn power_of_two(norm: f64) -> (f64, f64) {
+    let e = ((norm.to_bits() >> 52) as i64 - 1023).clamp(-1022, 1022);
+    (f64::from_bits(((1023 - e) as u64) << 52), e as f64)
 }
 
 /// C = A B for b x b matrices.
