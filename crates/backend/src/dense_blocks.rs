@@ -142,6 +142,19 @@ impl<T: Real> DenseBlocks<T> {
         if self.values.chunks_exact(area).all(positive) { Class::Symmetric } else { Class::Linear }
     }
 
+    /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix; `method` names the caller.
+    ///
+    /// # Errors
+    /// [`SetupError::NotPositive`] names the first block that does not.
+    pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        let b = self.size;
+        let bad = |k: &usize| self.block(*k).iter().step_by(b + 1).any(|v| *v <= T::zero() || v.is_nan());
+        let Some(node) = (0..self.count()).find(bad) else { return Ok(()) };
+        let row = node * b;
+        let diagonal = (row..row + b).map(|i| a.get(i, i).wide()).fold(f64::INFINITY, f64::min);
+        Err(SetupError::NotPositive { method, row, diagonal })
+    }
+
     /// Rows and columns of a block.
     pub fn size(&self) -> usize {
         self.size

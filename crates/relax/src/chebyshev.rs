@@ -94,14 +94,7 @@ struct Spectrum<T: Real> {
 impl<T: Real> Spectrum<T> {
     /// β and what M promises.
     fn measure(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<(f64, Class), SetupError> {
-        if inverses.class() != Class::Symmetric {
-            let b = inverses.size();
-            let node = (0..inverses.count())
-                .find(|&k| inverses.block(k).iter().step_by(b + 1).any(|v| *v <= T::zero()));
-            let row = node.unwrap_or_default() * b;
-            let diagonal = (row..row + b).map(|i| a.get(i, i).wide()).fold(f64::INFINITY, f64::min);
-            return Err(SetupError::NotPositive { method: "chebyshev", row, diagonal });
-        }
+        inverses.check_positive(a, "chebyshev")?;
         if self.start.is_empty() {
             return Ok((1.0, Class::Symmetric)); // nothing to bound
         }
