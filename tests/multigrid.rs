@@ -2,10 +2,12 @@
 
 mod common;
 
+use coarsen::backend::SetupError;
 use coarsen::krylov::{NullSpace, Projected};
-use coarsen::multigrid::{Modes, SmoothedAggregation};
+use coarsen::multigrid::{Modes, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::sparse::{Zeros, detect_block_size, multiply};
+use coarsen::{Class, Error};
 use common::{noise, problem, small_sa};
 
 type Sa = Multigrid<SmoothedAggregation>;
@@ -89,6 +91,113 @@ fn updates_do_what_they_say() {
             let mut fresh = recipe.build(system, &Cpu::new()).unwrap();
             assert_eq!(applied(&mut fresh), after, "{keep:?}: the same aggregates as a build");
         }
+    }
+}
+
+/// An F-cycle within F-cycles, on four levels and more, is as symmetric as a V-cycle; an unsymmetric matrix makes no symmetric cycle.
+#[test]
+fn cycles_are_as_symmetric_as_they_say() {
+    let a = problem("poisson2d:20").matrix;
+    let [r, s] = [1, 2].map(|seed| noise(a.shape().0, seed));
+    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    for cycle in [Cycle::V, Cycle::W, Cycle::F] {
+        let mut m = Multigrid { coarse_size: 2, ..small_sa(cycle) }.build(&a, &Cpu::new()).unwrap();
+        assert!(m.levels() >= 4 && m.class() == Class::Symmetric);
+        let (mut mr, mut ms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+        m.apply(&r, &mut mr);
+        m.apply(&s, &mut ms);
+        let skew = (dot(&s, &mr) - dot(&r, &ms)).abs();
+        assert!(skew <= 1e-12 * dot(&mr, &mr).sqrt() * dot(&s, &s).sqrt(), "{cycle:?}: {skew:e}");
+    }
+    let (mut wind, pattern) = (a.clone(), a.pattern().clone());
+    for i in 0..pattern.rows() {
+        for k in pattern.range(i).filter(|&k| pattern.indices()[k] as usize > i) {
+            wind.values_mut()[k] *= 0.2;
+        }
+    }
+    for smoothing in [small_sa(Cycle::V).smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
+        let mut m = Multigrid { smoothing, ..small_sa(Cycle::V) }.build(&wind, &Cpu::new()).unwrap();
+        assert_eq!(m.class(), Class::Linear);
+        let refused = Cg::default().solve(&wind, &mut m, &r, &mut vec![0.0; r.len()]);
+        assert!(matches!(refused, Err(Error::Preconditioner { .. })));
+    }
+}
+
+/// What an update cannot keep it rebuilds or refuses, and after an error the old cycle is there to the last bit.
+#[test]
+fn updates_that_do_not_fit() {
+    let p = problem("elasticity3d:6");
+    let r = noise(p.matrix.shape().0, 3);
+    let (mut before, mut after) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+
+    let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
+    m.apply(&r, &mut before);
+    let more_modes = m.update(p.system()); // 3 constants, now 6 rigid-body modes
+    assert!(matches!(more_modes, Err(SetupError::Place(Error::Shape { expected: 3, found: 6, .. }))));
+    m.apply(&r, &mut after);
+    assert_eq!(before, after);
+
+    let k = p.matrix.pattern().find(77, 77).unwrap();
+    let mut negative = p.matrix.clone();
+    negative.values_mut()[9 * k] *= -1.0;
+    for smoothing in [recipe.smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
+        let recipe = Multigrid { smoothing, ..small_sa(Cycle::V) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        m.apply(&r, &mut before);
+        let system = System { matrix: &negative, ..p.system() };
+        assert!(matches!(m.update(system), Err(SetupError::NotPositive { row: 231, .. })));
+        assert!(matches!(recipe.build(system, &Cpu::new()), Err(SetupError::NotPositive { row: 231, .. })));
+        m.apply(&r, &mut after);
+        assert_eq!(before, after);
+    }
+
+    // The same pattern in blocks of another size is another system.
+    let blocks = |b: usize| {
+        let places: Vec<(u32, u32)> =
+            (0..200).flat_map(|i| [(i, i), (i, (i + 1) % 200), ((i + 1) % 200, i)]).collect();
+        let unit = |e: usize, v: f64| if e.is_multiple_of(b + 1) { v } else { 0.0 };
+        let value = |p: &(u32, u32)| if p.0 == p.1 { 2.1 } else { -1.0 };
+        let values: Vec<f64> =
+            places.iter().flat_map(|p| (0..b * b).map(move |e| unit(e, value(p)))).collect();
+        assembly::from_blocks(200, 200, (b, b), &places, &values).unwrap()
+    };
+    for keep in [Keep::Transfers, Keep::Aggregates] {
+        let mut m = Multigrid { keep, ..small_sa(Cycle::V) }.build(&blocks(1), &Cpu::new()).unwrap();
+        assert_eq!(m.update(&blocks(2)).unwrap(), Reused::Nothing, "{keep:?}");
+        assert_eq!(m.size(), Some(400));
+    }
+}
+
+/// Dead unknowns do not see in which units a matrix is written.
+#[test]
+fn units_do_not_matter() {
+    let p = problem("elasticity3d:6");
+    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // turns about the line: dead unknowns
+    let b = noise(p.matrix.shape().0, 1);
+    let counts = [0, -100, 100].map(|power| {
+        let mut a = p.matrix.clone();
+        a.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(power));
+        let system = System { positions: Some(&line), ..System::from(&a) };
+        let mut m = small_sa(Cycle::V).build(system, &Cpu::new()).unwrap();
+        let mut x = vec![0.0; b.len()];
+        let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap().converged();
+        (m.levels(), m.dead(), report.unwrap().iterations)
+    });
+    assert!(counts[0].1 > 0 && counts.iter().all(|c| *c == counts[0]), "{counts:?}");
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let a = problem("poisson2d:20").matrix;
+    let sa = small_sa(Cycle::V);
+    for coarsening in [
+        SmoothedAggregation { prune: 1.0, ..sa.coarsening },
+        SmoothedAggregation { omega: f64::NAN, ..sa.coarsening },
+        SmoothedAggregation { dominance: -1.0, ..sa.coarsening },
+    ] {
+        let built = Multigrid { coarsening, ..sa }.build(&a, &Cpu::new());
+        assert!(matches!(built, Err(SetupError::Place(Error::Parameter { .. }))));
     }
 }
 

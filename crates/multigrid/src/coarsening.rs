@@ -26,8 +26,8 @@ pub struct Coarse<T> {
     pub near_kernel: Option<NearKernel>,
     /// One point a coarse node.
     pub positions: Option<Vec<[f64; 3]>>,
-    /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the hierarchy gives them a unit
-    /// diagonal.
+    /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the hierarchy gives them a
+    /// diagonal entry of the size of their node's.
     pub dead: Vec<u32>,
     /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves.
     pub aggregates: Vec<u32>,

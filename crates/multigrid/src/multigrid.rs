@@ -1,7 +1,7 @@
 //! The recipe of a hierarchy.
 
 use coarsen_backend::{Backend, Setup, SetupError, Smoother, Update};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::{Bsr, System};
 
@@ -67,7 +67,7 @@ pub enum Cycle {
     V,
     /// Each coarser level twice from every visit.
     W,
-    /// An F-cycle, then a V-cycle, from every visit.
+    /// An F-cycle between two V-cycles from every visit: symmetric, which an F-cycle and a V-cycle alone are not.
     F,
     /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not a linear map.
     K,
@@ -94,9 +94,12 @@ pub enum Smoothing {
 }
 
 /// A smoother that can follow its matrix.
-pub(crate) trait LevelSmoother<T: Real, B: Backend>: Smoother<B> + Update<T> {}
+pub(crate) trait LevelSmoother<T: Real, B: Backend>:
+    Smoother<B> + Preconditioner<B::Vector> + Update<T>
+{
+}
 
-impl<T: Real, B: Backend, S: Smoother<B> + Update<T>> LevelSmoother<T, B> for S {}
+impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Update<T>> LevelSmoother<T, B> for S {}
 
 impl Smoothing {
     /// The smoother of one level.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use coarsen_backend::{Backend, SetupError};
-use coarsen_core::{Preconditioner, Real, Vector};
+use coarsen_core::{Class, Preconditioner, Real, Vector};
 use coarsen_direct::{Dense, Direct, Factor, PseudoInverse};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, zero};
@@ -75,6 +75,14 @@ impl<T: Real, B: Backend> Bottom<T, B> {
 
     pub(super) fn nnz(&self) -> usize {
         self.nnz
+    }
+
+    /// What it promises.
+    pub(super) fn class(&self) -> Class {
+        match &self.solver {
+            Solver::Dense(inverse) => Preconditioner::<Vec<B::Real>>::class(inverse),
+            Solver::Sparse(factor) => Preconditioner::<Vec<B::Real>>::class(&**factor),
+        }
     }
 
     /// What it is, for tables.

@@ -33,19 +33,19 @@ pub(super) fn cycle<T: Real, B: Backend>(
     let again = !coarser.is_empty(); // a second visit of a direct solve changes nothing
     match (kind, &mut level.krylov) {
         (Cycle::K, Some(vectors)) if again => krylov(coarser, bottom, vectors, coarse_b, coarse_x),
-        (Cycle::V | Cycle::K, _) => cycle(coarser, bottom, kind, coarse_b, coarse_x, true),
         (Cycle::W, _) => {
             cycle(coarser, bottom, Cycle::W, coarse_b, coarse_x, true);
             if again {
                 cycle(coarser, bottom, Cycle::W, coarse_b, coarse_x, false);
             }
         }
-        (Cycle::F, _) => {
-            cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, true);
-            if again {
-                cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
-            }
+        (Cycle::F, _) if again => {
+            // Deviation: a V-cycle before as well, since (I − M_V A)(I − M_F A) alone is not symmetric, and `Cg` needs it to be.
+            cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, true);
+            cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, false);
+            cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
         }
+        (Cycle::V | Cycle::F | Cycle::K, _) => cycle(coarser, bottom, kind, coarse_b, coarse_x, true),
     }
     level.prolongation.apply_add(one(), coarse_x, one(), x);
     level.smoother.relax(b, x);
@@ -74,7 +74,9 @@ fn krylov<T: Real, B: Backend>(
     levels[0].smoother.matrix().apply(x, w);
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
+    // Below this share of β, ρ₂ is what cancellation leaves of it: d adds no direction to c.
+    let floor = beta.clone() * b.scalar(B::Real::of(64.0 * B::Real::EPSILON.wide()));
     let rho2 = beta + -(gamma * share.clone());
-    let step = second.over(&rho2, &nothing);
+    let step = second.over(&rho2, &floor);
     x.axpby(&(alpha + -(share * step.clone())), c, &step);
 }

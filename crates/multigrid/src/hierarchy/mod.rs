@@ -32,6 +32,7 @@ pub struct Hierarchy<T: Real, B: Backend, C> {
     recipe: Multigrid<C>,
     on: B,
     pattern: Arc<Pattern>,
+    block: usize,
     levels: Vec<Level<T, B>>,
     bottom: Bottom<T, B>,
     seconds: Seconds,
@@ -102,7 +103,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
         }
         let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
         let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))?;
-        Ok(Self { recipe, on: on.clone(), pattern: finest.pattern().clone(), levels, bottom, seconds })
+        let (pattern, block) = (finest.pattern().clone(), finest.block().0);
+        Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seconds })
     }
 }
 
@@ -112,7 +114,7 @@ impl<T: Real> Host<T> {
         let restriction = transpose.build(&coarse.prolongation)?;
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let mut matrix = galerkin.build(a, &coarse.prolongation)?;
-        give_unit_diagonal(&mut matrix, &coarse.dead);
+        give_diagonal(&mut matrix, &coarse.dead);
         let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
         let bytes = a.bytes() + coarse.prolongation.bytes() + restriction.bytes();
@@ -137,13 +139,17 @@ impl<T: Real> Host<T> {
     }
 }
 
-/// Dead unknowns have zero rows and columns in PᵀAP; a unit diagonal makes them harmless.
-fn give_unit_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
+/// Dead unknowns have zero rows and columns in PᵀAP; a diagonal of the size of the others makes them harmless in any units.
+///
+/// That size is the largest entry on the diagonal of the node, and 1 for a node without a live unknown.
+fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     let (k, pattern) = (a.block().0, a.pattern().clone());
     for &unknown in dead {
         let (node, within) = (unknown as usize / k, unknown as usize % k);
         if let Some(at) = pattern.find(node, node) {
-            a.values_mut()[at * k * k + within * (k + 1)] = T::one();
+            let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
+            let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
+            block[within * (k + 1)] = if largest > T::zero() { largest } else { T::one() };
         }
     }
 }
@@ -217,7 +223,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Preconditioner<B::Vector> for Hierar
     fn class(&self) -> Class {
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
-            _ => Class::Symmetric,
+            // PᵀAP is symmetric where A is, so the finest level speaks for all.
+            _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }
 

@@ -11,7 +11,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, give_unit_diagonal, timed};
+use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
 use crate::{Coarse, Coarsening, Grid, Keep};
 
 /// Spare room of a level.
@@ -26,7 +26,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
-        let same = Pattern::same(finest.pattern(), &self.pattern);
+        let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
             *self = Self::build(self.recipe.clone(), system, &self.on)?;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
@@ -69,6 +69,7 @@ impl<T: Real> Host<T> {
             }
         };
         next.inverses.invert_diagonal(fine.a, "multigrid")?;
+        next.inverses.check_positive(fine.a, "multigrid")?;
         if keep == Keep::Aggregates {
             let mut coarse = self.coarse.clone();
             timed(&mut seconds.coarsening, || coarsening.refresh(&fine, &mut coarse))?;
@@ -78,7 +79,7 @@ impl<T: Real> Host<T> {
         timed(&mut seconds.products, || {
             self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)
         })?;
-        give_unit_diagonal(&mut next.matrix, &coarse.dead);
+        give_diagonal(&mut next.matrix, &coarse.dead);
         Ok(Grid {
             a: &next.matrix,
             near_kernel: coarse.near_kernel.as_ref(),

@@ -18,7 +18,7 @@ mod special;
 mod tentative;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, NearKernel, Strength};
 
@@ -84,6 +84,7 @@ pub enum Modes {
 
 impl<T: Real> Coarsening<T> for SmoothedAggregation {
     fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError> {
+        self.validate()?;
         let a = fine.a;
         let parts = Parts::new(self, a)?; // 2, 3
         let weights = self.strength.weights(a)?; // 5
@@ -114,12 +115,18 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             rows: special::rows(a),
         };
         let modes = self.kernel(fine, &special, &parts)?; // 4
+        let (expected, found) = (coarse.prolongation.block().1, modes.vectors());
+        if expected != found {
+            let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
+            return Err(Error::Shape { what, expected, found }.into());
+        }
         let count = coarse.prolongation.pattern().columns();
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let values = smooth(a, &parts, &basis, &coarse.aggregates, count, Reach::Pattern(&pattern))?; // 8, 9
         coarse.prolongation.values_mut().copy_from_slice(values.values());
         coarse.near_kernel = Some(basis.near_kernel()?);
+        coarse.positions = fine.positions.map(|x| centroids(x, &coarse.aggregates, count));
         coarse.dead = basis.dead;
         Ok(())
     }
@@ -130,6 +137,19 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
 }
 
 impl SmoothedAggregation {
+    /// Fields that no later step looks at; θ, Lanczos steps and safety are checked where they are used.
+    fn validate(&self) -> Result<(), Error> {
+        let within = [
+            ("SmoothedAggregation::dominance", self.dominance, f64::MAX, "0 or more"),
+            ("SmoothedAggregation::omega", self.omega, 2.0, "0 or more and below 2"),
+            ("SmoothedAggregation::prune", self.prune, 1.0, "0 or more and below 1"),
+        ];
+        match within.into_iter().find(|(_, value, limit, _)| !(0.0..*limit).contains(value)) {
+            Some((name, value, _, range)) => Err(Error::Parameter { name, value, range }),
+            None => Ok(()),
+        }
+    }
+
     /// K of this level: chosen and relaxed on the finest, inherited below.
     fn kernel<T: Real>(
         &self,
@@ -153,6 +173,7 @@ struct Parts<T> {
 impl<T: Real> Parts<T> {
     fn new(recipe: &SmoothedAggregation, a: &Bsr<T>) -> Result<Self, SetupError> {
         let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
+        inverses.check_positive(a, "smoothed aggregation")?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (recipe.lanczos_steps, recipe.safety);
         let rho = estimate.estimate(a, &mut Inverse(&inverses), &start_vector(a.shape().0))?; // 3
