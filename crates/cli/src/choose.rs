@@ -2,7 +2,7 @@
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, nothing against positive definite | direct to `QUICK` unknowns or where cheapest, else cg | the cheapest of block-jacobi, ic0 and sa, then weaker ones |
+//! | symmetric, nothing against positive definite | direct to `QUICK` unknowns or where cheapest, else cg | the cheaper of block-jacobi and sa, then weaker ones |
 //! | symmetric, not positive definite | direct to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
 //! | unsymmetric | direct to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
@@ -20,9 +20,6 @@ const QUICK: usize = 300;
 
 /// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
 const HARD: usize = 20_000;
-
-/// Iterations of block Jacobi from which incomplete factors of blocks pay for their setup, where the order is a good one.
-const SLOW: f64 = 300.0;
 
 /// What will be done, and why.
 #[derive(Clone, Debug)]
@@ -126,12 +123,9 @@ fn maybe_positive(values: &Values) -> bool {
 fn one_or_many(costs: &Measures, wish: Wish) -> (Vec<Precond>, String) {
     let worth = costs.hierarchy / costs.iteration;
     if costs.iterations <= worth {
-        let mut preconds = ONE_LEVEL.to_vec();
-        if !costs.blocks {
-            preconds.retain(|&precond| precond == Precond::Jacobi);
-        } else if costs.iterations < SLOW || !costs.ordered {
-            preconds.remove(0);
-        }
+        // Factors seldom pay for their setup and their slower application before a hierarchy pays for its own.
+        let cheapest = if costs.blocks { Precond::BlockJacobi } else { Precond::Jacobi };
+        let preconds = vec![cheapest, Precond::Jacobi];
         let p = costs.iterations;
         return (
             preconds,
