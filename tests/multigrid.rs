@@ -310,6 +310,29 @@ fn bodies_held_at_points_and_free_bodies() {
     assert_eq!(cg.solve(&a, &mut m, &b, &mut x).unwrap().outcome, Outcome::Inconsistent);
 }
 
+/// Free chains that become one coarse node each, beside a long one: pᵀAp is round-off there, and no reason to stop.
+#[test]
+fn free_bodies_beside_others_become_points() {
+    for lengths in [vec![3; 400], vec![2; 400], [vec![3000], vec![2; 50]].concat()] {
+        let (mut entries, mut at) = (Vec::new(), 0);
+        for length in lengths {
+            for u in at..at + length - 1 {
+                let w = 1.1 + 0.37 * f64::from(u * 7919 % 13);
+                entries.extend([(u, u, w), (u + 1, u + 1, w), (u, u + 1, -w), (u + 1, u, -w)]);
+            }
+            at += length;
+        }
+        let a = assembly::from_triplets(at as usize, at as usize, &entries).unwrap();
+        let mut b = vec![0.0; at as usize];
+        a.apply(&noise(b.len(), 3), &mut b);
+        let mut x = vec![0.0; b.len()];
+        let mut m = small_sa(Cycle::V).build(&a, &Cpu::new()).unwrap();
+        let solved = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap().converged();
+        assert!(solved.unwrap().iterations < 30);
+        m.update(&a).unwrap();
+    }
+}
+
 #[test]
 fn a_near_kernel_can_be_found() {
     let p = problem("elasticity3d:8");

@@ -59,6 +59,8 @@ struct Host<T: Real> {
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
     next: Option<update::Next<T>>,
+    /// pᵀ diag(A) p of every column p of P.
+    sizes: Vec<T>,
     unknowns: usize,
     nnz: usize,
     special: usize,
@@ -115,6 +117,8 @@ impl<T: Real> Host<T> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let mut matrix = galerkin.build(a, &coarse.prolongation)?;
         give_diagonal(&mut matrix, &coarse.dead);
+        let mut sizes = vec![T::zero(); matrix.shape().0];
+        hold_free(&mut matrix, a, &coarse.prolongation, &mut sizes);
         let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
         let bytes = a.bytes() + coarse.prolongation.bytes() + restriction.bytes();
@@ -125,6 +129,7 @@ impl<T: Real> Host<T> {
             restriction,
             matrix,
             next: None,
+            sizes,
             unknowns,
             nnz,
             special,
@@ -150,6 +155,34 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
             let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
             let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
             block[within * (k + 1)] = if largest > T::zero() { largest } else { T::one() };
+        }
+    }
+}
+
+/// Gives a diagonal to columns p of P with pᵀAp = 0 to round-off: a free body that has become one coarse node.
+///
+/// Then Ap = 0, and no right-hand side of a solvable system has a part in p; beside pᵀ diag(A) p the new entry adds nothing to the others.
+fn hold_free<T: Real>(coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, sizes: &mut [T]) {
+    const ROUND_OFF: f64 = 64.0; // of EPSILON: sums of some ten terms, twice
+    let (b, k) = p.block();
+    sizes.fill(T::zero());
+    for i in 0..p.pattern().rows() {
+        let Some(diagonal) = a.pattern().find(i, i).map(|at| a.value(at)) else { continue };
+        for (j, block) in p.row(i) {
+            for (r, row) in block.chunks_exact(k).enumerate() {
+                let d = diagonal[r * (b + 1)];
+                sizes[j * k..(j + 1) * k].iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
+            }
+        }
+    }
+    let (pattern, tiny) = (coarse.pattern().clone(), T::of(ROUND_OFF * T::EPSILON.wide()));
+    for j in 0..pattern.rows() {
+        let Some(at) = pattern.find(j, j) else { continue };
+        let block = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
+        for (d, &size) in block.iter_mut().step_by(k + 1).zip(&sizes[j * k..]) {
+            if d.abs() <= tiny * size {
+                *d = size;
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
+use super::{Hierarchy, Host, Level, Seconds, give_diagonal, hold_free, timed};
 use crate::{Coarse, Coarsening, Grid, Keep};
 
 /// Spare room of a level.
@@ -80,6 +80,7 @@ impl<T: Real> Host<T> {
             self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)
         })?;
         give_diagonal(&mut next.matrix, &coarse.dead);
+        hold_free(&mut next.matrix, fine.a, &coarse.prolongation, &mut self.sizes);
         Ok(Grid {
             a: &next.matrix,
             near_kernel: coarse.near_kernel.as_ref(),
