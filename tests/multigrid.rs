@@ -245,6 +245,17 @@ fn awkward_systems_are_solved() {
     let bodies = twice(&problem("elasticity3d:6").matrix);
     assert!(solved(&bodies, sa, "two bodies in one matrix") < 30);
     assert!(solved(&Bsr::identity(0, 1).unwrap(), sa, "an empty system") == 0);
+    // A mass far above the stiffness: relaxation solves it alone, on a second level without unknowns, and nothing is factored.
+    let mut heavy = problem("poisson3d:12").matrix;
+    let diagonal: Vec<usize> =
+        (0..heavy.pattern().rows()).filter_map(|i| heavy.pattern().find(i, i)).collect();
+    diagonal.into_iter().for_each(|k| heavy.values_mut()[k] += 300.0);
+    for cycle in [Cycle::V, Cycle::W, Cycle::F] {
+        assert!(solved(&heavy, small_sa(cycle), "mass alone") < 8);
+    }
+    let mut m = Multigrid { keep: Keep::Aggregates, ..sa }.build(&heavy, &Cpu::new()).unwrap();
+    assert_eq!((m.levels(), m.matrix(1).map(|a| a.shape())), (2, Some((0, 0))));
+    m.update(&heavy).unwrap();
 }
 
 /// The stiffness of a free cube: `elasticity3d` clamps one face, so the clamped matrix minus what the clamp added is not at hand; a

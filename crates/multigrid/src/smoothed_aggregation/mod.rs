@@ -91,9 +91,6 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let special = Special::find(a, &weights, self.dominance);
         let graph = self.strength.graph_of(a.pattern(), &weights); // 5
         let (aggregates, count) = aggregate(a.pattern(), &weights, &graph, &special.nodes); // 6
-        if count == 0 {
-            return Ok(None);
-        }
         let modes = self.kernel(fine, &special, &parts)?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = Reach::Pruned(self.prune);
