@@ -1,7 +1,7 @@
 //! Block-diagonal inverses on the host.
 
 use coarsen_core::parallel::{self, Groups, tree};
-use coarsen_core::{Class, Real};
+use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
@@ -185,6 +185,21 @@ impl<T: Real> DenseBlocks<T> {
     /// The same blocks in another precision.
     pub fn to<U: Real>(&self) -> DenseBlocks<U> {
         DenseBlocks { size: self.size, values: self.values.iter().map(|v| v.to()).collect() }
+    }
+}
+
+/// D on host vectors: what estimates of the spectrum of D⁻¹A ask for in setup phases.
+impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
+    fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
+        self.multiply(r, z);
+    }
+
+    fn class(&self) -> Class {
+        DenseBlocks::class(self)
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.count() * self.size)
     }
 }
 

@@ -98,18 +98,9 @@ impl<T: Real> Spectrum<T> {
         if self.start.is_empty() {
             return Ok((1.0, Class::Symmetric)); // nothing to bound
         }
-        let radius = self.estimate.estimate(a, &mut Inverse(inverses), &self.start)?.wide();
+        let radius = self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide();
         let symmetric = a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
         Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
-    }
-}
-
-/// D⁻¹ on the host.
-struct Inverse<'a, T>(&'a DenseBlocks<T>);
-
-impl<T: Real> Preconditioner<Vec<T>> for Inverse<'_, T> {
-    fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
-        self.0.multiply(r, z);
     }
 }
 

@@ -18,7 +18,7 @@ mod special;
 mod tentative;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Error, Preconditioner, Real};
+use coarsen_core::{Error, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, NearKernel, Strength};
 
@@ -173,17 +173,8 @@ impl<T: Real> Parts<T> {
         inverses.check_positive(a, "smoothed aggregation")?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (recipe.lanczos_steps, recipe.safety);
-        let rho = estimate.estimate(a, &mut Inverse(&inverses), &start_vector(a.shape().0))?; // 3
+        let rho = estimate.estimate(a, &mut &inverses, &start_vector(a.shape().0))?; // 3
         Ok(Self { inverses, omega: recipe.omega / rho.wide() })
-    }
-}
-
-/// D⁻¹ as an operator on host vectors.
-struct Inverse<'a, T>(&'a DenseBlocks<T>);
-
-impl<T: Real> Preconditioner<Vec<T>> for Inverse<'_, T> {
-    fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
-        self.0.multiply(r, z);
     }
 }
 
