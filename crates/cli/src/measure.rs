@@ -34,7 +34,7 @@ const ORDERING: f64 = 2e-6;
 const FACTORING: f64 = 4e-9;
 
 /// How much dearer an iteration is where neighbours in the graph are further apart in memory than a cache holds, in unknowns.
-const SCATTERED: f64 = 3.0;
+const SCATTERED: f64 = 4.0;
 const CACHE: f64 = 60_000.0;
 
 /// The share of the cheapest alternative that may be spent on finding out how slow iterations are; so a forecast from fewer
@@ -42,7 +42,7 @@ const CACHE: f64 = 60_000.0;
 const TRIAL: f64 = 0.12;
 
 /// Iterations to go as a share of what a straight line says: CG gets faster as it learns the ends of the spectrum.
-const FASTER: f64 = 0.65;
+const FASTER: f64 = 0.5;
 
 /// What was measured of a symmetric matrix that may be positive definite.
 #[derive(Clone, Copy, Debug)]
