@@ -78,7 +78,8 @@ pub enum Cycle {
 pub enum Keep {
     /// The prolongations: only products, smoothers and the coarse factor are computed anew. The cheapest.
     Transfers,
-    /// The aggregates: prolongations get new values as well.
+    /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild after constraints are released.
+    /// Allocates.
     Aggregates,
     /// Nothing: the same bits as a build.
     Nothing,
