@@ -18,7 +18,7 @@ use num_traits::zero;
 ///
 /// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep of relaxation from a zero guess. On a CPU rows are
 /// taken in natural order inside a few thick chunks, coloured so that chunks of one colour are not coupled: the same
-/// bits at any thread count, and nearly the convergence of the natural order.
+/// bits at any thread count, the convergence is that of another order, mostly natural.
 /// *Use* for symmetric positive definite systems; stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
 /// *Cost* a copy of A and b² values a node of memory at the place, b² values a node here; two passes over A a pair of sweeps.
 /// *Reference* Saad 2003, §4.1 and §10.2, (10.10).

@@ -1,7 +1,7 @@
 //! Incomplete factorisation on the pattern of A: IC(0) and ILU(0), on blocks.
 //!
 //! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are taken in the order of the row sets of the place: sets one after
-//! the other, the chunks of a set at once, rows inside a chunk in natural order. On a CPU a system of up to 16K nodes is
+//! the other, the chunks of a set at once, rows inside a chunk in natural order. On a CPU a system of up to 4096 nodes is
 //! one chunk, which is the natural order itself; larger ones have a few thick chunks.
 //!
 //! | file | step |
