@@ -137,4 +137,7 @@ pub trait Smoother<B: Backend>: Send {
 
     /// One step from the x given.
     fn relax(&mut self, b: &B::Vector, x: &mut B::Vector);
+
+    /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.
+    fn bytes(&self) -> usize;
 }

@@ -97,10 +97,29 @@ pub enum SetupError {
         /// Its scalar unknowns.
         unknowns: usize,
     },
+    /// A level of a hierarchy below the finest; rows and nodes are those of that level.
+    #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]
+    Level {
+        /// How many levels lie above.
+        level: usize,
+        /// What went wrong there.
+        #[source]
+        cause: Box<SetupError>,
+    },
     /// The matrix itself is broken.
     #[error(transparent)]
     Matrix(#[from] SparseError),
     /// The place refused, or a parameter is out of range.
     #[error(transparent)]
     Place(#[from] Error),
+}
+
+impl SetupError {
+    /// The same error with the level of a hierarchy on which it happened; level 0 is the given matrix, whose rows need no name.
+    pub fn on_level(self, level: usize) -> Self {
+        match level {
+            0 => self,
+            _ => Self::Level { level, cause: Box::new(self) },
+        }
+    }
 }

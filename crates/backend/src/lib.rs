@@ -7,10 +7,11 @@
 //! | file | what |
 //! |---|---|
 //! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets |
-//! | [`setup`](Setup) | recipes and built objects: build, update |
+//! | [`setup`](Setup) | recipes and built objects: build, update, update in two phases |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
+//! | [`range`](check_range) | whether values survive being stored |
 //! | [`reference`](Reference) | plain loops, the oracle |
 //! | [`conformance`](mod@conformance) | the laws of a backend, as a macro |
 //! | [`error`](SetupError) | why a setup failed |
@@ -20,6 +21,7 @@ pub mod conformance;
 mod cpu;
 mod dense_blocks;
 mod error;
+mod range;
 mod reference;
 mod row_sets;
 mod setup;
@@ -28,6 +30,7 @@ pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;
+pub use range::check_range;
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
-pub use setup::{Prepared, Reused, Setup, Update, UpdateExt};
+pub use setup::{Prepared, Reused, Setup, Staged, Update, UpdateExt};

@@ -1,7 +1,7 @@
 //! Recipes and what they build.
 
 use coarsen_core::{Preconditioner, Real, Vector};
-use coarsen_sparse::System;
+use coarsen_sparse::{Bsr, System};
 
 use crate::{Backend, SetupError};
 
@@ -54,6 +54,24 @@ pub trait UpdateExt<T: Real>: Update<T> {
 }
 
 impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
+
+/// [`Update`] in two phases, for methods of several parts that change together or not at all.
+///
+/// Both take the same matrix, of the pattern and block size that the part was built for. A part that is prepared and never
+/// committed goes on as before, to the last bit.
+pub trait Staged<T: Real>: Update<T> {
+    /// Every check, and every number that a check needs, where no application looks.
+    ///
+    /// # Errors
+    /// As the build.
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
+
+    /// What was prepared becomes what is used.
+    ///
+    /// # Errors
+    /// [`Error::Device`](coarsen_core::Error::Device) alone, after which nothing at that place can be relied on.
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
+}
 
 /// How much of a setup an update could keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The recipe of a hierarchy.
 
-use coarsen_backend::{Backend, Setup, SetupError, Smoother, Update};
+use coarsen_backend::{Backend, Setup, SetupError, Smoother, Staged};
 use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::{Bsr, System};
@@ -94,13 +94,13 @@ pub enum Smoothing {
     Chebyshev(Chebyshev),
 }
 
-/// A smoother that can follow its matrix.
+/// A smoother that can follow its matrix, together with the other levels.
 pub(crate) trait LevelSmoother<T: Real, B: Backend>:
-    Smoother<B> + Preconditioner<B::Vector> + Update<T>
+    Smoother<B> + Preconditioner<B::Vector> + Staged<T>
 {
 }
 
-impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Update<T>> LevelSmoother<T, B> for S {}
+impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Staged<T>> LevelSmoother<T, B> for S {}
 
 impl Smoothing {
     /// The smoother of one level.

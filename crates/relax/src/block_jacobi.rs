@@ -111,8 +111,9 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        self.class = self.recipe.invert(a, &mut self.inverses)?;
+        let class = self.recipe.invert(a, &mut self.inverses)?;
         self.d.set_values(&self.inverses)?;
+        self.class = class;
         Ok(Reused::Structure)
     }
 }

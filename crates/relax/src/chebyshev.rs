@@ -12,7 +12,9 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Update};
+use coarsen_backend::{
+    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
+};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -79,6 +81,8 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     spectrum: Spectrum<T>,
     radius: f64,
     class: Class,
+    /// β and the class of what is prepared.
+    next: (f64, Class),
     a: B::Matrix,
     inverse: B::Blocks,
     r: B::Vector,
@@ -125,6 +129,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             spectrum,
             radius,
             class,
+            next: (radius, class),
             a: on.matrix(a)?,
             inverse: on.blocks(&inverses)?,
             inverses,
@@ -200,6 +205,14 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
         x.axpy(&self.d.scalar(one()), &self.d); // 4
         self.iterate(None, x);
     }
+
+    fn bytes(&self) -> usize {
+        let (n, blocks) = (self.inverses.count() * self.inverses.size(), self.inverses.values().len());
+        let area = self.inverses.size().pow(2);
+        let place =
+            (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
+        place + (blocks + 5 * n) * size_of::<T>() // here: D⁻¹, and five vectors of the estimate
+    }
 }
 
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
@@ -210,11 +223,26 @@ impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
+        self.prepare(a)?;
+        self.commit(a)?;
+        Ok(Reused::Structure)
+    }
+}
+
+impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         a.check_finite()?;
         self.inverses.invert_diagonal(a, "chebyshev")?;
-        (self.radius, self.class) = self.spectrum.measure(a, &self.inverses)?;
+        check_range::<T, B::Stored>("the matrix", a.values())?;
+        check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
+        self.next = self.spectrum.measure(a, &self.inverses)?;
+        Ok(())
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        (self.radius, self.class) = self.next;
         self.a.set_values(a)?;
         self.inverse.set_values(&self.inverses)?;
-        Ok(Reused::Structure)
+        Ok(())
     }
 }

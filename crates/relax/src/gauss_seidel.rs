@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Sweep, Update,
+    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Sweep, Update,
+    check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -132,6 +133,11 @@ impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
             self.a.relax(&self.rows, Sweep::Backward, &self.d, omega, b, x);
         }
     }
+
+    fn bytes(&self) -> usize {
+        let (blocks, area) = (self.inverses.values().len(), self.inverses.size().pow(2));
+        (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + blocks * size_of::<T>()
+    }
 }
 
 impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
@@ -142,11 +148,25 @@ impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
+        self.prepare(a)?;
+        self.commit(a)?;
+        Ok(Reused::Structure)
+    }
+}
+
+impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         a.check_finite()?;
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        check_range::<T, B::Stored>("the matrix", a.values())?;
+        check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
+        Ok(())
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         self.class = class(a, &self.inverses);
         self.a.set_values(a)?;
         self.d.set_values(&self.inverses)?;
-        Ok(Reused::Structure)
+        Ok(())
     }
 }

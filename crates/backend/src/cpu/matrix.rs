@@ -7,8 +7,8 @@ use coarsen_core::parallel;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use super::{Cpu, CpuBlocks, in_range, same_length};
-use crate::{Matrix, RowSets, Sweep};
+use super::{Cpu, CpuBlocks, same_length};
+use crate::{Matrix, RowSets, Sweep, check_range};
 
 /// A matrix on the CPU, stored in `S`, applied to `Vec<V>`.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
             return Err(Error::Pattern { what: "the matrix given to set_values" });
         }
         same_length("matrix values", self.a.nnz(), host.nnz())?;
-        in_range::<T, S>("the matrix", host.values())?;
+        check_range::<T, S>("the matrix", host.values())?;
         self.a.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
         Ok(())
     }

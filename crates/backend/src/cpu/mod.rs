@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{Backend, DenseBlocks, RowSets};
+use crate::{Backend, DenseBlocks, RowSets, check_range};
 
 pub use blocks::CpuBlocks;
 pub use matrix::CpuMatrix;
@@ -86,12 +86,12 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     }
 
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
-        in_range::<T, S>("the matrix", host.values())?;
+        check_range::<T, S>("the matrix", host.values())?;
         Ok(CpuMatrix::new(host.to()))
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
-        in_range::<T, S>("the inverse of the diagonal", host.values())?;
+        check_range::<T, S>("the inverse of the diagonal", host.values())?;
         Ok(CpuBlocks::new(host.to()))
     }
 
@@ -120,17 +120,4 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
 
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
-}
-
-/// Refuses finite values whose largest becomes infinite or zero in storage.
-fn in_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result<(), Error> {
-    if T::NAME == S::NAME {
-        return Ok(());
-    }
-    let largest = values.iter().fold(T::zero(), |m, v| m.max(v.abs()));
-    let stored = largest.to::<S>();
-    if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
-        return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Class, Preconditioner, Real, Vector};
-use coarsen_direct::{Dense, Direct, Factor, PseudoInverse};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, PseudoInverse};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, zero};
 
@@ -26,21 +26,35 @@ enum Solver {
     Sparse(Box<Factor>),
 }
 
+impl Solver {
+    /// A factor, or the least-squares solution of least norm: a free body or a pure Neumann problem is a legitimate question.
+    fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
+        let unknowns = a.shape().0;
+        match Direct::default().build(a) {
+            Ok(factor) => Ok(Self::Sparse(Box::new(factor))),
+            Err(_) if unknowns <= DENSE_SINGULAR => {
+                let inverse = Dense::default().build(a);
+                inverse.map(Self::Dense).map_err(|_| SetupError::Coarsest { unknowns })
+            }
+            Err(_) => Err(SetupError::Coarsest { unknowns }),
+        }
+    }
+
+    /// New values in the memory of the old ones.
+    fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
+        match self {
+            Self::Dense(inverse) => inverse.update(a),
+            Self::Sparse(factor) => factor.update(a),
+        }
+    }
+}
+
 impl<T: Real, B: Backend> Bottom<T, B> {
     pub(super) fn build(a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
-        let n = a.shape().0;
-        let solver = match Direct::default().build(a) {
-            Ok(factor) => Solver::Sparse(Box::new(factor)),
-            // A free body or a pure Neumann problem: the least-squares solution of least norm.
-            Err(_) if n <= DENSE_SINGULAR => {
-                Solver::Dense(Dense::default().build(a).map_err(|_| SetupError::Coarsest { unknowns: n })?)
-            }
-            Err(_) => return Err(SetupError::Coarsest { unknowns: n }),
-        };
-        let zeros = vec![zero(); n];
+        let zeros = vec![zero(); a.shape().0];
         Ok(Self {
             on: on.clone(),
-            solver,
+            solver: Solver::build(a)?,
             host_b: zeros.clone(),
             host_x: zeros,
             nnz: a.nnz(),
@@ -60,13 +74,22 @@ impl<T: Real, B: Backend> Bottom<T, B> {
         }
     }
 
-    /// New values on the same pattern; the old factor stays after an error.
+    /// New values on the same pattern, solved by what a build takes for them; the old solver stays after an error.
+    ///
+    /// Allocates where a regular system became singular or a singular one regular, and nowhere else.
     pub(super) fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        let updated = match &mut self.solver {
-            Solver::Dense(inverse) => inverse.update(a),
-            Solver::Sparse(factor) => factor.update(a),
-        };
-        updated.map_err(|_| SetupError::Coarsest { unknowns: self.host_b.len() })
+        let updated = self.solver.update(a);
+        match &self.solver {
+            Solver::Sparse(_) if updated.is_err() => self.solver = Solver::build(a)?,
+            Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.size() => (),
+            Solver::Dense(_) => match Direct::default().build(a) {
+                Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
+                // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.
+                Err(_) => updated.map_err(|_| SetupError::Coarsest { unknowns: self.size() })?,
+            },
+            Solver::Sparse(_) => (),
+        }
+        Ok(())
     }
 
     pub(super) fn size(&self) -> usize {
@@ -75,6 +98,16 @@ impl<T: Real, B: Backend> Bottom<T, B> {
 
     pub(super) fn nnz(&self) -> usize {
         self.nnz
+    }
+
+    /// Bytes of the factor or inverse, its copies of the matrix and its vectors.
+    pub(super) fn bytes(&self) -> usize {
+        let n = self.size();
+        let solver = match &self.solver {
+            Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and both bases
+            Solver::Sparse(factor) => factor.figures().bytes,
+        };
+        solver + 2 * n * size_of::<B::Real>()
     }
 
     /// What it promises.

@@ -5,11 +5,13 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | V, W, F and K |
 //! | `update` | new values on old structure |
+//! | `free` | a diagonal for bodies that became a coarse node and nothing holds |
 //! | `bottom` | the coarse solve |
 //! | `table` | what a person reads |
 
 mod bottom;
 mod cycle;
+mod free;
 mod table;
 mod update;
 
@@ -24,10 +26,11 @@ use num_traits::zero;
 use crate::multigrid::LevelSmoother;
 use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid};
 use bottom::Bottom;
+use free::Free;
 
 /// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
 ///
-/// `Display` prints the table of levels: unknowns, nonzeros, operator complexity, dead unknowns, seconds.
+/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup (seconds, bytes).
 pub struct Hierarchy<T: Real, B: Backend, C> {
     recipe: Multigrid<C>,
     on: B,
@@ -59,12 +62,10 @@ struct Host<T: Real> {
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
     next: Option<update::Next<T>>,
-    /// pᵀ diag(A) p of every column p of P.
-    sizes: Vec<T>,
+    free: Free<T>,
     unknowns: usize,
     nnz: usize,
     special: usize,
-    bytes: usize,
 }
 
 /// Where the time of the last setup went.
@@ -97,14 +98,18 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
             if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid))?;
+            let depth = levels.len();
+            let here = |cause: SetupError| cause.on_level(depth);
+            let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < grid.a.shape().0) else { break };
-            let host = timed(&mut seconds.products, || Host::new(grid.a, coarse))?;
-            let smoother = timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, on))?;
-            levels.push(Level::new(host, smoother, recipe.cycle, on)?);
+            let host = timed(&mut seconds.products, || Host::new(grid.a, coarse)).map_err(here)?;
+            let smoother =
+                timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, on)).map_err(here)?;
+            levels.push(Level::new(host, smoother, recipe.cycle, on).map_err(here)?);
         }
         let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
-        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))?;
+        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block) = (finest.pattern().clone(), finest.block().0);
         Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seconds })
     }
@@ -117,11 +122,10 @@ impl<T: Real> Host<T> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let mut matrix = galerkin.build(a, &coarse.prolongation)?;
         give_diagonal(&mut matrix, &coarse.dead);
-        let mut sizes = vec![T::zero(); matrix.shape().0];
-        hold_free(&mut matrix, a, &coarse.prolongation, &mut sizes);
+        let mut free = Free::new(&matrix);
+        free.hold(&mut matrix, a, &coarse.prolongation);
         let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        let bytes = a.bytes() + coarse.prolongation.bytes() + restriction.bytes();
         Ok(Self {
             coarse,
             galerkin,
@@ -129,11 +133,10 @@ impl<T: Real> Host<T> {
             restriction,
             matrix,
             next: None,
-            sizes,
+            free,
             unknowns,
             nnz,
             special,
-            bytes,
         })
     }
 
@@ -155,34 +158,6 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
             let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
             let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
             block[within * (k + 1)] = if largest > T::zero() { largest } else { T::one() };
-        }
-    }
-}
-
-/// Gives a diagonal to columns p of P with pᵀAp = 0 to round-off: a free body that has become one coarse node.
-///
-/// Then Ap = 0, and no right-hand side of a solvable system has a part in p; beside pᵀ diag(A) p the new entry adds nothing to the others.
-fn hold_free<T: Real>(coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, sizes: &mut [T]) {
-    const ROUND_OFF: f64 = 64.0; // of EPSILON: sums of some ten terms, twice
-    let (b, k) = p.block();
-    sizes.fill(T::zero());
-    for i in 0..p.pattern().rows() {
-        let Some(diagonal) = a.pattern().find(i, i).map(|at| a.value(at)) else { continue };
-        for (j, block) in p.row(i) {
-            for (r, row) in block.chunks_exact(k).enumerate() {
-                let d = diagonal[r * (b + 1)];
-                sizes[j * k..(j + 1) * k].iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
-            }
-        }
-    }
-    let (pattern, tiny) = (coarse.pattern().clone(), T::of(ROUND_OFF * T::EPSILON.wide()));
-    for j in 0..pattern.rows() {
-        let Some(at) = pattern.find(j, j) else { continue };
-        let block = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
-        for (d, &size) in block.iter_mut().step_by(k + 1).zip(&sizes[j * k..]) {
-            if d.abs() <= tiny * size {
-                *d = size;
-            }
         }
     }
 }

@@ -1,43 +1,83 @@
-//! The table of levels.
+//! The table of levels and the table of steps.
 
 use std::fmt;
 
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::Hierarchy;
+use super::{Hierarchy, Level};
 use crate::Coarsening;
+
+/// Bytes of one level, by the step that made them.
+#[derive(Clone, Copy, Default)]
+struct Bytes {
+    coarsening: usize,
+    products: usize,
+    smoothers: usize,
+}
+
+impl Bytes {
+    /// What level and host hold; patterns that several matrices share count once.
+    fn of<T: Real, B: Backend>(level: &Level<T, B>) -> Self {
+        let (host, coarse) = (&level.host, &level.host.coarse);
+        let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
+        let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
+        let transfers = 2 * coarse.prolongation.nnz() * size_of::<B::Stored>(); // P and Pᵀ at the place
+        let vectors = coarse.prolongation.shape().0
+            + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
+        Self {
+            coarsening: coarse.prolongation.bytes() + size_of_val(&coarse.aggregates[..]) + kernel + points,
+            products: host.matrix.bytes() + host.restriction.bytes() + host.spare_bytes() + transfers,
+            smoothers: level.smoother.bytes() + vectors * size_of::<B::Real>(),
+        }
+    }
+
+    fn all(self) -> usize {
+        self.coarsening + self.products + self.smoothers
+    }
+}
 
 impl<T: Real, B: Backend, C: Coarsening<T>> fmt::Display for Hierarchy<T, B, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cycle, name) = (self.recipe.cycle, self.recipe.coarsening.name());
+        let complexity = self.operator_complexity();
         writeln!(
             f,
-            "{}, {:?}-cycle, {} levels, operator complexity {:.2}",
-            self.recipe.coarsening.name(),
-            self.recipe.cycle,
-            self.levels(),
-            self.operator_complexity()
+            "{name}, {cycle:?}-cycle, {} levels, operator complexity {complexity:.2}",
+            self.levels()
         )?;
         writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
         };
+        let mut bytes = Bytes::default();
         for (l, level) in self.levels.iter().enumerate() {
-            let host = &level.host;
+            let (host, here) = (&level.host, Bytes::of(level));
             row(f, l, host.unknowns, host.nnz)?;
-            let mib = host.bytes as f64 / f64::from(1 << 20);
-            writeln!(f, " {:>9} {:>9} {mib:>9.1}", host.special, host.coarse.dead.len())?;
+            writeln!(f, " {:>9} {:>9} {:>9.1}", host.special, host.coarse.dead.len(), mib(here.all()))?;
+            bytes.coarsening += here.coarsening;
+            bytes.products += here.products;
+            bytes.smoothers += here.smoothers;
         }
+        let bottom = self.bottom.bytes();
         row(f, self.levels.len(), self.bottom.size(), self.bottom.nnz())?;
-        writeln!(f, "  solved by a {}", self.bottom.kind())?;
-        let s = &self.seconds;
-        write!(
-            f,
-            "seconds: coarsening {:.3}, products {:.3}, smoothers {:.3}, coarse solve {:.3}",
-            s.coarsening.as_secs_f64(),
-            s.products.as_secs_f64(),
-            s.smoothers.as_secs_f64(),
-            s.bottom.as_secs_f64()
-        )
+        writeln!(f, " {:>19} {:>9.1}", format!("a {}", self.bottom.kind()), mib(bottom))?;
+        let (s, all) = (&self.seconds, bytes.all() + bottom);
+        let steps = [
+            ("coarsening", s.coarsening, bytes.coarsening),
+            ("products", s.products, bytes.products),
+            ("smoothers", s.smoothers, bytes.smoothers),
+            ("coarse solve", s.bottom, bottom),
+            ("together", s.coarsening + s.products + s.smoothers + s.bottom, all),
+        ];
+        write!(f, "{:<16} {:>11} {:>11}", "step", "seconds", "MiB")?;
+        for (step, time, bytes) in steps {
+            write!(f, "\n{step:<16} {:>11.3} {:>11.1}", time.as_secs_f64(), mib(bytes))?;
+        }
+        Ok(())
     }
+}
+
+fn mib(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }

@@ -1,17 +1,18 @@
 //! New values on old structure, in two phases.
 //!
-//! 1. *Prepare*: level by level, new prolongations (where they are not kept) and Galerkin products into spare room; the diagonal of every level must be
-//!    invertible, and the coarsest matrix is factored. All that can fail fails here, with the old hierarchy untouched.
-//! 2. *Commit*: spare and old change places, smoothers and transfers follow.
+//! 1. *Prepare*: level by level, new prolongations (where they are not kept), Galerkin products and what smoothers need, into spare room; the
+//!    diagonal of every level must be positive, and the storage of the place hold every value. The coarsest matrix is factored last. All that can
+//!    fail fails here, with the old hierarchy untouched, to the last bit.
+//! 2. *Commit*: spare and old change places, smoothers and transfers follow. Only a device can fail now.
 //!
 //! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on.
 
-use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update};
+use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update, check_range};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, give_diagonal, hold_free, timed};
+use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
 use crate::{Coarse, Coarsening, Grid, Keep};
 
 /// Spare room of a level.
@@ -33,16 +34,20 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
         }
         let mut seconds = Seconds::default();
 
+        let last = self.levels.len();
         let mut grid =
             Grid { a: &*finest, near_kernel: system.near_kernel, positions: system.positions, depth: 0 };
-        for level in &mut self.levels {
-            grid = level.host.prepare(&self.recipe.coarsening, self.recipe.keep, grid, &mut seconds)?;
+        for (l, level) in self.levels.iter_mut().enumerate() {
+            let here = |cause: SetupError| cause.on_level(l);
+            grid = level
+                .prepare(&self.recipe.coarsening, self.recipe.keep, &grid, &mut seconds)
+                .map_err(here)?;
         }
-        timed(&mut seconds.bottom, || self.bottom.update(grid.a))?;
+        timed(&mut seconds.bottom, || self.bottom.update(grid.a)).map_err(|cause| cause.on_level(last))?;
 
         let mut a: &Bsr<T> = &finest;
         for level in &mut self.levels {
-            timed(&mut seconds.smoothers, || level.smoother.update_from(System::from(a)))?;
+            timed(&mut seconds.smoothers, || level.smoother.commit(a))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -51,46 +56,26 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
     }
 }
 
-impl<T: Real> Host<T> {
+impl<T: Real, B: Backend> Level<T, B> {
     /// Computes what comes next into the spare room; returns the next coarser grid.
-    fn prepare<C: Coarsening<T>>(
-        &mut self,
+    fn prepare<'a, C: Coarsening<T>>(
+        &'a mut self,
         coarsening: &C,
         keep: Keep,
-        fine: Grid<'_, T>,
+        fine: &Grid<'_, T>,
         seconds: &mut Seconds,
-    ) -> Result<Grid<'_, T>, SetupError> {
-        let next = match &mut self.next {
-            Some(next) => next,
-            none => {
-                let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
-                let inverses = DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?;
-                none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses })
-            }
-        };
-        next.inverses.invert_diagonal(fine.a, "multigrid")?;
-        next.inverses.check_positive(fine.a, "multigrid")?;
-        if keep == Keep::Aggregates {
-            let mut coarse = self.coarse.clone();
-            timed(&mut seconds.coarsening, || coarsening.refresh(&fine, &mut coarse))?;
-            next.coarse = Some(coarse);
-        }
-        let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);
-        timed(&mut seconds.products, || {
-            self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)
-        })?;
-        give_diagonal(&mut next.matrix, &coarse.dead);
-        hold_free(&mut next.matrix, fine.a, &coarse.prolongation, &mut self.sizes);
+    ) -> Result<Grid<'a, T>, SetupError> {
+        let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
+        timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
+        check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok(Grid {
-            a: &next.matrix,
+            a,
             near_kernel: coarse.near_kernel.as_ref(),
             positions: coarse.positions.as_deref(),
             depth: fine.depth + 1,
         })
     }
-}
 
-impl<T: Real, B: Backend> Level<T, B> {
     /// What was prepared becomes what is used.
     fn commit(&mut self) -> Result<(), SetupError> {
         let host = &mut self.host;
@@ -103,5 +88,48 @@ impl<T: Real, B: Backend> Level<T, B> {
             self.restriction.set_values(&host.restriction)?;
         }
         Ok(())
+    }
+}
+
+impl<T: Real> Host<T> {
+    /// Bytes of the spare room.
+    pub(super) fn spare_bytes(&self) -> usize {
+        let values = |next: &Next<T>| next.matrix.values().len() + next.inverses.values().len();
+        self.next.as_ref().map_or(0, values) * size_of::<T>()
+    }
+
+    /// The next coarser matrix, and the transfers that lead there.
+    fn prepare<C: Coarsening<T>>(
+        &mut self,
+        coarsening: &C,
+        keep: Keep,
+        fine: &Grid<'_, T>,
+        seconds: &mut Seconds,
+    ) -> Result<(&Bsr<T>, &Coarse<T>), SetupError> {
+        let next = match &mut self.next {
+            Some(next) => next,
+            none => {
+                let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
+                let inverses = DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?;
+                none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses })
+            }
+        };
+        timed(&mut seconds.smoothers, || {
+            next.inverses.invert_diagonal(fine.a, "multigrid")?;
+            next.inverses.check_positive(fine.a, "multigrid")
+        })?;
+        if keep == Keep::Aggregates {
+            let mut coarse = self.coarse.clone();
+            timed(&mut seconds.coarsening, || coarsening.refresh(fine, &mut coarse))?;
+            next.coarse = Some(coarse);
+        }
+        let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);
+        timed(&mut seconds.products, || {
+            self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
+            give_diagonal(&mut next.matrix, &coarse.dead);
+            self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation);
+            Ok::<_, SetupError>(())
+        })?;
+        Ok((&next.matrix, coarse))
     }
 }

@@ -17,8 +17,8 @@ mod ilu0;
 mod order;
 mod substitute;
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update};
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_range};
+use coarsen_core::{Class, Error, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 
 use eliminate::{Fault, eliminate};
@@ -62,6 +62,12 @@ impl<T: Real> Workspace<T> {
             place: vec![0; nodes],
         })
     }
+
+    /// Refuses factors that storage cannot hold.
+    fn fits<S: Real>(&self) -> Result<(), Error> {
+        check_range::<T, S>("the incomplete factor", self.factors.values())?;
+        check_range::<T, S>("the inverse of the diagonal", self.pivots.values())
+    }
 }
 
 /// How a recipe factorises.
@@ -92,6 +98,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
     let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
+    workspace.fits::<B::Stored>()?;
     let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
     let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
     Ok(IncompleteFactor {
@@ -130,7 +137,9 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
             Some(workspace) => workspace,
             none => none.insert(Workspace::new(&self.order, a.block().0)?),
         };
-        (self.class, self.shift) = self.recipe.factorise(a, &self.order, workspace)?;
+        let (class, shift) = self.recipe.factorise(a, &self.order, workspace)?;
+        workspace.fits::<B::Stored>()?;
+        (self.class, self.shift) = (class, shift);
         round(workspace.factors.values(), self.factors.values_mut());
         round(workspace.pivots.values(), self.pivots.values_mut());
         Ok(Reused::Structure)

@@ -1,0 +1,27 @@
+//! Whether values survive being stored in another precision.
+
+use coarsen_core::{Error, Real};
+
+/// Refuses finite values whose largest becomes infinite or zero in storage.
+///
+/// What a place checks before it stores, as a function of its own: a method of several parts asks before it hands on the first.
+///
+/// # Errors
+/// [`Error::Range`] names `what` and its largest value.
+///
+/// ```
+/// use coarsen_backend::check_range;
+/// assert!(check_range::<f64, f32>("the matrix", &[1.0, 1e38]).is_ok());
+/// assert!(check_range::<f64, f32>("the matrix", &[1.0, 1e39]).is_err());
+/// ```
+pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result<(), Error> {
+    if T::NAME == S::NAME {
+        return Ok(());
+    }
+    let largest = values.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    let stored = largest.to::<S>();
+    if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
+        return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });
+    }
+    Ok(())
+}

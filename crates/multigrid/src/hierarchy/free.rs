@@ -1,0 +1,153 @@
+//! A diagonal for free motions: bodies that nothing holds, or that one point holds, shrunk to a coarse node.
+//!
+//! | symbol | what |
+//! |---|---|
+//! | G | diagonal block of PᵀAP, k x k |
+//! | S | diag(pᵀ diag(A) p) over the columns p of P of that node |
+//! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
+//! | L, V | C = L Lᵀ up to round-off, L of fewer columns than C; C V = 0 |
+
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+/// Pivots of C below this many EPSILON are 0: sums of some ten terms, twice.
+const ROUND_OFF: f64 = 64.0;
+
+/// Room to look at one block at a time.
+pub(super) struct Free<T> {
+    /// pᵀ diag(A) p of every column p of P.
+    sizes: Vec<T>,
+    /// C, then L.
+    c: Vec<T>,
+    /// One column of V.
+    v: Vec<T>,
+    /// The columns of the node with a basis function, in the order of their pivots.
+    order: Vec<usize>,
+}
+
+impl<T: Real> Free<T> {
+    /// Room for a coarse matrix.
+    pub(super) fn new(coarse: &Bsr<T>) -> Self {
+        let (n, k) = (coarse.shape().0, coarse.block().0);
+        let zeros = |n: usize| vec![T::zero(); n];
+        Self { sizes: zeros(n), c: zeros(k * k), v: zeros(k), order: Vec::with_capacity(k) }
+    }
+
+    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
+    ///
+    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a part in P v: what is added
+    /// makes the block regular and changes nothing else. An indefinite block stays as it is, for others to refuse.
+    pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>) {
+        self.measure(a, p);
+        let (k, pattern) = (p.block().1, coarse.pattern().clone());
+        for j in 0..pattern.rows() {
+            let Some(at) = pattern.find(j, j) else { continue };
+            let sizes = &self.sizes[j * k..(j + 1) * k];
+            self.order.clear();
+            self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
+            let g = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
+            for (c, &i) in self.c.chunks_exact_mut(k).zip(&self.order) {
+                for (c, &j) in c.iter_mut().zip(&self.order) {
+                    *c = g[i * k + j] / (sizes[i] * sizes[j]).sqrt();
+                }
+            }
+            let rank = factor(&mut self.c, k, &mut self.order);
+            for free in rank..self.order.len() {
+                null_vector(&self.c, k, rank, free, &mut self.v);
+                let length = (0..rank).fold(T::one(), |s, i| s + self.v[i] * self.v[i]);
+                let part = |i: usize| self.v[i] * sizes[self.order[i]].sqrt();
+                for i in (0..rank).chain([free]) {
+                    for j in (0..rank).chain([free]) {
+                        g[self.order[i] * k + self.order[j]] += part(i) * part(j) / length;
+                    }
+                }
+            }
+        }
+    }
+
+    /// S of every node.
+    fn measure(&mut self, a: &Bsr<T>, p: &Bsr<T>) {
+        let (b, k) = p.block();
+        self.sizes.fill(T::zero());
+        for i in 0..p.pattern().rows() {
+            let Some(diagonal) = a.pattern().find(i, i).map(|at| a.value(at)) else { continue };
+            for (j, block) in p.row(i) {
+                for (r, row) in block.chunks_exact(k).enumerate() {
+                    let d = diagonal[r * (b + 1)];
+                    self.sizes[j * k..(j + 1) * k].iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
+                }
+            }
+        }
+    }
+}
+
+/// Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full for an indefinite C.
+///
+/// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
+fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
+    let (n, tiny) = (order.len(), T::of(ROUND_OFF * T::EPSILON.wide()));
+    for p in 0..n {
+        let pivot = (p..n).fold(p, |best, i| if c[i * (k + 1)] > c[best * (k + 1)] { i } else { best });
+        if c[pivot * (k + 1)].is_nan() || c[pivot * (k + 1)] <= tiny {
+            return if (p..n).all(|i| c[i * (k + 1)].abs() <= tiny) { p } else { n };
+        }
+        order.swap(p, pivot);
+        (0..n).for_each(|i| c.swap(i * k + p, i * k + pivot));
+        (0..n).for_each(|j| c.swap(p * k + j, pivot * k + j));
+        let d = c[p * (k + 1)].sqrt();
+        (p..n).for_each(|i| c[i * k + p] /= d);
+        for i in p + 1..n {
+            for j in p + 1..n {
+                let step = c[i * k + p] * c[j * k + p];
+                c[i * k + j] -= step;
+            }
+        }
+    }
+    n
+}
+
+/// v with C v = 0: 1 at `free`, 0 at the other free places, and −L₁₁⁻ᵀ l above, l the row of L at `free`.
+fn null_vector<T: Real>(l: &[T], k: usize, rank: usize, free: usize, v: &mut [T]) {
+    v[rank..].fill(T::zero());
+    v[free] = T::one();
+    for i in (0..rank).rev() {
+        let sum = (i + 1..rank).fold(l[free * k + i], |s, j| s + l[j * k + i] * v[j]);
+        v[i] = -sum / l[i * (k + 1)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_sparse::assembly;
+
+    /// One coarse node; P = I, so that PᵀAP = A.
+    fn held(block: [f64; 9]) -> Vec<f64> {
+        let a = assembly::from_blocks(1, 1, (3, 3), &[(0, 0)], &block).unwrap();
+        let mut coarse = a.clone();
+        Free::new(&coarse).hold(&mut coarse, &a, &Bsr::identity(1, 3).unwrap());
+        coarse.values().to_vec()
+    }
+
+    #[test]
+    fn free_motions_get_a_diagonal_and_others_keep_theirs() {
+        // v = (1, −1, 0): two unknowns that move together.
+        let v = held([2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(v, [3.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0]);
+        // Two free motions of three unknowns: what was there is kept on (1, 1, 1), and the rest becomes regular.
+        let v = held([1.0; 9]);
+        let times_ones: Vec<f64> = v.chunks_exact(3).map(|row| row.iter().sum()).collect();
+        assert!(times_ones.iter().all(|s| (s - 3.0_f64).abs() < 1e-14), "{times_ones:?}");
+        let minor = v[0] * v[4] - v[1] * v[3];
+        assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
+    }
+
+    #[test]
+    fn regular_and_indefinite_blocks_stay() {
+        for block in
+            [[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 1e-9], [1.0, 2.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 1.0]]
+        {
+            assert_eq!(held(block), block);
+        }
+    }
+}

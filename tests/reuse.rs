@@ -1,0 +1,195 @@
+//! What an update promises: the same bits for the same values, and after an error the old state, to the last bit.
+
+mod common;
+
+use coarsen::Error;
+use coarsen::backend::SetupError;
+use coarsen::krylov::{NullSpace, Projected};
+use coarsen::multigrid::Smoothing;
+use coarsen::prelude::*;
+use coarsen::sparse::multiply;
+use common::{mixed_recipes, noise, problem, small_sa};
+
+fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
+    let mut z = vec![0.0; r.len()];
+    m.apply(&r.to_vec(), &mut z);
+    z
+}
+
+/// The same values change no bit; kept transfers give the explicit triple product; nothing kept equals a build.
+#[test]
+fn updates_do_what_they_say() {
+    let p = problem("elasticity3d:6");
+    let r = noise(p.matrix.shape().0, 3);
+    let mut stiffer = p.matrix.clone();
+    let values = stiffer.values_mut();
+    values.iter_mut().for_each(|v| *v *= 3.0);
+    let system = System { matrix: &stiffer, ..p.system() };
+    for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
+        let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let before = applied(&mut m, &r);
+        m.update(p.system()).unwrap();
+        assert_eq!(applied(&mut m, &r), before, "{keep:?}: the same values");
+        m.update(system).unwrap();
+        let (p0, coarse) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap());
+        let triple = multiply(&p0.transpose().unwrap(), &multiply(&stiffer, p0).unwrap()).unwrap();
+        assert_eq!(triple.values(), coarse.values(), "{keep:?}: PᵀAP");
+        let after = applied(&mut m, &r);
+        if keep != Keep::Transfers {
+            let mut fresh = recipe.build(system, &Cpu::new()).unwrap();
+            assert_eq!(applied(&mut fresh, &r), after, "{keep:?}: the same aggregates as a build");
+        }
+    }
+}
+
+/// What an update cannot keep it rebuilds or refuses, and after an error the old cycle is there to the last bit.
+#[test]
+fn updates_that_do_not_fit() {
+    let p = problem("elasticity3d:6");
+    let r = noise(p.matrix.shape().0, 3);
+    let (mut before, mut after) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+
+    let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
+    m.apply(&r, &mut before);
+    let more_modes = m.update(p.system()); // 3 constants, now 6 rigid-body modes
+    assert!(matches!(more_modes, Err(SetupError::Place(Error::Shape { expected: 3, found: 6, .. }))));
+    m.apply(&r, &mut after);
+    assert_eq!(before, after);
+
+    let k = p.matrix.pattern().find(77, 77).unwrap();
+    let mut negative = p.matrix.clone();
+    negative.values_mut()[9 * k] *= -1.0;
+    for smoothing in [recipe.smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
+        let recipe = Multigrid { smoothing, ..small_sa(Cycle::V) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        m.apply(&r, &mut before);
+        let system = System { matrix: &negative, ..p.system() };
+        assert!(matches!(m.update(system), Err(SetupError::NotPositive { row: 231, .. })));
+        assert!(matches!(recipe.build(system, &Cpu::new()), Err(SetupError::NotPositive { row: 231, .. })));
+        m.apply(&r, &mut after);
+        assert_eq!(before, after);
+    }
+
+    // The same pattern in blocks of another size is another system.
+    let blocks = |b: usize| {
+        let places: Vec<(u32, u32)> =
+            (0..200).flat_map(|i| [(i, i), (i, (i + 1) % 200), ((i + 1) % 200, i)]).collect();
+        let unit = |e: usize, v: f64| if e.is_multiple_of(b + 1) { v } else { 0.0 };
+        let value = |p: &(u32, u32)| if p.0 == p.1 { 2.1 } else { -1.0 };
+        let values: Vec<f64> =
+            places.iter().flat_map(|p| (0..b * b).map(move |e| unit(e, value(p)))).collect();
+        assembly::from_blocks(200, 200, (b, b), &places, &values).unwrap()
+    };
+    for keep in [Keep::Transfers, Keep::Aggregates] {
+        let mut m = Multigrid { keep, ..small_sa(Cycle::V) }.build(&blocks(1), &Cpu::new()).unwrap();
+        assert_eq!(m.update(&blocks(2)).unwrap(), Reused::Nothing, "{keep:?}");
+        assert_eq!(m.size(), Some(400));
+    }
+}
+
+/// A chain of n nodes of three unknowns: blocks 2 I on the diagonal, `coupling` J beside it, J the 3 x 3 matrix of ones.
+fn chain(n: u32, coupling: f64) -> Bsr<f64> {
+    let coupled = (0..n - 1).flat_map(|i| [(i, i + 1), (i + 1, i)]);
+    let places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).chain(coupled).collect();
+    let entry = |p: &(u32, u32), e: usize| match p.0 == p.1 {
+        true if e.is_multiple_of(4) => 2.0,
+        true => 0.0,
+        false => coupling,
+    };
+    let values: Vec<f64> = places.iter().flat_map(|p| (0..9).map(move |e| entry(p, e))).collect();
+    assembly::from_blocks(n as usize, n as usize, (3, 3), &places, &values).unwrap()
+}
+
+/// Each fine diagonal block stays 2 I, and the coarse ones become indefinite with a positive diagonal in their inverse: only the estimate of
+/// the spectrum on the coarse level sees it.
+#[test]
+fn a_failure_on_a_coarse_level_changes_no_bit() {
+    let (good, bad) = (chain(300, -0.3), chain(300, -1.2));
+    let r = noise(900, 3);
+    for keep in [Keep::Transfers, Keep::Aggregates] {
+        let mut recipe = Multigrid { keep, ..small_sa(Cycle::V) };
+        (recipe.coarsening.omega, recipe.coarsening.dominance) = (0.0, 0.0);
+        let mut m = recipe.build(&good, &Cpu::new()).unwrap();
+        assert!(m.levels() > 2);
+        m.update(&good).unwrap();
+        let before = applied(&mut m, &r);
+        let error = m.update(&bad).unwrap_err();
+        let SetupError::Level { level: 1, cause } = error else { panic!("{keep:?}: {error}") };
+        assert!(matches!(*cause, SetupError::Place(Error::Parameter { .. })), "{keep:?}: {cause}");
+        assert_eq!(applied(&mut m, &r), before, "{keep:?}");
+        m.update(&good).unwrap();
+        assert_eq!(applied(&mut m, &r), before, "{keep:?}: the old values again");
+    }
+}
+
+/// Values that f32 cannot hold: A itself, or the inverses of its diagonal blocks, which are stored after A.
+#[test]
+fn values_that_storage_cannot_hold_change_no_bit() {
+    let smoothings = [small_sa(Cycle::V).smoothing, Smoothing::GaussSeidel(GaussSeidel::default())];
+    let p = problem("elasticity3d:6");
+    let r = noise(p.matrix.shape().0, 3);
+    let scaled = |power: i32| {
+        let mut a = p.matrix.clone();
+        a.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(power));
+        a
+    };
+    for power in [140, -140] {
+        let a = scaled(power);
+        for smoothing in smoothings {
+            for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
+                let recipe = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
+                let mut m = recipe.build(p.system(), &Cpu::mixed()).unwrap();
+                let before = applied(&mut m, &r);
+                let error = m.update(System { matrix: &a, ..p.system() }).unwrap_err();
+                assert!(matches!(error, SetupError::Place(Error::Range { .. })), "{power} {keep:?}: {error}");
+                assert_eq!(applied(&mut m, &r), before, "{power} {keep:?}");
+            }
+        }
+        for (name, build) in mixed_recipes().into_iter().filter(|r| !r.0.ends_with("jacobi")) {
+            let mut m = build(&p.matrix);
+            let before = applied(&mut *m, &r);
+            let error = m.update_from((&a).into()).unwrap_err();
+            assert!(matches!(error, SetupError::Place(Error::Range { .. })), "{name} {power}: {error}");
+            assert_eq!(applied(&mut *m, &r), before, "{name} {power}");
+        }
+    }
+}
+
+/// A Laplacian held at one node, then free, then held again: the coarse solve changes from a factor to a pseudo-inverse and back.
+#[test]
+fn a_bottom_follows_a_matrix_that_becomes_singular() {
+    let n = 1000_u32;
+    let laplacian = |held: f64| {
+        let edges =
+            (0..n - 1).flat_map(|i| [(i, i, 1.0), (i + 1, i + 1, 1.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]);
+        let entries: Vec<_> = edges.chain([(n / 2, n / 2, held)]).collect();
+        assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+    };
+    let (held, free) = (laplacian(1.0), laplacian(0.0));
+    let mut b = vec![0.0; n as usize];
+    free.apply(&noise(b.len(), 3), &mut b);
+    let bottom_alone = Multigrid { levels: 1, ..small_sa(Cycle::V) };
+    let kept_aggregates = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    for recipe in [bottom_alone, kept_aggregates] {
+        let mut m = recipe.build(&held, &Cpu::new()).unwrap();
+        let before = applied(&mut m, &b);
+        assert!(m.to_string().contains("factor"), "{m}");
+        for _ in 0..2 {
+            m.update(&free).unwrap_or_else(|e| panic!("{e}"));
+            assert!(m.to_string().contains("pseudo-inverse"), "{m}");
+            let mut fresh = recipe.build(&free, &Cpu::new()).unwrap();
+            assert!(fresh.to_string().contains("pseudo-inverse"));
+            let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
+            let [count, as_built] = [&mut m, &mut fresh].map(|m| {
+                let mut x = vec![0.0; b.len()];
+                cg.solve(&free, m, &b, &mut x).unwrap().converged().unwrap().iterations
+            });
+            assert!(count <= as_built + 2, "{count}, built {as_built}");
+        }
+        m.update(&held).unwrap();
+        assert!(m.to_string().contains("factor"), "{m}");
+        assert_eq!(applied(&mut m, &b), before);
+    }
+}
