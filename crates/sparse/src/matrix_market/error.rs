@@ -290,13 +290,15 @@ pub enum WriteError {
         kind: ErrorKind,
     },
     /// NaN or infinity, which no reader would take back.
-    #[error("{file}: the value at ({row}, {column}) is not finite; look at what computed it")]
+    #[error(
+        "{file}: the value at row {row}, column {column} (from 1, as in the file) is not finite; look at what computed it"
+    )]
     NotFinite {
         /// The file to be made.
         file: PathBuf,
-        /// The row, counted from 0.
+        /// The row, counted from 1 as in the file.
         row: usize,
-        /// The column, counted from 0.
+        /// The column, counted from 1 as in the file.
         column: usize,
     },
 }

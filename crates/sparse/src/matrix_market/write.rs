@@ -42,7 +42,7 @@ pub enum Symmetry {
 pub fn write(path: impl AsRef<Path>, a: &Bsr<f64>, symmetry: Symmetry) -> Result<(), WriteError> {
     let path = path.as_ref();
     if let Some((row, column, _)) = scalars(a).find(|(_, _, v)| !v.is_finite()) {
-        return Err(WriteError::NotFinite { file: path.into(), row, column });
+        return Err(WriteError::NotFinite { file: path.into(), row: row + 1, column: column + 1 });
     }
     let symmetric = symmetry == Symmetry::Detect && is_symmetric(a);
     // By rows, the upper triangle is the lower one by columns.
@@ -80,7 +80,8 @@ pub fn write_vector(path: impl AsRef<Path>, x: &[f64]) -> Result<(), WriteError>
 
 fn write_array(path: &Path, (rows, columns): (usize, usize), values: &[f64]) -> Result<(), WriteError> {
     if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        return Err(WriteError::NotFinite { file: path.into(), row: at % rows, column: at / rows });
+        let (row, column) = (at % rows + 1, at / rows + 1);
+        return Err(WriteError::NotFinite { file: path.into(), row, column });
     }
     replace(path, |out| {
         writeln!(out, "%%MatrixMarket matrix array real general\n{rows} {columns}")?;
