@@ -90,7 +90,7 @@ fn exact_without_coupling() {
         a.apply(&x, &mut r);
         for (name, build) in recipes() {
             let exact = match name {
-                "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" => true,
+                "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" | "mas" => true,
                 "jacobi" => b == 1,
                 _ => continue,
             };
@@ -143,6 +143,13 @@ fn contact_is_not_forgotten() {
     for (name, build) in recipes() {
         let expected = applied(&mut *build(&merged), &r);
         let mut m = build(&a);
+        if name.starts_with("mas") {
+            // Contact takes part in the choice of domains, which an update keeps: only a new build is the same.
+            let before = applied(&mut *m, &r);
+            m.update_from(System::from(&sum)).unwrap();
+            assert_ne!(applied(&mut *m, &r), before, "{name}");
+            continue;
+        }
         m.update_from(System::from(&sum)).unwrap();
         assert_eq!(applied(&mut *m, &r), expected, "{name}");
     }

@@ -9,6 +9,7 @@ use coarsen::multigrid::{SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::Chebyshev;
+use coarsen::schwarz::Coarse;
 
 /// A preconditioner by name, built from any matrix at a place.
 pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
@@ -37,6 +38,8 @@ macro_rules! recipes {
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
             ("ic0", |a| build(Ic0::default(), a, $on)),
             ("ilu0", |a| build(Ilu0, a, $on)),
+            ("mas", |a| build(small_mas(), a, $on)),
+            ("mas exact top", |a| build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)),
         ]
     };
 }
@@ -73,6 +76,11 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
 /// Smoothed aggregation down to 40 unknowns.
 pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
     Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() }
+}
+
+/// Multilevel additive Schwarz with domains small enough for several levels.
+pub(crate) fn small_mas() -> Schwarz {
+    Schwarz { domain: 8, ..Schwarz::multilevel() }
 }
 
 /// A problem of the gallery.

@@ -37,6 +37,18 @@ pub trait Update<T: Real> {
     /// # Errors
     /// As the build.
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError>;
+
+    /// Takes new values of some rows: `touched` names, in increasing order, the block rows whose entries or contact pairs changed since the last
+    /// build, update or patch. Both ends of a pair are touched.
+    ///
+    /// Methods that keep parts apart redo those parts alone; the others update as a whole.
+    ///
+    /// # Errors
+    /// As the build.
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        let _ = touched;
+        self.update_from(system)
+    }
 }
 
 /// [`Update::update_from`] for whatever converts into a [`System`].
@@ -50,6 +62,17 @@ pub trait UpdateExt<T: Real>: Update<T> {
         T: 'a,
     {
         self.update_from(system.into())
+    }
+
+    /// Takes new values of some block rows; see [`Update::patch_from`].
+    ///
+    /// # Errors
+    /// As the build.
+    fn patch<'a>(&mut self, system: impl Into<System<'a, T>>, touched: &[u32]) -> Result<Reused, SetupError>
+    where
+        T: 'a,
+    {
+        self.patch_from(system.into(), touched)
     }
 }
 

@@ -136,7 +136,7 @@ impl Aggregation {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(v) if (0.0..1.0).contains(&v) => Ok(v),
         _ => Err("expected 0 or more and less than 1".to_owned()),

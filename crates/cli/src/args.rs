@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use crate::aggregation::Aggregation;
+use crate::domains::Domains;
 
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
@@ -78,6 +79,9 @@ pub(crate) struct Given {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) aggregation: Aggregation,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) domains: Domains,
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
@@ -257,6 +261,8 @@ pub(crate) enum Precond {
     Chebyshev,
     /// Multigrid by smoothed aggregation
     Sa,
+    /// Multilevel additive Schwarz
+    Mas,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

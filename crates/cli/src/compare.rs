@@ -118,6 +118,7 @@ fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
             (Precond::Ssor, true),
             (Precond::Ic0, true),
             (Precond::Chebyshev, true),
+            (Precond::Mas, true),
         ];
         with(Method::Cg, &one_level);
         let method = if given.aggregation.varies() { Method::Fcg } else { Method::Cg };

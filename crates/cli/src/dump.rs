@@ -113,7 +113,8 @@ fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
     add("--threads", threads.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
-    given.aggregation.words().into_iter().for_each(|(option, value)| add(option, value));
+    let methods = given.aggregation.words().into_iter().chain(given.domains.words());
+    methods.for_each(|(option, value)| add(option, value));
     words
 }
 

@@ -25,6 +25,9 @@ pub(crate) enum Failure {
     /// An option of smoothed aggregation, and another preconditioner.
     #[error("{option} is an option of --precond sa; leave it out, or take that preconditioner")]
     NotAggregation { option: &'static str },
+    /// An option of multilevel additive Schwarz, and another preconditioner.
+    #[error("{option} is an option of --precond mas; leave it out, or take that preconditioner")]
+    NotDomains { option: &'static str },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
     #[error(
         "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
@@ -67,7 +70,10 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } => 2,
-            Self::NotAggregation { .. } | Self::Varies { .. } | Self::NoCoordinates => 2,
+            Self::NotAggregation { .. }
+            | Self::NotDomains { .. }
+            | Self::Varies { .. }
+            | Self::NoCoordinates => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,

@@ -7,6 +7,7 @@ use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::schwarz::{Place, Schwarz};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop, Vector};
 
@@ -27,7 +28,7 @@ const CONTINUATIONS: usize = 3;
 pub(crate) fn iterate<V, B>(job: &Job<'_>, on: &B) -> Result<Solution, Error>
 where
     V: Real,
-    B: Backend<Real = V, Vector = Vec<V>>,
+    B: Place<Real = V, Vector = Vec<V>>,
 {
     let mut solution = Solution::new(job, on.name());
     let mut m = match first_built(job, on, &mut solution) {
@@ -109,7 +110,7 @@ fn first_built<V, B>(
 ) -> Result<Box<dyn Preconditioner<Vec<V>>>, Ending>
 where
     V: Real,
-    B: Backend<Real = V, Vector = Vec<V>>,
+    B: Place<Real = V, Vector = Vec<V>>,
 {
     let (last, before) = job.preconds.split_last().expect("a choice names a preconditioner");
     for &precond in before {
@@ -130,12 +131,13 @@ where
 fn build<V, B>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built<V>, SetupError>
 where
     V: Real,
-    B: Backend<Real = V, Vector = Vec<V>>,
+    B: Place<Real = V, Vector = Vec<V>>,
 {
     let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     let one_level: Box<dyn Preconditioner<Vec<V>>> = match precond {
         Precond::Sa => return aggregation(&job.aggregation, system, on),
+        Precond::Mas => return domains(&job.domains, system, on),
         Precond::Auto | Precond::None => Box::new(Identity),
         Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
         Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
@@ -161,6 +163,21 @@ where
     let grids = Grids {
         levels: built.levels(),
         operator_complexity: built.operator_complexity(),
+        table: built.to_string(),
+    };
+    Ok((Box::new(built), Some(grids)))
+}
+
+fn domains<V, B>(recipe: &Schwarz, system: System<'_, f64>, on: &B) -> Result<Built<V>, SetupError>
+where
+    V: Real,
+    B: Place<Real = V, Vector = Vec<V>>,
+{
+    let built = recipe.build_from(system, on)?;
+    let plan = built.plan();
+    let grids = Grids {
+        levels: plan.levels() + usize::from(plan.top_nodes() > 0),
+        operator_complexity: 1.0 + plan.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: built.to_string(),
     };
     Ok((Box::new(built), Some(grids)))

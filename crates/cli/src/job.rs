@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::schwarz::Schwarz;
 use coarsen::sparse::{Bsr, NearKernel, System};
 use coarsen::{LinearOperator, Outcome};
 
@@ -23,6 +24,8 @@ pub(crate) struct Job<'a> {
     pub(crate) preconds: Vec<Precond>,
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
+    /// The recipe of [`Precond::Mas`].
+    pub(crate) domains: Schwarz,
     pub(crate) null_space: Option<NearKernel>,
     /// Whether constants are in the kernel of A, on some component at least.
     pub(crate) floats: bool,

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line; `aggregation` are the options of `--precond sa` |
+//! | `args` | the command line; `aggregation` and `domains` are the options of `--precond sa` and `--precond mas` |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
 //! | `ready` | the system in blocks, looked at; `modes` is its near-kernel |
 //! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
@@ -24,6 +24,7 @@ mod args;
 mod chart;
 mod choose;
 mod compare;
+mod domains;
 mod dump;
 mod ending;
 mod error;

@@ -141,6 +141,12 @@ fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
 /// Refuses options of smoothed aggregation that another preconditioner would ignore, and a K-cycle under a method that
 /// needs the same map each time.
 fn check_aggregation(options: &Solve, choice: &Choice) -> Result<(), Failure> {
+    let words = options.given.domains.words();
+    if let Some(&(option, _)) = words.first().filter(|_| !choice.preconds.contains(&Precond::Mas))
+        && options.precond != Precond::Auto
+    {
+        return Err(Failure::NotDomains { option });
+    }
     let words = options.given.aggregation.words();
     if !choice.preconds.contains(&Precond::Sa) {
         let ignored = words.first().filter(|_| options.precond != Precond::Auto);

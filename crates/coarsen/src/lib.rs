@@ -24,6 +24,7 @@
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
 //! | [`backend`] | where a solve runs |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
+//! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`problems`] | the gallery |
@@ -37,7 +38,7 @@ pub use coarsen_core::{
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
     coarsen_multigrid as multigrid, coarsen_problems as problems, coarsen_relax as relax,
-    coarsen_sparse as sparse,
+    coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
@@ -56,5 +57,6 @@ pub mod prelude {
     pub use coarsen_krylov::{Cg, FlexibleCg, Gmres, Krylov, Minres};
     pub use coarsen_multigrid::{Cycle, Keep, Multigrid};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+    pub use coarsen_schwarz::Schwarz;
     pub use coarsen_sparse::{Bsr, NearKernel, System, assembly, matrix_market};
 }

@@ -1,0 +1,108 @@
+//! The options of `--precond mas`, and the recipe they make.
+
+use clap::{Args, ValueEnum};
+use coarsen::schwarz::{Arithmetic, Coarse, Coupling, Order, Schwarz, Storage};
+use serde::Serialize;
+
+/// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "Multilevel additive Schwarz")]
+pub(crate) struct Domains {
+    /// Nodes of a domain at most [default: 32]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) mas_domain: Option<u32>,
+    /// Levels with domains at most [default: 8]
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) mas_levels: Option<u32>,
+    /// Solve the first level of at most so many unknowns as one system; 0 cuts every level into domains
+    #[arg(long, value_name = "N")]
+    pub(crate) mas_exact: Option<usize>,
+    /// Where domains begin to grow [default: auto]
+    #[arg(long, value_enum)]
+    pub(crate) mas_order: Option<OrderName>,
+    /// Grow along couplings above this share of the strongest, instead of along all of them alike
+    #[arg(long, value_name = "F", value_parser = crate::aggregation::share)]
+    pub(crate) mas_strength: Option<f64>,
+    /// Numbers of the inverses [default: f32]
+    #[arg(long, value_enum)]
+    pub(crate) mas_precision: Option<PrecisionName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OrderName {
+    /// Along a curve where there are coordinates, else as the graph says
+    Auto,
+    /// Along a Morton curve through the coordinates
+    Curve,
+    /// The Cuthill-McKee order
+    Graph,
+    /// As it is
+    Natural,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PrecisionName {
+    /// 32 bits
+    F32,
+    /// Computed in 64 bits, stored in 32
+    Mixed,
+    /// 64 bits
+    F64,
+}
+
+impl Domains {
+    /// The recipe.
+    pub(crate) fn recipe(&self) -> Schwarz {
+        let mut recipe = Schwarz::multilevel();
+        recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);
+        recipe.levels = self.mas_levels.map_or(recipe.levels, |l| l as usize);
+        recipe.coarse = match self.mas_exact {
+            None => recipe.coarse,
+            Some(0) => Coarse::Domains,
+            Some(unknowns) => Coarse::Exact { unknowns },
+        };
+        recipe.order = match self.mas_order {
+            None => recipe.order,
+            Some(OrderName::Auto) => Order::Auto,
+            Some(OrderName::Curve) => Order::Curve,
+            Some(OrderName::Graph) => Order::Graph,
+            Some(OrderName::Natural) => Order::Natural,
+        };
+        if let Some(theta) = self.mas_strength {
+            recipe.coupling = Coupling::Strength { theta };
+        }
+        (recipe.storage, recipe.arithmetic) = match self.mas_precision {
+            None => (recipe.storage, recipe.arithmetic),
+            Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
+            Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
+            Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
+        };
+        recipe
+    }
+
+    /// The options given, as they are typed.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let words = [
+            ("--mas-domain", self.mas_domain.map(|v| v.to_string())),
+            ("--mas-levels", self.mas_levels.map(|v| v.to_string())),
+            ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
+            ("--mas-order", self.mas_order.map(crate::args::name)),
+            ("--mas-strength", self.mas_strength.map(|v| v.to_string())),
+            ("--mas-precision", self.mas_precision.map(crate::args::name)),
+        ];
+        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_is_the_default_of_the_library() {
+        assert_eq!(Domains::default().recipe(), Schwarz::multilevel());
+        assert!(Domains::default().words().is_empty());
+    }
+}

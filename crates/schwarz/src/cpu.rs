@@ -1,0 +1,173 @@
+//! Multilevel domains on the CPU (§7).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_backend::Cpu;
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Error, Real};
+
+use crate::packed::{SIDE, multiply};
+use crate::place::{Domains, Inverses, Packed, Place, Top};
+use crate::plan::{Floor, Plan};
+
+/// Rows of the largest domain.
+pub(crate) const MOST: usize = 1024;
+
+/// Domains per leaf.
+const DOMAINS: usize = 8;
+
+/// Multilevel domains in memory.
+pub struct CpuDomains<V> {
+    plan: Arc<Plan>,
+    inverses: Inverses,
+    /// Residual and correction of each level above the finest.
+    coarse: Vec<[Vec<V>; 2]>,
+}
+
+impl<V: Real, S: Real> Place for Cpu<V, S> {
+    type Domains = CpuDomains<V>;
+
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<CpuDomains<V>, Error> {
+        let zeros = |level| vec![V::zero(); plan.nodes(level) * plan.block()];
+        let levels = if plan.top_nodes() > 0 { plan.levels() + 1 } else { plan.levels() };
+        let coarse = (1..levels).map(|level| [zeros(level), zeros(level)]).collect();
+        Ok(CpuDomains { plan: plan.clone(), inverses, coarse })
+    }
+}
+
+impl<V: Real, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
+    fn apply(&mut self, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
+        let (plan, b) = (&*self.plan, self.plan.block());
+        let n = plan.nodes(0) * b;
+        assert!(r.len() == n && z.len() == n, "apply: {n} rows met r of {} and z of {}", r.len(), z.len());
+        for level in 0..self.coarse.len() {
+            let (below, above) = self.coarse.split_at_mut(level);
+            let fine = below.last().map_or(&r[..], |pair| &pair[0]);
+            restrict(plan, level, fine, &mut above[0][0]);
+        }
+        if let Some([residual, correction]) = self.coarse.last_mut().filter(|_| plan.top_nodes() > 0) {
+            top(residual, correction);
+        }
+        for level in (1..plan.levels()).rev() {
+            let (below, above) = self.coarse.split_at_mut(level);
+            let [residual, correction] = &mut below[level - 1];
+            let coarser = above.first().map(|pair| &pair[1][..]);
+            solve(plan, level, &self.inverses, residual, coarser, correction);
+        }
+        solve(plan, 0, &self.inverses, r, self.coarse.first().map(|pair| &pair[1][..]), z);
+        let blocks = self.inverses.left_out.chunks_exact(b * b);
+        for (&i, d) in plan.left_out().iter().zip(blocks) {
+            let at = i as usize * b..(i as usize + 1) * b;
+            for (z, row) in z[at.clone()].iter_mut().zip(d.chunks_exact(b)) {
+                *z = row.iter().zip(&r[at.clone()]).map(|(&d, &r)| V::of(d) * r).sum();
+            }
+        }
+    }
+
+    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+        change(&mut self.inverses);
+        Ok(())
+    }
+}
+
+/// The sum of the values of the nodes of each domain.
+fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
+    let (b, domains) = (plan.block(), &plan.floors[level].domains);
+    let leaf = |(range, coarse): (Range<usize>, Groups<&mut [V]>)| {
+        for (d, sum) in range.zip(coarse.0.chunks_exact_mut(b)) {
+            sum.fill(V::zero());
+            for &i in domains.nodes(d) {
+                let node = &fine[i as usize * b..(i as usize + 1) * b];
+                sum.iter_mut().zip(node).for_each(|(s, &v)| *s += v);
+            }
+        }
+    };
+    each((0..domains.count(), Groups(coarse, b)), 64, parallel::worth(2 * fine.len()), &leaf);
+}
+
+/// z = w A_d⁻¹ r on every domain, and what the coarser level has to add.
+fn solve<V: Real>(
+    plan: &Plan,
+    level: usize,
+    inverses: &Inverses,
+    r: &[V],
+    coarser: Option<&[V]>,
+    z: &mut [V],
+) {
+    let (floor, b) = (&plan.floors[level], plan.block());
+    let weight = V::of(inverses.weights[level]);
+    let whole = Shared { at: z.as_mut_ptr(), size: z.len() };
+    match &inverses.packed[level] {
+        Packed::Single(packed) => {
+            let step = Step { floor, b, packed, weight, r, coarser, z: whole };
+            each(0..floor.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
+        }
+        Packed::Double(packed) => {
+            let step = Step { floor, b, packed, weight, r, coarser, z: whole };
+            each(0..floor.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
+        }
+    }
+}
+
+/// The vector that domains write at once, each at its own nodes.
+#[derive(Clone, Copy)]
+struct Shared<V> {
+    at: *mut V,
+    size: usize,
+}
+
+// SAFETY: the pointer is used only by `Step::domains`, which writes the nodes of the domains it is given; a node has one domain
+// (`Domains::grow`), and a domain is given to one task.
+unsafe impl<V: Send> Send for Shared<V> {}
+// SAFETY: as above.
+unsafe impl<V: Send> Sync for Shared<V> {}
+
+struct Step<'a, V, S> {
+    floor: &'a Floor,
+    b: usize,
+    packed: &'a [S],
+    weight: V,
+    r: &'a [V],
+    coarser: Option<&'a [V]>,
+    z: Shared<V>,
+}
+
+impl<V: Real, S: Real> Step<'_, V, S> {
+    fn domains(&self, range: Range<usize>) {
+        match self.b {
+            1 => self.run::<1>(range),
+            2 => self.run::<2>(range),
+            3 => self.run::<3>(range),
+            6 => self.run::<6>(range),
+            _ => self.run::<0>(range),
+        }
+    }
+
+    /// `B` is the block size where it is one of the usual ones, else 0.
+    #[inline(always)]
+    fn run<const B: usize>(&self, range: Range<usize>) {
+        let b = if B == 0 { self.b } else { B };
+        let (mut x, mut y) = ([V::zero(); MOST], [V::zero(); MOST]);
+        for d in range {
+            let nodes = self.floor.domains.nodes(d);
+            let m = (nodes.len() * b).next_multiple_of(SIDE);
+            let (x, y) = (&mut x[..m], &mut y[..m]);
+            for (x, &i) in x.chunks_exact_mut(b).zip(nodes) {
+                x.copy_from_slice(&self.r[i as usize * b..(i as usize + 1) * b]);
+            }
+            x[nodes.len() * b..].fill(V::zero());
+            multiply(&self.packed[self.floor.offsets[d]..self.floor.offsets[d + 1]], x, y);
+            for (y, &i) in y.chunks_exact(b).zip(nodes) {
+                let first = i as usize * b;
+                debug_assert!(first + b <= self.z.size);
+                for (k, &y) in y.iter().enumerate() {
+                    let more = self.coarser.map_or(V::zero(), |c| c[d * b + k]);
+                    // SAFETY: node i is below the number of nodes of the level, and z has b entries for each (asserted by `apply` for the
+                    // finest level, made so for the others); only this task writes them, see `Shared`.
+                    unsafe { *self.z.at.add(first + k) = self.weight * y + more };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of the next one (§5.2).
+//!
+//! A domain grows from the first free node of the order by the free node that is coupled to it most strongly, the first in the order among
+//! equals, until it is full or nothing coupled is left. So it is connected, and a supernode needs no splitting afterwards: disjoint bodies
+//! are never coupled (Fig. 6).
+//!
+//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts, which leaves supernodes of half the
+//! size wherever the curve jumps. Growing keeps them full; a pocket that is left between full domains is joined with a neighbour
+//! and the two are divided anew.
+
+use crate::links::Links;
+
+/// No domain.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Which nodes make which domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Domains {
+    /// Nodes, domain after domain.
+    order: Vec<u32>,
+    /// Where domain d begins in `order`; one more for the end.
+    starts: Vec<u32>,
+    /// The domain of each node and its place there; `NONE` for nodes without one.
+    at: Vec<[u32; 2]>,
+}
+
+impl Domains {
+    /// Grows domains of up to `most` nodes over the nodes that are `free`.
+    pub(crate) fn grow(links: &Links, order: &[u32], free: &[bool], most: usize) -> Self {
+        let mut growth = Growth::new(links, order, free, most);
+        for &seed in order {
+            growth.domain(seed);
+        }
+        growth.join_pockets();
+        growth.finish()
+    }
+
+    /// Domains.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Nodes, those without a domain included.
+    pub(crate) fn size(&self) -> usize {
+        self.at.len()
+    }
+
+    /// The nodes of domain d.
+    #[inline]
+    pub(crate) fn nodes(&self, d: usize) -> &[u32] {
+        &self.order[self.starts[d] as usize..self.starts[d + 1] as usize]
+    }
+
+    /// The domain of node i, or `NONE`.
+    #[inline]
+    pub(crate) fn of(&self, i: usize) -> u32 {
+        self.at[i][0]
+    }
+
+    /// The domain of node i, or `NONE`, and its place there.
+    #[inline]
+    pub(crate) fn at(&self, i: usize) -> [u32; 2] {
+        self.at[i]
+    }
+
+    /// Nodes of the largest domain.
+    pub(crate) fn largest(&self) -> usize {
+        (0..self.count()).map(|d| self.nodes(d).len()).max().unwrap_or(0)
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * (self.order.len() + self.starts.len()) + 8 * self.at.len()
+    }
+}
+
+/// Domains in the making.
+struct Growth<'a> {
+    links: &'a Links,
+    /// Place of each node in the order.
+    rank: Vec<u32>,
+    most: usize,
+    /// The domain of each node; `NONE` while it is free, `NONE - 1` where it needs none.
+    of: Vec<u32>,
+    lists: Vec<Vec<u32>>,
+    /// How strongly a node is coupled to the set that grows.
+    pull: Vec<f32>,
+    frontier: Vec<u32>,
+}
+
+const NEEDS_NONE: u32 = NONE - 1;
+
+impl<'a> Growth<'a> {
+    fn new(links: &'a Links, order: &[u32], free: &[bool], most: usize) -> Self {
+        let mut rank = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(k, &i)| rank[i as usize] = k as u32);
+        let of = free.iter().map(|&free| if free { NONE } else { NEEDS_NONE }).collect();
+        let pull = vec![0.0; order.len()];
+        Self { links, rank, most, of, lists: Vec::new(), pull, frontier: Vec::new() }
+    }
+
+    /// A domain from `seed`, unless that node has one already.
+    fn domain(&mut self, seed: u32) {
+        if self.of[seed as usize] == NONE {
+            let name = self.lists.len() as u32;
+            let list = self.set(seed, NONE, name, self.most);
+            self.lists.push(list);
+        }
+    }
+
+    /// Takes up to `most` connected nodes from those of domain `from`, beginning with `seed`, and gives them to domain `to`.
+    fn set(&mut self, seed: u32, from: u32, to: u32, most: usize) -> Vec<u32> {
+        let mut list = Vec::with_capacity(most);
+        let mut next = Some(seed);
+        while let Some(i) = next {
+            self.of[i as usize] = to;
+            list.push(i);
+            for (j, w) in self.links.row(i as usize) {
+                if w > 0.0 && self.of[j as usize] == from {
+                    if self.pull[j as usize] == 0.0 {
+                        self.frontier.push(j);
+                    }
+                    self.pull[j as usize] += w;
+                }
+            }
+            next = if list.len() < most { self.strongest() } else { None };
+        }
+        self.frontier.drain(..).for_each(|j| self.pull[j as usize] = 0.0);
+        list
+    }
+
+    /// Takes the best node out of the frontier.
+    fn strongest(&mut self) -> Option<u32> {
+        let key = |j: u32| (self.pull[j as usize], std::cmp::Reverse(self.rank[j as usize]));
+        let better = |&(_, &i): &(usize, &u32), &(_, &j): &(usize, &u32)| {
+            let (a, b) = (key(i), key(j));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        };
+        let at = self.frontier.iter().enumerate().max_by(better)?.0;
+        let i = self.frontier.swap_remove(at);
+        self.pull[i as usize] = 0.0;
+        Some(i)
+    }
+
+    /// Joins every domain of less than half the size with the neighbour it is coupled to most strongly; both are divided anew where one would
+    /// be too large.
+    fn join_pockets(&mut self) {
+        for d in 0..self.lists.len() {
+            if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {
+                continue;
+            }
+            let Some(e) = self.neighbour(d) else { continue };
+            let (pocket, other) = (self.lists[d].clone(), self.lists[e].clone());
+            if pocket.len() + other.len() <= self.most {
+                pocket.iter().for_each(|&i| self.of[i as usize] = e as u32);
+                self.lists[e].extend(pocket);
+                self.lists[d].clear();
+                continue;
+            }
+            // The pocket grows into its neighbour until both are alike; what remains there must stay connected.
+            other.iter().for_each(|&i| self.of[i as usize] = d as u32);
+            let half = (pocket.len() + other.len()) / 2;
+            let grown = self.set(pocket[0], d as u32, NONE, half);
+            let rest = pocket.iter().chain(&other).copied().find(|&i| self.of[i as usize] == d as u32);
+            let rest = rest.map_or(Vec::new(), |seed| self.set(seed, d as u32, e as u32, self.most));
+            if grown.len() + rest.len() == pocket.len() + other.len() {
+                grown.iter().for_each(|&i| self.of[i as usize] = d as u32);
+                (self.lists[d], self.lists[e]) = (grown, rest);
+            } else {
+                pocket.iter().for_each(|&i| self.of[i as usize] = d as u32);
+                other.iter().for_each(|&i| self.of[i as usize] = e as u32);
+            }
+        }
+    }
+
+    /// The domain that d is coupled to most strongly.
+    fn neighbour(&self, d: usize) -> Option<usize> {
+        let mut found: Vec<(u32, f32)> = Vec::new();
+        for &i in &self.lists[d] {
+            for (j, w) in self.links.row(i as usize) {
+                let e = self.of[j as usize];
+                if w > 0.0 && e != d as u32 && e < NEEDS_NONE {
+                    match found.iter_mut().find(|f| f.0 == e) {
+                        Some(f) => f.1 += w,
+                        None => found.push((e, w)),
+                    }
+                }
+            }
+        }
+        found.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|f| f.0 as usize)
+    }
+
+    fn finish(self) -> Domains {
+        let mut domains = Domains { order: Vec::new(), starts: vec![0], at: vec![[NONE, 0]; self.of.len()] };
+        for list in self.lists.into_iter().filter(|list| !list.is_empty()) {
+            let d = domains.count() as u32;
+            list.iter().enumerate().for_each(|(k, &i)| domains.at[i as usize] = [d, k as u32]);
+            domains.order.extend(list);
+            domains.starts.push(domains.order.len() as u32);
+        }
+        domains
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Coupling;
+    use crate::source::Source;
+    use coarsen_problems::{cloth, graph, poisson2d};
+    use coarsen_sparse::{Bsr, Graph, morton};
+
+    fn grown(a: &Bsr<f64>, positions: &[[f64; 3]], most: usize) -> (Domains, Vec<bool>) {
+        let (links, free) = Links::of(Source::new(a), Coupling::Adjacency);
+        (Domains::grow(&links, &morton::order(positions).unwrap(), &free, most), free)
+    }
+
+    #[test]
+    fn domains_are_connected_cover_the_free_nodes_and_are_full() {
+        for p in [poisson2d(60).unwrap(), cloth(40, 0.01).unwrap(), graph(3000).unwrap()] {
+            for most in [4, 16, 32, 64] {
+                let (domains, free) = grown(&p.matrix, &p.positions, most);
+                let graph = Graph::of(p.matrix.pattern()).unwrap();
+                let mut seen = vec![false; free.len()];
+                for d in 0..domains.count() {
+                    let nodes = domains.nodes(d);
+                    assert!(nodes.len() <= most);
+                    nodes.iter().for_each(|&i| assert!(!std::mem::replace(&mut seen[i as usize], true)));
+                    let (mut reached, mut at) = (vec![nodes[0]], 0);
+                    while at < reached.len() {
+                        for &j in graph.neighbours(reached[at] as usize) {
+                            if domains.of(j as usize) == d as u32 && !reached.contains(&j) {
+                                reached.push(j);
+                            }
+                        }
+                        at += 1;
+                    }
+                    assert_eq!(reached.len(), nodes.len(), "{}: domain {d} falls apart", p.name);
+                    assert!(
+                        nodes
+                            .iter()
+                            .enumerate()
+                            .all(|(k, &i)| domains.at(i as usize) == [d as u32, k as u32])
+                    );
+                }
+                assert_eq!(seen, free, "{}", p.name);
+                let mean = free.iter().filter(|f| **f).count() as f64 / domains.count() as f64;
+                println!("{} {most}: {mean:.1}", p.name);
+                assert!(mean > 0.6 * most as f64, "{}: {mean:.1} nodes a domain of {most}", p.name);
+            }
+        }
+    }
+
+    /// Fig. 6: two strips that lie inside each other in space and are not coupled.
+    #[test]
+    fn disjoint_bodies_share_no_domain() {
+        let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();
+        for i in 0..38 {
+            entries.extend([(i, i + 2, -1.0), (i + 2, i, -1.0)]); // even nodes are one strip, odd ones the other
+        }
+        let a = coarsen_sparse::assembly::from_triplets(40, 40, &entries).unwrap();
+        let positions: Vec<[f64; 3]> = (0..40).map(|i| [f64::from(i), 0.0, 0.0]).collect();
+        let (domains, _) = grown(&a, &positions, 8);
+        for d in 0..domains.count() {
+            assert!(domains.nodes(d).iter().all(|i| i % 2 == domains.nodes(d)[0] % 2));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The exact coarse solve: the coarsest level as one system, by a sparse Cholesky factor.
+//!
+//! Deviation: Wu et al. cut every level into domains, the coarsest too; their §6.1 notes that an exact coarse solve would converge faster.
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Preconditioner, Real};
+use coarsen_direct::{Direct, Factor, Method};
+use coarsen_sparse::{Bsr, Contacts, Sum};
+
+use crate::domains::NONE;
+use crate::plan::Plan;
+
+/// Shares of the diagonal that are added where the matrix is singular (a body of several supernodes that floats freely).
+const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
+
+/// A diagonal entry below this many EPSILON of the entries it is the sum of is round-off.
+const ROUND_OFF: f64 = 64.0;
+
+/// The factored matrix of the coarsest level.
+pub(crate) struct Exact {
+    factor: Factor,
+    contact: Contacts<f64>,
+    shift: f64,
+}
+
+impl Exact {
+    /// Factors the matrix of the level above the last one with domains; `sizes` are the sums of diagonal entries below its unknowns.
+    ///
+    /// # Errors
+    /// [`SetupError::Coarsest`] when it is not positive definite, also after shifts.
+    pub(crate) fn build<T: Real>(
+        plan: &Plan,
+        matrix: &Bsr<T>,
+        sizes: &[T],
+        contact: Option<&Contacts<T>>,
+    ) -> Result<Self, SetupError> {
+        let mut mapped = Contacts::new(plan.top_nodes(), plan.block())?;
+        let (factor, shift) = factored(plan, matrix, sizes, contact, &mut mapped, &mut |a| {
+            Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok()
+        })?;
+        Ok(Self { factor, contact: mapped, shift })
+    }
+
+    /// New values; the old factor stays where the new matrix is not positive definite.
+    pub(crate) fn update<T: Real>(
+        &mut self,
+        plan: &Plan,
+        matrix: &Bsr<T>,
+        sizes: &[T],
+        contact: Option<&Contacts<T>>,
+    ) {
+        let factor = &mut self.factor;
+        let updated = factored(plan, matrix, sizes, contact, &mut self.contact, &mut |a| {
+            if factor.update(a).is_ok() {
+                return Some(None);
+            }
+            Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok().map(Some)
+        });
+        if let Ok((new, shift)) = updated {
+            self.shift = shift;
+            if let Some(new) = new {
+                self.factor = new;
+            }
+        }
+    }
+
+    /// x = A⁻¹ b.
+    pub(crate) fn solve<V: Real>(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+        self.factor.apply(b, x);
+    }
+
+    /// The share of the diagonal that was added.
+    pub(crate) fn shift(&self) -> f64 {
+        self.shift
+    }
+
+    /// Bytes of the factor and its copies of the matrix.
+    pub(crate) fn bytes(&self) -> usize {
+        self.factor.figures().bytes
+    }
+}
+
+/// Tries the shifts in turn until `make` succeeds.
+fn factored<T: Real, R>(
+    plan: &Plan,
+    matrix: &Bsr<T>,
+    sizes: &[T],
+    contact: Option<&Contacts<T>>,
+    mapped: &mut Contacts<f64>,
+    make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
+) -> Result<(R, f64), SetupError> {
+    let mut whole = matrix.to::<f64>();
+    if let Some(contact) = contact.filter(|c| !c.is_empty()) {
+        map(plan, contact, mapped)?;
+        whole = Sum { elastic: &whole, contact: mapped }.merge()?;
+    }
+    let (b, pattern) = (plan.block(), whole.pattern().clone());
+    let mut before = 0.0;
+    for shift in SHIFTS {
+        for i in 0..pattern.rows() {
+            let Some(k) = pattern.find(i, i) else { continue };
+            let block = &mut whole.values_mut()[k * b * b..(k + 1) * b * b];
+            for (d, size) in block.iter_mut().step_by(b + 1).zip(&sizes[i * b..]) {
+                let size = size.wide();
+                *d = if *d <= ROUND_OFF * T::EPSILON.wide() * size {
+                    size
+                } else {
+                    *d * (1.0 + shift) / (1.0 + before)
+                };
+            }
+        }
+        before = shift;
+        if let Some(made) = make(&whole) {
+            return Ok((made, shift));
+        }
+    }
+    Err(SetupError::Coarsest { unknowns: whole.shape().0 })
+}
+
+/// Contact blocks between supernodes of the coarsest level.
+fn map<T: Real>(plan: &Plan, contact: &Contacts<T>, mapped: &mut Contacts<f64>) -> Result<(), SetupError> {
+    let (maps, area) = (plan.maps(plan.levels()), plan.block().pow(2));
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for (&(i, j), block) in contact.places().iter().zip(contact.values().chunks_exact(area)) {
+        let (s, t) = (maps[i as usize], maps[j as usize]);
+        if s != NONE && t != NONE {
+            places.push((s, t));
+            values.extend(block.iter().map(|v| v.wide()));
+        }
+    }
+    mapped.replace(&places, &values)?;
+    Ok(())
+}

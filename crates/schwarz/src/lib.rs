@@ -1,0 +1,50 @@
+//! Schwarz methods: the unknowns are covered by small domains, and each is solved exactly.
+//!
+//! [`Schwarz::multilevel`] follows Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
+//! simulation"; each step of the paper is a file.
+//!
+//! | file | step |
+//! |---|---|
+//! | [`schwarz`](Schwarz) | the recipe |
+//! | [`order`](Order) | the order of nodes (§5.1) |
+//! | [`links`](Coupling) | what couples nodes on each level (§5.2) |
+//! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
+//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2) |
+//! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
+//! | [`precompute`](Repair) | matrices of the levels, and their inverses (Algorithm 1) |
+//! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
+//! | `packed` | packed symmetric matrices and their product (§7.1) |
+//! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
+//! | `exact` | the coarsest level as one system |
+//! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
+//! | `table` | what a person reads |
+//! | `simd` | one kernel for several widths of instructions |
+
+mod check;
+mod cpu;
+mod domains;
+mod eliminate;
+mod exact;
+mod links;
+mod order;
+mod packed;
+mod place;
+mod plan;
+mod precompute;
+mod reference;
+mod schwarz;
+mod simd;
+mod source;
+mod subdomains;
+mod table;
+mod touching;
+
+pub use cpu::CpuDomains;
+pub use links::Coupling;
+pub use order::Order;
+pub use place::{Domains, Inverses, Packed, Place, Top};
+pub use plan::Plan;
+pub use precompute::{Arithmetic, Repair};
+pub use reference::ReferenceDomains;
+pub use schwarz::{Coarse, Schwarz, Storage};
+pub use subdomains::Subdomains;

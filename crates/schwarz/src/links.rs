@@ -1,0 +1,214 @@
+//! Who is coupled to whom on a level, and how strongly: what domains grow along.
+
+use std::ops::Range;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, tree};
+
+use crate::domains::{Domains, NONE};
+use crate::source::Source;
+
+/// What counts as a coupling when nodes are gathered into domains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coupling {
+    /// Every stored block that is not zero, all of them alike (§5.2: topological proximity or contact).
+    Adjacency,
+    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; couplings below `theta` of the strongest of both their nodes do not count.
+    ///
+    /// Domains then follow stiff directions and do not reach from a stiff region into a soft one. (§8.6 leaves this to the future.)
+    Strength {
+        /// In 0..1; 0 weighs couplings and drops none.
+        theta: f64,
+    },
+}
+
+/// Rows of neighbours with weights; a weight of 0 is a coupling that does not count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links {
+    starts: Vec<usize>,
+    to: Vec<u32>,
+    weight: Vec<f32>,
+}
+
+/// Rows that one task makes.
+const CHUNK: usize = 2048;
+
+impl Links {
+    /// The links of a matrix, and which nodes have any: the others are constrained, and need no domain.
+    pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
+        let n = source.nodes();
+        let worth = parallel::worth(source.matrix.nnz());
+        let sizes: Vec<f64> = match coupling {
+            Coupling::Adjacency => Vec::new(),
+            Coupling::Strength { .. } => {
+                tree(0..n, CHUNK, worth, &|rows| diagonal_sizes(source, rows), &join)
+            }
+        };
+        let leaf = |rows: Range<usize>| {
+            let mut links = Self { starts: vec![0], ..Self::default() };
+            for i in rows {
+                for (j, block) in source.row(i).filter(|(j, _)| *j != i) {
+                    let weight = match coupling {
+                        Coupling::Adjacency => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
+                        Coupling::Strength { .. } => (norm(block) / (sizes[i] * sizes[j]).sqrt()) as f32,
+                    };
+                    links.add(j as u32, weight);
+                }
+                links.starts.push(links.to.len());
+            }
+            links
+        };
+        let mut links = tree(0..n, CHUNK, worth, &leaf, &Self::append);
+        let coupled = (0..n).map(|i| links.row(i).any(|(_, w)| w > 0.0)).collect();
+        if let Coupling::Strength { theta } = coupling {
+            links.drop_weak(theta as f32);
+        }
+        (links, coupled)
+    }
+
+    /// A neighbour of the row in the making; contact between neighbours is no second link.
+    fn add(&mut self, j: u32, weight: f32) {
+        let row = self.starts[self.starts.len() - 1];
+        // Elastic columns increase; only contact, which follows them, can come again.
+        let again = self.to[row..].last().is_some_and(|&last| last > j);
+        match self.to[row..].iter().position(|&k| again && k == j) {
+            Some(k) => self.weight[row + k] = self.weight[row + k].max(weight),
+            None => {
+                self.to.push(j);
+                self.weight.push(weight);
+            }
+        }
+    }
+
+    fn append(mut self, mut other: Self) -> Self {
+        let first = self.to.len();
+        self.starts.extend(other.starts[1..].iter().map(|s| s + first));
+        self.to.append(&mut other.to);
+        self.weight.append(&mut other.weight);
+        self
+    }
+
+    /// Weights below theta times the largest of both their rows become 0.
+    fn drop_weak(&mut self, theta: f32) {
+        let n = self.starts.len() - 1;
+        let largest: Vec<f32> = (0..n).map(|i| self.row(i).map(|l| l.1).fold(0.0, f32::max)).collect();
+        for i in 0..n {
+            for k in self.starts[i]..self.starts[i + 1] {
+                if self.weight[k] < theta * largest[i].max(largest[self.to[k] as usize]) {
+                    self.weight[k] = 0.0;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The neighbours of node i with their weights, i not among them.
+    #[inline]
+    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (u32, f32)> {
+        let range = self.starts[i]..self.starts[i + 1];
+        self.to[range.clone()].iter().copied().zip(self.weight[range].iter().copied())
+    }
+
+    /// The columns of row i, in increasing order on coarse levels.
+    pub(crate) fn columns(&self, i: usize) -> &[u32] {
+        &self.to[self.starts[i]..self.starts[i + 1]]
+    }
+
+    /// The links between domains: weights between two of them add up, as they do in C A Cᵀ.
+    pub(crate) fn coarsen(&self, domains: &Domains) -> Self {
+        let leaf = |rows: Range<usize>| {
+            let mut links = Self { starts: vec![0], ..Self::default() };
+            let mut seen = vec![NONE; domains.count()];
+            let mut row: Vec<(u32, f32)> = Vec::new();
+            for d in rows {
+                row.clear();
+                for &i in domains.nodes(d) {
+                    for (j, w) in self.row(i as usize) {
+                        let e = domains.of(j as usize);
+                        if e == NONE || e as usize == d {
+                            continue;
+                        }
+                        match row.get_mut(seen[e as usize] as usize).filter(|link| link.0 == e) {
+                            Some(link) => link.1 += w,
+                            None => {
+                                seen[e as usize] = row.len() as u32;
+                                row.push((e, w));
+                            }
+                        }
+                    }
+                }
+                row.sort_unstable_by_key(|link| link.0);
+                links.to.extend(row.iter().map(|link| link.0));
+                links.weight.extend(row.iter().map(|link| link.1));
+                links.starts.push(links.to.len());
+            }
+            links
+        };
+        tree(0..domains.count(), 512, parallel::worth(8 * self.to.len()), &leaf, &Self::append)
+    }
+}
+
+fn diagonal_sizes<T: Real>(source: Source<'_, T>, rows: Range<usize>) -> Vec<f64> {
+    let mut block = vec![T::zero(); source.block().pow(2)];
+    rows.map(|i| {
+        block.fill(T::zero());
+        source.diagonal(i, &mut block);
+        norm(&block)
+    })
+    .collect()
+}
+
+fn join(mut a: Vec<f64>, mut b: Vec<f64>) -> Vec<f64> {
+    a.append(&mut b);
+    a
+}
+
+/// The Frobenius norm.
+fn norm<T: Real>(block: &[T]) -> f64 {
+    block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_sparse::{Bsr, assembly};
+
+    /// A chain 0 - 1 - 2 - 3 with a weak link in the middle, and a fixed node 4 with a stored zero.
+    fn chain() -> Bsr<f64> {
+        let mut entries: Vec<(u32, u32, f64)> = (0..5).map(|i| (i, i, 2.0)).collect();
+        for (i, j, v) in [(0, 1, -1.0), (1, 2, -0.01), (2, 3, -1.0), (3, 4, 0.0)] {
+            entries.extend([(i, j, v), (j, i, v)]);
+        }
+        assembly::from_triplets(5, 5, &entries).unwrap()
+    }
+
+    #[test]
+    fn stored_zeros_do_not_couple() {
+        let a = chain();
+        let (links, coupled) = Links::of(Source::new(&a), Coupling::Adjacency);
+        assert_eq!(coupled, [true, true, true, true, false]);
+        assert_eq!(links.row(3).collect::<Vec<_>>(), [(2, 1.0), (4, 0.0)]);
+    }
+
+    #[test]
+    fn weak_couplings_do_not_count() {
+        let a = chain();
+        let (links, coupled) = Links::of(Source::new(&a), Coupling::Strength { theta: 0.1 });
+        assert_eq!(coupled, [true, true, true, true, false]);
+        assert_eq!(links.row(1).collect::<Vec<_>>(), [(0, 0.5), (2, 0.0)]);
+    }
+
+    #[test]
+    fn coarse_weights_add_up() {
+        let a = chain();
+        let (links, coupled) = Links::of(Source::new(&a), Coupling::Adjacency);
+        let order: Vec<u32> = (0..5).collect();
+        let domains = Domains::grow(&links, &order, &coupled, 2);
+        assert_eq!(domains.count(), 2);
+        let coarse = links.coarsen(&domains);
+        assert_eq!((coarse.row(0).collect::<Vec<_>>(), coarse.columns(1)), (vec![(1, 1.0)], &[0][..]));
+    }
+}

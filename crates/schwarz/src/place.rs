@@ -1,0 +1,91 @@
+//! What a place must be able to do for multilevel domains.
+//!
+//! A device twin keeps the lists of the [`Plan`] and the packed inverses in its memory, one work group a domain: gather and sum for the
+//! restriction, the packed product from local memory, and one scatter for the prolongation; nothing needs an atomic operation, since a node
+//! has one domain. It implements both traits for its own type and nothing else changes.
+
+use std::sync::Arc;
+
+use coarsen_backend::Backend;
+use coarsen_core::Error;
+
+use crate::Plan;
+
+/// Values of packed inverses, in the precision that a recipe asks for.
+///
+/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal follow each other block column after
+/// block column, each by columns, those on the diagonal whole. *Memory* 4,992 values for 96 rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Packed {
+    /// 4 bytes a value.
+    Single(Vec<f32>),
+    /// 8 bytes a value.
+    Double(Vec<f64>),
+}
+
+impl Packed {
+    /// Values stored.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Single(values) => values.len(),
+            Self::Double(values) => values.len(),
+        }
+    }
+
+    /// Bytes of them.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Single(values) => size_of_val(&values[..]),
+            Self::Double(values) => size_of_val(&values[..]),
+        }
+    }
+
+    /// Value k.
+    pub(crate) fn get(&self, k: usize) -> f64 {
+        match self {
+            Self::Single(values) => f64::from(values[k]),
+            Self::Double(values) => values[k],
+        }
+    }
+}
+
+/// All numbers that an application needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inverses {
+    /// Level after level, the inverses of its domains one after the other.
+    pub packed: Vec<Packed>,
+    /// The inverse diagonal blocks of nodes in no domain, row-major.
+    pub left_out: Vec<f64>,
+    /// The factor of each level.
+    pub weights: Vec<f64>,
+}
+
+/// A place that can hold multilevel domains.
+pub trait Place: Backend {
+    /// The domains there.
+    type Domains: Domains<Self>;
+
+    /// Moves inverses there.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the memory is not to be had.
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self::Domains, Error>;
+}
+
+/// The solution of the coarsest level: the residual there, the correction there.
+pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
+
+/// Multilevel domains at a place.
+pub trait Domains<B: Backend>: Send {
+    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses of nodes in no domain.
+    ///
+    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that is solved as one system. *Cost* one pass over the
+    /// inverses, two over r, one over z.
+    fn apply(&mut self, r: &B::Vector, top: &mut Top<'_, B::Real>, z: &mut B::Vector);
+
+    /// Changes the inverses; a device does so on the host and moves what changed.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error>;
+}

@@ -1,0 +1,290 @@
+//! The coarse space (§5.2): levels, the maps between them, and where every inverse is stored.
+
+use std::sync::Arc;
+
+use coarsen_core::{Error, parallel};
+use coarsen_sparse::{Pattern, SparseError};
+
+use crate::domains::{Domains, NONE};
+use crate::links::Links;
+use crate::packed;
+
+/// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
+///
+/// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is node d of the next one. Nodes without
+/// couplings (constraints) are in no domain. Vectors of coarse levels hold `block` unknowns a node, in the numbering of their level.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// let p = coarsen_problems::poisson2d(20)?;
+/// let m = coarsen_schwarz::Schwarz::multilevel().build(p.system(), &Cpu::new())?;
+/// let plan = m.plan();
+/// assert_eq!(plan.nodes(0), 400);
+/// assert_eq!(plan.nodes(1), plan.domains(0));
+/// let first = plan.members(0, 0);
+/// assert!(first.len() <= 32 && first.iter().all(|&i| plan.domain_of(0, i as usize) == Some(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    block: usize,
+    pub(crate) floors: Vec<Floor>,
+    left_out: Vec<u32>,
+    /// For each level but the finest, its node of every node of the finest: map_(l).
+    maps: Vec<Vec<u32>>,
+    /// Whether the nodes below the last level with domains are solved as one system.
+    top: bool,
+}
+
+/// A level with domains.
+#[derive(Clone, Debug)]
+pub(crate) struct Floor {
+    pub(crate) domains: Domains,
+    /// Where the inverse of each domain begins; one more for the end.
+    pub(crate) offsets: Vec<usize>,
+    /// Where the blocks of the matrix of the next level are.
+    pub(crate) coarse: Arc<Pattern>,
+    /// 0, 1, 2, ...: every domain.
+    pub(crate) all: Vec<u32>,
+    pub(crate) nodes: usize,
+}
+
+/// When to stop adding levels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Nodes of a domain at most.
+    pub(crate) domain: usize,
+    /// Levels with domains at most.
+    pub(crate) levels: usize,
+    /// Nodes at most of a level that is solved as one system; 0 for none.
+    pub(crate) top: usize,
+}
+
+impl Plan {
+    /// Levels until every component is one domain, `limits.levels` are there, or the next level is solved as one system.
+    pub(crate) fn new(
+        block: usize,
+        links: Links,
+        order: &[u32],
+        coupled: &[bool],
+        limits: Limits,
+    ) -> Result<Self, SparseError> {
+        let left_out = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
+        let mut plan = Self { block, floors: Vec::new(), left_out, maps: Vec::new(), top: false };
+        let (mut links, mut order, mut free) = (links, order.to_vec(), coupled.to_vec());
+        while plan.floors.len() < limits.levels.max(1) {
+            let domains = Domains::grow(&links, &order, &free, limits.domain);
+            let count = domains.count();
+            let whole = count == order.len() || count <= 1 || links.nodes() == 0;
+            let coarse_links = links.coarsen(&domains);
+            let apart = (0..count).all(|d| coarse_links.columns(d).is_empty());
+            plan.push(domains, &coarse_links)?;
+            if whole || apart {
+                break;
+            }
+            if count <= limits.top {
+                plan.top = true;
+                break;
+            }
+            (links, order, free) = (coarse_links, (0..count as u32).collect(), vec![true; count]);
+        }
+        if !plan.top {
+            plan.maps.pop(); // nothing looks beyond the last level
+        }
+        Ok(plan)
+    }
+
+    fn push(&mut self, domains: Domains, coarse: &Links) -> Result<(), SparseError> {
+        let map = match self.maps.last() {
+            None => (0..domains.size()).map(|i| domains.of(i)).collect(),
+            Some(below) => {
+                below.iter().map(|&i| if i == NONE { NONE } else { domains.of(i as usize) }).collect()
+            }
+        };
+        let mut offsets = vec![0];
+        for d in 0..domains.count() {
+            offsets.push(offsets[d] + packed::length(domains.nodes(d).len() * self.block));
+        }
+        let (count, nodes) = (domains.count(), domains.size());
+        let coarse = Arc::new(pattern(coarse, count)?);
+        self.maps.push(map);
+        self.floors.push(Floor { domains, offsets, coarse, all: (0..count as u32).collect(), nodes });
+        Ok(())
+    }
+
+    /// Unknowns of a node.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Levels with domains.
+    pub fn levels(&self) -> usize {
+        self.floors.len()
+    }
+
+    /// Nodes of a level; level `levels()` is the one that is solved as one system, where there is one.
+    pub fn nodes(&self, level: usize) -> usize {
+        self.floors.get(level).map_or_else(|| self.top_nodes(), |floor| floor.nodes)
+    }
+
+    /// Domains of a level.
+    pub fn domains(&self, level: usize) -> usize {
+        self.floors[level].domains.count()
+    }
+
+    /// The nodes of a domain.
+    pub fn members(&self, level: usize, domain: usize) -> &[u32] {
+        self.floors[level].domains.nodes(domain)
+    }
+
+    /// The domain of a node, which is its supernode on the next level.
+    pub fn domain_of(&self, level: usize, node: usize) -> Option<usize> {
+        Some(self.floors[level].domains.of(node)).filter(|&d| d != NONE).map(|d| d as usize)
+    }
+
+    /// Where the packed inverse of each domain of a level begins; one more for the end.
+    pub fn offsets(&self, level: usize) -> &[usize] {
+        &self.floors[level].offsets
+    }
+
+    /// Nodes in no domain, which are solved by their diagonal blocks.
+    pub fn left_out(&self) -> &[u32] {
+        &self.left_out
+    }
+
+    /// Nodes of the level that is solved as one system; 0 where there is none.
+    pub fn top_nodes(&self) -> usize {
+        if self.top { self.floors.last().map_or(0, |floor| floor.domains.count()) } else { 0 }
+    }
+
+    /// The node of a level that node i of the finest level belongs to: map_(l).
+    pub fn map(&self, level: usize, node: usize) -> Option<usize> {
+        match level {
+            0 => (self.floors[0].domains.of(node) != NONE).then_some(node),
+            _ => Some(self.maps[level - 1][node]).filter(|&s| s != NONE).map(|s| s as usize),
+        }
+    }
+
+    /// The domains of every level that hold one of these nodes of the finest.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a node that does not exist.
+    pub(crate) fn touched(&self, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
+        if let Some(&i) = nodes.iter().find(|&&i| i as usize >= self.nodes(0)) {
+            return Err(Error::Shape {
+                what: "touched block rows",
+                expected: self.nodes(0),
+                found: i as usize + 1,
+            });
+        }
+        let mut touched = nodes.to_vec();
+        let step = |floor: &Floor| {
+            touched = touched.iter().map(|&i| floor.domains.of(i as usize)).filter(|&d| d != NONE).collect();
+            touched.sort_unstable();
+            touched.dedup();
+            touched.clone()
+        };
+        Ok(self.floors.iter().map(step).collect())
+    }
+
+    /// [`map`](Self::map) as a list, for levels above 0.
+    pub(crate) fn maps(&self, level: usize) -> &[u32] {
+        &self.maps[level - 1]
+    }
+
+    /// Rows of the largest inverse of a level, in whole tiles.
+    pub(crate) fn rows(&self, level: usize) -> usize {
+        packed::side(self.floors[level].domains.largest() * self.block) * packed::SIDE
+    }
+
+    /// Values of all inverses.
+    pub fn values(&self) -> usize {
+        self.floors.iter().map(|floor| floor.offsets[floor.offsets.len() - 1]).sum()
+    }
+
+    /// Bytes of lists and maps.
+    pub fn bytes(&self) -> usize {
+        let floor = |f: &Floor| {
+            f.domains.bytes()
+                + 8 * (f.offsets.len() + f.coarse.offsets().len())
+                + 4 * (f.all.len() + f.coarse.len())
+        };
+        self.floors.iter().map(floor).sum::<usize>() + 4 * self.maps.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Whether the domains of a level are worth several threads.
+    pub(crate) fn worth(&self, level: usize) -> bool {
+        let offsets = &self.floors[level].offsets;
+        parallel::worth(offsets[offsets.len() - 1])
+    }
+}
+
+/// The pattern of C A Cᵀ: links and the diagonal.
+fn pattern(links: &Links, count: usize) -> Result<Pattern, SparseError> {
+    let mut offsets = Vec::with_capacity(count + 1);
+    let mut indices = Vec::new();
+    offsets.push(0);
+    for d in 0..count {
+        let columns = links.columns(d);
+        let below = columns.partition_point(|&e| (e as usize) < d);
+        indices.extend_from_slice(&columns[..below]);
+        indices.push(d as u32);
+        indices.extend_from_slice(&columns[below..]);
+        offsets.push(indices.len());
+    }
+    Pattern::new(count, offsets, indices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Coupling;
+    use crate::source::Source;
+    use coarsen_problems::{cloth, poisson2d};
+    use coarsen_sparse::{Bsr, assembly, morton};
+
+    pub(super) fn plan(a: &Bsr<f64>, positions: &[[f64; 3]], limits: Limits) -> Plan {
+        let (links, coupled) = Links::of(Source::new(a), Coupling::Adjacency);
+        Plan::new(a.block().0, links, &morton::order(positions).unwrap(), &coupled, limits).unwrap()
+    }
+
+    #[test]
+    fn maps_are_compositions() {
+        let p = cloth(50, 0.01).unwrap();
+        let plan = plan(&p.matrix, &p.positions, Limits { domain: 16, levels: 9, top: 0 });
+        assert_eq!((plan.nodes(0), plan.left_out().len()), (2500, 100));
+        assert!(plan.levels() >= 3 && plan.domains(plan.levels() - 1) == 1);
+        for i in 0..2500 {
+            let mut at = plan.map(0, i);
+            assert_eq!(at.is_none(), plan.left_out().contains(&(i as u32)));
+            for level in 0..plan.levels() - 1 {
+                at = at.and_then(|node| plan.domain_of(level, node));
+                assert_eq!(at, plan.map(level + 1, i));
+            }
+        }
+    }
+
+    #[test]
+    fn levels_end_where_they_are_told_to() {
+        let p = poisson2d(50).unwrap();
+        let levels = |limits| plan(&p.matrix, &p.positions, limits);
+        assert_eq!(levels(Limits { domain: 32, levels: 1, top: 0 }).levels(), 1);
+        let exact = levels(Limits { domain: 16, levels: 9, top: 200 });
+        assert_eq!((exact.levels(), exact.top_nodes()), (1, exact.domains(0)));
+        assert!(exact.top_nodes() > 100);
+    }
+
+    #[test]
+    fn what_has_no_couplings_has_no_levels() {
+        let a = Bsr::<f64>::identity(5, 2).unwrap();
+        let plan = plan(
+            &a,
+            &[[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3], [4.0; 3]],
+            Limits { domain: 32, levels: 9, top: 0 },
+        );
+        assert_eq!((plan.levels(), plan.domains(0), plan.values()), (1, 0, 0));
+        assert_eq!(plan.left_out(), [0, 1, 2, 3, 4]);
+        let none = assembly::from_triplets::<f64>(0, 0, &[]).unwrap();
+        assert_eq!(super::tests::plan(&none, &[], Limits { domain: 32, levels: 9, top: 9 }).nodes(0), 0);
+    }
+}

@@ -1,0 +1,381 @@
+//! The numbers (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one domain after the other.
+//!
+//! A domain of level l reads the rows of its nodes once: blocks inside make the matrix that is inverted, all of them together make row d
+//! of A_(l+1) = C A_(l) Cᵀ, which belongs to this domain alone. So all domains of a level run at once, and the next level follows.
+//!
+//! Each matrix is scaled to a unit diagonal before it is inverted, so that pivots say how far it is from singular, whatever its units. One
+//! that is too close is inverted in `f64`, then with a share of its diagonal added, and at last replaced by its diagonal blocks.
+
+use coarsen_backend::DenseBlocks;
+use coarsen_core::Real;
+use coarsen_core::parallel::{Pieces, each};
+
+use crate::domains::NONE;
+use crate::eliminate::Workspace;
+use crate::packed::{SIDE, entry, side, tile};
+use crate::place::Packed;
+use crate::plan::{Floor, Plan};
+use crate::source::Source;
+use crate::touching::Buckets;
+
+/// What had to be done to a domain that is not positive definite to round-off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// A share of its diagonal was added: it is semidefinite, or nearly so.
+    Shifted,
+    /// Its diagonal blocks stand for it: it is indefinite.
+    BlockDiagonal,
+}
+
+/// The arithmetic of an elimination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `f32`: twice as fast; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
+    #[default]
+    Single,
+    /// `f64`.
+    Double,
+}
+
+/// The smallest pivots of a matrix with a unit diagonal that an inverse in `f32` and one in `f64` can be trusted with.
+const TRUST_SINGLE: f64 = 1e-3;
+/// As above; an inverse that is stored in `f32` stays positive definite.
+const TRUST_STORED_SINGLE: f64 = 1e-6;
+const TRUST_DOUBLE: f64 = 1e-13;
+
+/// Shifts tried, as multiples of what can be trusted; each is a share of the diagonal.
+const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
+
+/// A diagonal entry of a coarse matrix below this many EPSILON of the entries it is the sum of is round-off: a body that floats freely.
+const ROUND_OFF: f64 = 64.0;
+
+/// What the numeric phase of one level reads.
+pub(crate) struct Stage<'a, T> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) level: usize,
+    /// The matrix of the level, with contact where it is the finest.
+    pub(crate) source: Source<'a, T>,
+    /// For every unknown of the level, the sum of the diagonal entries of the finest that it stands for; empty on the finest level.
+    pub(crate) sizes: &'a [T],
+    /// Contact blocks inside the domains of coarse levels.
+    pub(crate) contact: Option<Buckets<'a, T>>,
+    pub(crate) arithmetic: Arithmetic,
+}
+
+/// What it writes: one part of each for a range of domains.
+pub(crate) struct Targets<'a, T, S> {
+    which: &'a [u32],
+    base: usize,
+    floor: &'a Floor,
+    area: usize,
+    block: usize,
+    packed: &'a mut [S],
+    repairs: &'a mut [Option<Repair>],
+    coarse: &'a mut [T],
+    sizes: &'a mut [T],
+}
+
+/// The matrix of the next level and what it needs beside it.
+pub(crate) struct Next<'a, T> {
+    /// The values of A_(l+1).
+    pub(crate) values: &'a mut [T],
+    /// Sums of diagonal entries for each of its unknowns.
+    pub(crate) sizes: &'a mut [T],
+}
+
+impl<T: Real> Stage<'_, T> {
+    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level where there is one.
+    pub(crate) fn run(
+        &self,
+        which: &[u32],
+        packed: &mut Packed,
+        repairs: &mut [Option<Repair>],
+        next: Option<Next<'_, T>>,
+    ) {
+        let next = next.unwrap_or(Next { values: &mut [], sizes: &mut [] });
+        match (packed, self.arithmetic) {
+            (Packed::Single(packed), Arithmetic::Single) => {
+                self.all::<f32, f32>(which, packed, repairs, next)
+            }
+            (Packed::Single(packed), Arithmetic::Double) => {
+                self.all::<f32, f64>(which, packed, repairs, next)
+            }
+            (Packed::Double(packed), _) => self.all::<f64, f64>(which, packed, repairs, next),
+        }
+    }
+
+    fn all<S: Real, E: Real>(
+        &self,
+        which: &[u32],
+        packed: &mut [S],
+        repairs: &mut [Option<Repair>],
+        next: Next<'_, T>,
+    ) {
+        let (floor, block) = (&self.plan.floors[self.level], self.source.block());
+        let targets = Targets {
+            which,
+            base: 0,
+            floor,
+            area: block * block,
+            block,
+            packed,
+            repairs,
+            coarse: next.values,
+            sizes: next.sizes,
+        };
+        let share = which.len() as f64 / floor.domains.count().max(1) as f64;
+        let worth = share > 0.01 && self.plan.worth(self.level);
+        each(targets, 16, worth, &|targets: Targets<'_, T, S>| self.leaf::<S, E>(targets));
+    }
+
+    fn leaf<S: Real, E: Real>(&self, targets: Targets<'_, T, S>) {
+        let rows = self.plan.rows(self.level);
+        let (mut fast, mut exact) = (Workspace::<E>::new(rows), None);
+        let mut scale = vec![0.0; rows];
+        let Targets { which, base, floor, area, block, packed, repairs, coarse, sizes } = targets;
+        let (first_value, first_block) = (floor.offsets[base], floor.coarse.offsets()[base]);
+        for &d in which {
+            let d = d as usize;
+            self.scales(d, &mut scale);
+            let out = &mut packed[floor.offsets[d] - first_value..floor.offsets[d + 1] - first_value];
+            repairs[d - base] = self.domain(d, &scale, &mut fast, &mut exact, out);
+            if !coarse.is_empty() {
+                let row = floor.coarse.range(d);
+                let row = (row.start - first_block) * area..(row.end - first_block) * area;
+                self.coarse_row(d, &mut coarse[row]);
+                self.coarse_sizes(d, &mut sizes[(d - base) * block..(d - base + 1) * block]);
+            }
+        }
+    }
+
+    /// 1 / √a_kk for every unknown of domain d, and 0 for those whose diagonal is round-off.
+    fn scales(&self, d: usize, scale: &mut [f64]) {
+        let b = self.source.block();
+        let domains = &self.plan.floors[self.level].domains;
+        scale.fill(0.0);
+        let mut diagonal = vec![T::zero(); b * b];
+        for (a, &i) in domains.nodes(d).iter().enumerate() {
+            diagonal.fill(T::zero());
+            self.source.diagonal(i as usize, &mut diagonal);
+            for k in 0..b {
+                scale[a * b + k] = diagonal[k * (b + 1)].wide();
+            }
+        }
+        if let Some(contact) = &self.contact {
+            for (a, _, block) in contact.of(d).filter(|(a, c, _)| a == c) {
+                (0..b).for_each(|k| scale[a * b + k] += block[k * (b + 1)].wide());
+            }
+        }
+        for (a, &i) in domains.nodes(d).iter().enumerate() {
+            for k in 0..b {
+                let size = self.sizes.get(i as usize * b + k).map_or(0.0, |s| s.wide());
+                let s = &mut scale[a * b + k];
+                *s = if *s > ROUND_OFF * T::EPSILON.wide() * size { s.sqrt().recip() } else { 0.0 };
+            }
+        }
+    }
+
+    /// The inverse of domain d into `out`.
+    fn domain<S: Real, E: Real>(
+        &self,
+        d: usize,
+        scale: &[f64],
+        fast: &mut Workspace<E>,
+        exact: &mut Option<Workspace<f64>>,
+        out: &mut [S],
+    ) -> Option<Repair> {
+        let stored = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        let trust = if E::NAME == f32::NAME { TRUST_SINGLE } else { stored };
+        let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
+        self.assemble(d, scale, 0.0, fast);
+        if fast.invert(n).wide() > trust {
+            write(&fast.a, scale, n, out);
+            return None;
+        }
+        let exact = exact.get_or_insert_with(|| Workspace::new(self.plan.rows(self.level)));
+        let shifts = [0.0].into_iter().chain(SHIFTS.map(|s| s * stored));
+        for shift in shifts {
+            self.assemble(d, scale, shift, exact);
+            if exact.invert(n) > stored {
+                write(&exact.a, scale, n, out);
+                return (shift > 0.0).then_some(Repair::Shifted);
+            }
+        }
+        self.assemble(d, scale, 0.0, exact);
+        block_diagonal(exact, self.source.block(), n);
+        write(&exact.a, scale, n, out);
+        Some(Repair::BlockDiagonal)
+    }
+
+    /// S (A_d + shift diag) S, S = `scale`; the unit matrix where a scale is 0.
+    fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
+        let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
+        let nodes = domains.nodes(d);
+        let n = side(nodes.len() * b);
+        w.clear(n);
+        for (a, &i) in nodes.iter().enumerate() {
+            for (j, block) in self.source.row(i as usize) {
+                let [e, c] = domains.at(j);
+                if e as usize == d && c as usize <= a {
+                    add(&mut w.a, n, [a, c as usize], block, scale);
+                }
+            }
+        }
+        if let Some(contact) = &self.contact {
+            for (a, c, block) in contact.of(d).filter(|(a, c, _)| c <= a) {
+                add(&mut w.a, n, [a, c], block, scale);
+            }
+        }
+        for (k, &s) in scale[..n * SIDE].iter().enumerate() {
+            let diagonal = &mut w.a[entry(n, k, k)];
+            *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::of(shift) };
+        }
+    }
+
+    /// Row d of C A Cᵀ, without contact.
+    fn coarse_row(&self, d: usize, row: &mut [T]) {
+        let floor = &self.plan.floors[self.level];
+        let (columns, area) = (floor.coarse.row(d), row.len() / floor.coarse.row(d).len());
+        row.fill(T::zero());
+        let mut at = 0;
+        for &i in floor.domains.nodes(d) {
+            let i = i as usize;
+            for (&j, k) in self.source.pattern().row(i).iter().zip(self.source.pattern().range(i)) {
+                let e = floor.domains.of(j as usize);
+                if e == NONE {
+                    continue;
+                }
+                if columns[at] != e {
+                    at = columns.binary_search(&e).expect("the coarse pattern holds every coupling");
+                }
+                let sum = &mut row[at * area..(at + 1) * area];
+                sum.iter_mut().zip(self.source.matrix.value(k)).for_each(|(s, &v)| *s += v);
+            }
+        }
+    }
+
+    /// The sums of diagonal entries below the unknowns of supernode d.
+    fn coarse_sizes(&self, d: usize, sums: &mut [T]) {
+        let b = sums.len();
+        sums.fill(T::zero());
+        let mut diagonal = vec![T::zero(); b * b];
+        for &i in self.plan.floors[self.level].domains.nodes(d) {
+            let i = i as usize;
+            if self.level > 0 {
+                sums.iter_mut().zip(&self.sizes[i * b..]).for_each(|(s, &v)| *s += v);
+                continue;
+            }
+            diagonal.fill(T::zero());
+            self.source.diagonal(i, &mut diagonal);
+            (0..b).for_each(|k| sums[k] += diagonal[k * (b + 1)]);
+        }
+    }
+}
+
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c; tiles on the diagonal are filled whole.
+#[inline(always)]
+fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
+    let b = block.len().isqrt();
+    for column in c * b..(c + 1) * b {
+        let (j, within) = (column / SIDE, column % SIDE);
+        let s = scale[column];
+        for row in (a * b).max(column)..(a + 1) * b {
+            let v = E::of(block[(row - a * b) * b + column - c * b].wide() * s * scale[row]);
+            let i = row / SIDE;
+            let first = tile(n, i, j);
+            w[first + within * SIDE + row % SIDE] += v;
+            if i == j && row != column {
+                w[first + row % SIDE * SIDE + within] += v;
+            }
+        }
+    }
+}
+
+/// S M S in storage.
+fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
+    for j in 0..n {
+        for i in j..n {
+            let first = tile(n, i, j);
+            for c in 0..SIDE {
+                let s = scale[j * SIDE + c];
+                for r in 0..SIDE {
+                    let at = first + c * SIDE + r;
+                    out[at] = S::of(m[at].wide() * (s * scale[i * SIDE + r]));
+                }
+            }
+        }
+    }
+}
+
+/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its diagonal.
+fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
+    let rows = n * SIDE;
+    let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];
+    for (node, inverse) in inverses.chunks_exact_mut(b * b).enumerate() {
+        let at = |r: usize, c: usize| {
+            let (r, c) = (node * b + r.max(c), node * b + r.min(c));
+            if r < rows { w.a[entry(n, r, c)] } else { f64::from(u8::from(r == c)) }
+        };
+        let block: Vec<f64> = (0..b * b).map(|k| at(k / b, k % b)).collect();
+        let mut small = Workspace::<f64>::new(b);
+        let tiles = side(b);
+        for (r, c) in (0..b).flat_map(|r| (0..=r).map(move |c| (r, c))) {
+            small.a[entry(tiles, r, c)] = block[r * b + c];
+            if r / SIDE == c / SIDE {
+                small.a[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] = block[r * b + c];
+            }
+        }
+        (b..tiles * SIDE).for_each(|k| small.a[entry(tiles, k, k)] = 1.0);
+        let positive = small.invert(tiles) > TRUST_STORED_SINGLE;
+        if !(positive && DenseBlocks::invert_one(&block, inverse, b)) {
+            inverse.fill(0.0);
+            inverse.iter_mut().step_by(b + 1).for_each(|v| *v = 1.0);
+        }
+    }
+    w.clear(n);
+    for (node, inverse) in inverses.chunks_exact(b * b).enumerate() {
+        for (r, c) in (0..b * b).map(|k| (k / b, k % b)) {
+            let (row, column) = (node * b + r, node * b + c);
+            if row >= column && row < rows {
+                w.a[entry(n, row, column)] = inverse[r * b + c];
+                if row / SIDE == column / SIDE {
+                    w.a[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
+                        inverse[r * b + c];
+                }
+            }
+        }
+    }
+}
+
+impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
+    fn extent(&self) -> usize {
+        self.which.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let (left, right) = self.which.split_at(mid);
+        let cut = right.first().map_or(self.base, |&d| d as usize);
+        let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
+        let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
+        let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);
+        let blocks = floor.coarse.offsets();
+        let none = self.coarse.is_empty();
+        let (coarse, coarse_right) =
+            self.coarse.split_at_mut(if none { 0 } else { (blocks[cut] - blocks[base]) * area });
+        let (sizes, sizes_right) = self.sizes.split_at_mut(if none { 0 } else { (cut - base) * block });
+        (
+            Targets { which: left, base, floor, area, block, packed, repairs, coarse, sizes },
+            Targets {
+                which: right,
+                base: cut,
+                floor,
+                area,
+                block,
+                packed: packed_right,
+                repairs: repairs_right,
+                coarse: coarse_right,
+                sizes: sizes_right,
+            },
+        )
+    }
+}

@@ -1,0 +1,69 @@
+//! The matrix of a level as rows of blocks: elastic blocks, and on the finest level those of contact beside them.
+
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Contacts, Pattern, System};
+
+/// A + C by rows, without merging them.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a, T> {
+    pub(crate) matrix: &'a Bsr<T>,
+    contact: Option<(&'a Contacts<T>, &'a [u32])>,
+}
+
+impl<'a, T: Real> Source<'a, T> {
+    /// A matrix alone.
+    pub(crate) fn new(matrix: &'a Bsr<T>) -> Self {
+        Self { matrix, contact: None }
+    }
+
+    /// A system; `starts` is kept by the caller from one time to the next, so that it is not allocated each time.
+    pub(crate) fn of(system: &System<'a, T>, starts: &'a mut Vec<u32>) -> Self {
+        let Some(contact) = system.contact.filter(|c| !c.is_empty()) else { return Self::new(system.matrix) };
+        starts.clear();
+        starts.resize(contact.nodes() + 1, 0);
+        contact.places().iter().for_each(|&(i, _)| starts[i as usize + 1] += 1);
+        (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        Self { matrix: system.matrix, contact: Some((contact, starts)) }
+    }
+
+    pub(crate) fn nodes(&self) -> usize {
+        self.matrix.pattern().rows()
+    }
+
+    /// Unknowns of a node.
+    pub(crate) fn block(&self) -> usize {
+        self.matrix.block().0
+    }
+
+    pub(crate) fn pattern(&self) -> &'a Pattern {
+        self.matrix.pattern()
+    }
+
+    /// Blocks of row i that contact adds: (column, values).
+    pub(crate) fn contact(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
+        self.contact.into_iter().flat_map(move |(contact, starts)| {
+            let area = contact.block().pow(2);
+            let range = starts[i] as usize..starts[i + 1] as usize;
+            let values = contact.values()[range.start * area..range.end * area].chunks_exact(area);
+            contact.places()[range].iter().map(|place| place.1 as usize).zip(values)
+        })
+    }
+
+    /// All blocks of row i; a column may come twice, and the blocks then add up.
+    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
+        let area = self.block().pow(2);
+        let range = self.pattern().range(i);
+        let values = self.matrix.values()[range.start * area..range.end * area].chunks_exact(area);
+        self.pattern().row(i).iter().map(|&j| j as usize).zip(values).chain(self.contact(i))
+    }
+
+    /// Adds the diagonal block of node i to `d`; whether one is stored.
+    pub(crate) fn diagonal(&self, i: usize, d: &mut [T]) -> bool {
+        let mut found = false;
+        for (_, block) in self.row(i).filter(|(j, _)| *j == i) {
+            d.iter_mut().zip(block).for_each(|(d, &v)| *d += v);
+            found = true;
+        }
+        found
+    }
+}

@@ -1,0 +1,312 @@
+//! What is built: the numbers of every level, their application and their update.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use coarsen_backend::{Reused, Setup, SetupError, Update};
+use coarsen_core::{Preconditioner, Real};
+use coarsen_sparse::{Bsr, Contacts, Pattern, System};
+
+use crate::check::{self, Checked};
+use crate::exact::Exact;
+use crate::links::Links;
+use crate::place::{Domains, Inverses, Packed, Place};
+use crate::plan::{Limits, Plan};
+use crate::precompute::{Next, Repair, Stage};
+use crate::schwarz::{Schwarz, Storage};
+use crate::source::Source;
+use crate::touching::{Buckets, Touching};
+
+/// What [`Schwarz`] builds: dense inverses of small domains on every level.
+///
+/// `Display` prints the table of levels: nodes, domains, repairs, bytes, seconds.
+pub struct Subdomains<T: Real, B: Place> {
+    recipe: Schwarz,
+    on: B,
+    pattern: Arc<Pattern>,
+    plan: Arc<Plan>,
+    domains: B::Domains,
+    pub(crate) numbers: Numbers<T>,
+    pub(crate) top: Option<Exact>,
+    pub(crate) bytes: usize,
+    pub(crate) seconds: Seconds,
+    updates: usize,
+}
+
+/// What the numeric phase keeps on the host.
+pub(crate) struct Numbers<T> {
+    /// A_(1), A_(2), ...: as far as a level needs them.
+    coarse: Vec<Bsr<T>>,
+    /// Sums of diagonal entries below each unknown of these.
+    sizes: Vec<Vec<T>>,
+    /// What was done to each domain of each level.
+    pub(crate) repairs: Vec<Vec<Option<Repair>>>,
+    touching: Vec<Touching>,
+    starts: Vec<u32>,
+    checked: Checked,
+}
+
+/// Where the time of the last setup went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seconds {
+    pub(crate) structure: Duration,
+    pub(crate) inverses: Duration,
+    pub(crate) top: Duration,
+}
+
+impl<T: Real, B: Place> Setup<T, B> for Schwarz {
+    type Built = Subdomains<T, B>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
+        self.validate(system.matrix.block().0)?;
+        system.check()?;
+        match Subdomains::new(self, system, on, self.coarse.nodes(system.matrix.block().0)) {
+            // A coarsest level that cannot be factored is cut into domains as the others are.
+            Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, 0),
+            built => built,
+        }
+    }
+}
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: usize) -> Result<Self, SetupError> {
+        let begun = Instant::now();
+        let mut starts = Vec::new();
+        let source = Source::of(&system, &mut starts);
+        let (links, coupled) = Links::of(source, recipe.coupling);
+        let mut checked = Checked::default();
+        let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
+        check::check(source, system.contact, &left_out, recipe.storage, &mut checked)?;
+        let order = if coupled.contains(&true) {
+            recipe.order.of(&system)?
+        } else {
+            (0..coupled.len() as u32).collect()
+        };
+        let limits = Limits { domain: recipe.domain, levels: recipe.levels, top };
+        let plan = Arc::new(Plan::new(source.block(), links, &order, &coupled, limits)?);
+        let mut seconds = Seconds { structure: begun.elapsed(), ..Seconds::default() };
+
+        let begun = Instant::now();
+        let mut numbers = Numbers::new(&plan, checked)?;
+        numbers.starts = starts;
+        let mut inverses = Inverses {
+            packed: plan
+                .floors
+                .iter()
+                .map(|floor| recipe.storage.zeros(floor.offsets[floor.offsets.len() - 1]))
+                .collect(),
+            left_out: numbers.checked.left_out.clone(),
+            weights: vec![1.0; plan.levels()],
+        };
+        numbers.compute(recipe, &plan, &system, None, &mut inverses);
+        seconds.inverses = begun.elapsed();
+
+        let begun = Instant::now();
+        let top = match plan.top_nodes() {
+            0 => None,
+            _ => numbers.exact(&plan, system.contact)?,
+        };
+        seconds.top = begun.elapsed();
+        let bytes = inverses.packed.iter().map(Packed::bytes).sum::<usize>()
+            + numbers.coarse.iter().map(Bsr::bytes).sum::<usize>()
+            + plan.bytes()
+            + top.as_ref().map_or(0, Exact::bytes);
+        let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
+        Ok(Self {
+            recipe: *recipe,
+            on: on.clone(),
+            pattern,
+            plan,
+            domains,
+            numbers,
+            top,
+            bytes,
+            seconds,
+            updates: 0,
+        })
+    }
+
+    /// Levels, domains and maps.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Schwarz {
+        &self.recipe
+    }
+
+    /// The matrix of a level above the finest, without contact; none where no level needs it.
+    pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
+        self.numbers.coarse.get(level.checked_sub(1)?)
+    }
+
+    /// Domains that were not positive definite to round-off, with what was done to them: (level, domain, repair).
+    pub fn repairs(&self) -> impl Iterator<Item = (usize, usize, Repair)> + '_ {
+        let of_level = |(level, repairs): (usize, &'_ Vec<Option<Repair>>)| {
+            let named: Vec<_> =
+                repairs.iter().enumerate().filter_map(|(d, r)| r.map(|r| (level, d, r))).collect();
+            named
+        };
+        self.numbers.repairs.iter().enumerate().flat_map(of_level)
+    }
+
+    /// Updates and patches since order and domains were chosen.
+    pub fn age(&self) -> usize {
+        self.updates
+    }
+
+    /// Whether the structure serves another system, as far as it is looked at: same pattern, and constrained nodes still are.
+    fn serves(&self, system: &System<'_, T>) -> bool {
+        let area = system.matrix.block().0.pow(2);
+        let fixed = |i: usize| {
+            let range = self.pattern.range(i);
+            let columns = self
+                .pattern
+                .row(i)
+                .iter()
+                .zip(system.matrix.values()[range.start * area..range.end * area].chunks_exact(area));
+            columns.filter(|(j, _)| **j as usize != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))
+        };
+        system.matrix.block().0 == self.plan.block()
+            && Pattern::same(system.matrix.pattern(), &self.pattern)
+            && self.plan.left_out().iter().all(|&i| fixed(i as usize))
+    }
+
+    /// New numbers for some domains of every level, or for all.
+    fn follow(&mut self, system: System<'_, T>, which: Option<&[Vec<u32>]>) -> Result<(), SetupError> {
+        let Self { recipe, plan, numbers, domains, seconds, .. } = self;
+        let begun = Instant::now();
+        let source = Source::of(&system, &mut numbers.starts);
+        check::check(source, system.contact, plan.left_out(), recipe.storage, &mut numbers.checked)?;
+        domains.edit(&mut |inverses| {
+            inverses.left_out.copy_from_slice(&numbers.checked.left_out);
+            numbers.compute(recipe, plan, &system, which, inverses);
+        })?;
+        seconds.inverses = begun.elapsed();
+        let begun = Instant::now();
+        if let Some(top) = &mut self.top {
+            let last = numbers.coarse.len() - 1;
+            top.update(plan, &numbers.coarse[last], &numbers.sizes[last], system.contact);
+        }
+        seconds.top = begun.elapsed();
+        self.updates += 1;
+        Ok(())
+    }
+}
+
+impl<T: Real> Numbers<T> {
+    fn new(plan: &Plan, checked: Checked) -> Result<Self, SetupError> {
+        let (b, last) = (plan.block(), plan.levels() - 1);
+        let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
+        let coarse: Vec<Bsr<T>> =
+            floors.map(|(_, floor)| Bsr::zeros(floor.coarse.clone(), (b, b))).collect::<Result<_, _>>()?;
+        Ok(Self {
+            sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
+            coarse,
+            repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
+            touching: vec![Touching::default(); plan.levels()],
+            starts: Vec::new(),
+            checked,
+        })
+    }
+
+    /// Level after level.
+    fn compute(
+        &mut self,
+        recipe: &Schwarz,
+        plan: &Plan,
+        system: &System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+        inverses: &mut Inverses,
+    ) {
+        let contact = system.contact.filter(|c| !c.is_empty());
+        for level in 0..plan.levels() {
+            let (below, above) = self.coarse.split_at_mut(level);
+            let (sizes_below, sizes_above) = self.sizes.split_at_mut(level);
+            let source = match below.last() {
+                None => Source::of(system, &mut self.starts),
+                Some(coarse) => Source::new(coarse),
+            };
+            let touching = &mut self.touching[level];
+            let contact = contact.filter(|_| level > 0).map(|contacts| {
+                touching.sort(plan, level, contacts);
+                Buckets { contacts, touching }
+            });
+            let stage = Stage {
+                plan,
+                level,
+                source,
+                sizes: sizes_below.last().map_or(&[], |sizes| &sizes[..]),
+                contact,
+                arithmetic: recipe.arithmetic,
+            };
+            let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
+            let next = above.first_mut().zip(sizes_above.first_mut());
+            let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
+            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next);
+        }
+    }
+
+    fn exact(&self, plan: &Plan, contact: Option<&Contacts<T>>) -> Result<Option<Exact>, SetupError> {
+        let Some((matrix, sizes)) = self.coarse.last().zip(self.sizes.last()) else { return Ok(None) };
+        Exact::build(plan, matrix, sizes, contact).map(Some)
+    }
+}
+
+impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        let top = &mut self.top;
+        self.domains.apply(
+            r,
+            &mut |r, z| {
+                if let Some(top) = top {
+                    top.solve(r, z);
+                }
+            },
+            z,
+        );
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.plan.nodes(0) * self.plan.block())
+    }
+}
+
+impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        system.check()?;
+        if !self.serves(&system) {
+            *self = self.recipe.build_from(system, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
+        if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+            *self = self.recipe.build_from(system, &self.on)?;
+            return Ok(Reused::Rest { redone: 1, of: 1 });
+        }
+        self.follow(system, None)?;
+        Ok(Reused::Structure)
+    }
+
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        system.check()?;
+        if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+            return self.update_from(system);
+        }
+        let which = self.plan.touched(touched)?;
+        let redone = which.iter().map(Vec::len).sum();
+        self.follow(system, Some(&which))?;
+        let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
+        Ok(Reused::Rest { redone, of })
+    }
+}
+
+impl Storage {
+    /// That many zeros.
+    fn zeros(self, count: usize) -> Packed {
+        match self {
+            Self::Single => Packed::Single(vec![0.0; count]),
+            Self::Double => Packed::Double(vec![0.0; count]),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a person reads.
+
+use std::fmt;
+
+use coarsen_core::Real;
+
+use crate::place::Place;
+use crate::precompute::Repair;
+use crate::subdomains::Subdomains;
+
+impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.plan();
+        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        writeln!(
+            f,
+            "multilevel additive schwarz, domains of {} nodes, {} levels, {} nodes left out, {:.1} MiB",
+            self.recipe().domain,
+            plan.levels(),
+            plan.left_out().len(),
+            mib(self.bytes)
+        )?;
+        writeln!(
+            f,
+            "{:>5} {:>9} {:>9} {:>10} {:>9} {:>9}",
+            "level", "nodes", "domains", "a domain", "shifted", "diagonal"
+        )?;
+        for level in 0..plan.levels() {
+            let count = plan.domains(level);
+            let nodes: usize = (0..count).map(|d| plan.members(level, d).len()).sum();
+            let repaired = |what| self.repairs().filter(|r| r.0 == level && r.2 == what).count();
+            writeln!(
+                f,
+                "{level:>5} {:>9} {count:>9} {:>10.1} {:>9} {:>9}",
+                plan.nodes(level),
+                nodes as f64 / count.max(1) as f64,
+                repaired(Repair::Shifted),
+                repaired(Repair::BlockDiagonal)
+            )?;
+        }
+        if let Some(top) = &self.top {
+            let shifted = if top.shift() > 0.0 { ", shifted" } else { "" };
+            writeln!(f, "{:>5} {:>9}  solved by a factor{shifted}", plan.levels(), plan.top_nodes())?;
+        }
+        let s = self.seconds;
+        let [structure, inverses, top] = [s.structure, s.inverses, s.top].map(|t| t.as_secs_f64());
+        write!(f, "seconds: structure {structure:.3}, inverses {inverses:.3}, coarse solve {top:.3}")
+    }
+}

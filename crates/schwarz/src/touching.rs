@@ -1,0 +1,63 @@
+//! Contact on coarse levels (§6.3): which blocks lie inside which domain.
+//!
+//! Contact is kept apart from the matrices of the levels: a pair that comes and goes would change their patterns. A level needs only the blocks
+//! whose ends belong to one of its domains; they are sorted by domain.
+
+use coarsen_core::Real;
+use coarsen_sparse::Contacts;
+
+use crate::domains::NONE;
+use crate::plan::Plan;
+
+/// The contact blocks inside the domains of a level; kept from one time to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touching {
+    starts: Vec<u32>,
+    /// The block, and the places of its ends in the domain.
+    blocks: Vec<[u32; 3]>,
+    scratch: Vec<[u32; 4]>,
+}
+
+impl Touching {
+    /// Sorts contact blocks into the domains of a level above the finest.
+    pub(crate) fn sort<T: Real>(&mut self, plan: &Plan, level: usize, contacts: &Contacts<T>) {
+        let (maps, domains) = (plan.maps(level), &plan.floors[level].domains);
+        self.scratch.clear();
+        for (k, &(i, j)) in contacts.places().iter().enumerate() {
+            let (s, t) = (maps[i as usize], maps[j as usize]);
+            if s == NONE || t == NONE {
+                continue;
+            }
+            let ([d, a], [e, c]) = (domains.at(s as usize), domains.at(t as usize));
+            if d == e && d != NONE {
+                self.scratch.push([d, k as u32, a, c]);
+            }
+        }
+        self.scratch.sort_unstable();
+        self.starts.clear();
+        self.starts.resize(domains.count() + 1, 0);
+        self.scratch.iter().for_each(|entry| self.starts[entry[0] as usize + 1] += 1);
+        (1..self.starts.len()).for_each(|d| self.starts[d] += self.starts[d - 1]);
+        self.blocks.clear();
+        self.blocks.extend(self.scratch.iter().map(|&[_, k, a, c]| [k, a, c]));
+    }
+}
+
+/// Contact blocks by domain.
+#[derive(Clone, Copy)]
+pub(crate) struct Buckets<'a, T> {
+    pub(crate) contacts: &'a Contacts<T>,
+    pub(crate) touching: &'a Touching,
+}
+
+impl<'a, T: Real> Buckets<'a, T> {
+    /// The blocks inside domain d: the places of their ends, and their values.
+    pub(crate) fn of(&self, d: usize) -> impl Iterator<Item = (usize, usize, &'a [T])> + use<'a, T> {
+        let range = self.touching.starts[d] as usize..self.touching.starts[d + 1] as usize;
+        let area = self.contacts.block().pow(2);
+        let values = self.contacts.values();
+        self.touching.blocks[range].iter().map(move |&[k, a, c]| {
+            (a as usize, c as usize, &values[k as usize * area..(k as usize + 1) * area])
+        })
+    }
+}
