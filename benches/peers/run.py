@@ -79,23 +79,41 @@ class Failure(Exception):
     """Why there is no figure, in a line."""
 
 
+def stop(process):
+    """Ends a process and those that it started, which share its session."""
+    for sign, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, None)):
+        try:
+            os.killpg(process.pid, sign)
+            process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
+
+
 def call(command, limit=None, **options):
     """The standard output of a command; `Failure` with its last words where it does not succeed."""
     command = [str(word) for word in command]
     try:
-        # A session of its own, so that a late command goes with the processes it started.
         process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, start_new_session=True, **options)
-        output, errors = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.communicate()
-        raise Failure(f"over {limit:.0f} s") from None
     except OSError as error:
         raise Failure(f"{command[0]}: {error.strerror}") from None
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except BaseException as end:  # late, or this program is told to stop: nothing stays behind to disturb what runs next
+        stop(process)
+        if isinstance(end, subprocess.TimeoutExpired):
+            raise Failure(f"over {limit:.0f} s") from None
+        raise
     if process.returncode:
         words = [line.strip() for line in (errors + output).splitlines() if line.strip()]
         raise Failure(f"exit {process.returncode}: {words[-1] if words else 'no message'}"[:160])
     return output
+
+
+def progress(what):
+    if sys.stderr.isatty():
+        print(f"\r{what.ljust(70)}\r", end="", file=sys.stderr, flush=True)
 
 
 def install(peer):
@@ -194,12 +212,12 @@ def measure(system, peers, reasons, choice):
         for key, (runs, reason) in rows.items():
             if reason or totals.get(key, 0.0) > min(SLOW, max(4 * best, 0.1)):
                 continue
-            print(f"\r{system}: {' '.join(key)}".ljust(70), end="", file=sys.stderr, flush=True)
+            progress(f"{system}: {' '.join(key)}")
             try:
                 runs.append(run(peers[key[0]].command, folder, [key[1]], choice))
             except Failure as failure:
                 rows[key] = (runs, str(failure))
-    print("\r".ljust(70), end="\r", file=sys.stderr)
+    progress("")
     return median(products), rows
 
 
@@ -242,6 +260,7 @@ def choose():
 
 def main():
     choice = choose()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers: told to stop"))
     peers = {name: PEERS[name] for name in choice.peers.split(",")}
     for also in choice.also:
         name, names, command = also.split("=", 2)
