@@ -41,6 +41,38 @@ fn iterations_do_not_grow_with_the_mesh() {
     assert!(cloth.iter().all(|&i| i <= 14), "{cloth:?}");
 }
 
+/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, with the same near-kernel and coarse size.
+const GROWTH: [(&str, usize); 8] = [
+    ("poisson3d:40", 8),
+    ("elasticity3d:10", 8),
+    ("elasticity3d:20", 9),
+    ("poisson3d:60", 9),
+    ("poisson3d:80", 9),
+    ("poisson3d:100", 10),
+    ("elasticity3d:30", 11),
+    ("elasticity3d:40", 11),
+];
+
+/// At every size at most 1.1 times PyAMG's iterations plus one.
+fn within_pyamg(problems: &[(&str, usize)]) {
+    for &(name, pyamg) in problems {
+        let count = iterations(name, Multigrid::smoothed_aggregation());
+        println!("{name}: {count}, PyAMG {pyamg}");
+        assert!(count as f64 <= 1.1 * pyamg as f64 + 1.0, "{name}: {count}, PyAMG {pyamg}");
+    }
+}
+
+#[test]
+fn growth_with_the_mesh_is_that_of_pyamg() {
+    within_pyamg(&GROWTH[..4]);
+}
+
+#[test]
+#[ignore = "up to a million unknowns: run in release, as benches/README.md says"]
+fn growth_with_the_mesh_is_that_of_pyamg_on_large_meshes() {
+    within_pyamg(&GROWTH[4..]);
+}
+
 #[test]
 fn richer_cycles_take_no_more_iterations() {
     for name in ["poisson2d:80", "elasticity3d:8"] {

@@ -51,8 +51,8 @@ fn draw(file: &Path, table: &Table) -> Drawn {
     let canvas = canvas.titled(&title, ("sans-serif", 20).into_font().color(&INK))?;
     let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
     let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
-    // A start at iteration 0 has no place on a logarithm: the axis counts looks, the first of which is the start.
-    panel(left, table, "iteration", &|_, k| k as f64 + 1.0)?;
+    // A start at iteration 0 has no place on a logarithm.
+    panel(left, table, "iterations + 1", &|_, k| k as f64 + 1.0)?;
     panel(right, table, "seconds, setup included", &|row, k| row.times[k].max(1e-6))?;
     legend(&names, table)?;
     canvas.present()?;
@@ -117,7 +117,10 @@ fn legend(area: &Canvas<'_>, table: &Table) -> Drawn {
         let mark = if row.auto { "  (auto)" } else { "" };
         area.draw(&Text::new(format!("{}{mark}", row.label()), (42, y - 8), font.clone()))?;
         let took = match row.converged() {
-            true => format!("{} iterations, {} s", row.iterations, short(row.total_seconds)),
+            true => {
+                let steps = if row.method == Method::Direct { "refinements" } else { "iterations" };
+                format!("{} {steps}, {} s", row.iterations, short(row.total_seconds))
+            }
             false => row.outcome.replace('_', " "),
         };
         area.draw(&Text::new(took, (42, y + 9), small.clone()))?;

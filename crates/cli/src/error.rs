@@ -36,6 +36,9 @@ pub(crate) enum Failure {
     /// A picture along a curve through points that are not known.
     #[error("--reorder morton needs a point a node; give --coordinates FILE, or take --reorder rcm")]
     NoCoordinates,
+    /// A picture under the name of another format.
+    #[error("{}: a picture is written as PNG; let the name end in .png", file.display())]
+    NotPng { file: PathBuf },
     /// A pool that could not be started, a device that failed; or parts that do not fit together.
     #[error(transparent)]
     Place(#[from] Error),
@@ -73,7 +76,8 @@ impl Failure {
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::Varies { .. }
-            | Self::NoCoordinates => 2,
+            | Self::NoCoordinates
+            | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,

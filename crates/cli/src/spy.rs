@@ -37,6 +37,9 @@ const LEAST: f64 = 0.3;
 /// `coarsen spy`.
 pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     check_place(&options.out)?;
+    if options.out.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("png")) {
+        return Err(Failure::NotPng { file: options.out.clone() });
+    }
     let input = Input::matrix(&options.source, |source| source.matrix())?;
     let picture = match order(options, &input)? {
         None => Picture::of(&input.matrix),

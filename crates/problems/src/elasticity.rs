@@ -19,6 +19,9 @@ use coarsen_sparse::NearKernel;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
+/// The smallest `jump`, and the inverse of the largest.
+const LEAST_JUMP: f64 = 1e-12;
+
 /// E in Pa, of the soft elements.
 const YOUNG: f64 = 1e5;
 
@@ -45,9 +48,12 @@ const SEED: u64 = 11;
 ///
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, or n no multiple of 5 where blocks differ; [`ProblemError::Value`] for a `jump` that
-/// is not positive and finite; [`ProblemError::TooLarge`].
+/// is not positive and finite, [`ProblemError::Contrast`] for one beyond 1e12 or its inverse, where soft elements drown in the round-off of hard ones; [`ProblemError::TooLarge`].
 pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("jump", jump)?;
+    if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
+        return Err(ProblemError::Contrast { found: jump, limit: 1.0 / LEAST_JUMP });
+    }
     let homogeneous = jump == 1.0;
     ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
     let planes = n.saturating_add(1);

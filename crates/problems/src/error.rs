@@ -46,6 +46,16 @@ pub enum ProblemError {
         /// The value found.
         found: f64,
     },
+    /// A ratio of stiffnesses that f64 cannot hold in one sum.
+    #[error(
+        "jump is {found:e}, beyond {limit:e} or its inverse: the softer elements are lost in the round-off of the harder ones; take a smaller contrast"
+    )]
+    Contrast {
+        /// The ratio found.
+        found: f64,
+        /// The largest; the smallest is its inverse.
+        limit: f64,
+    },
     /// More unknowns than the gallery makes.
     #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]
     TooLarge {

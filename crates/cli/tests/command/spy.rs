@@ -55,3 +55,11 @@ fn a_curve_needs_points() {
     assert_eq!(coarsen(&format!("spy {a} --reorder morton --coordinates {points} --out {out}")).code, 0);
     assert_eq!(coarsen(&format!("spy {a} --out {}", folder.path("nowhere/a.png").display())).code, 2);
 }
+
+#[test]
+fn a_picture_is_named_as_what_it_is() {
+    for name in ["a.jpg", "a"] {
+        let done = coarsen(&format!("spy --problem poisson2d:4 --out {name}"));
+        assert!(done.code == 2 && done.err.contains(".png"), "{} {}", done.code, done.err);
+    }
+}

@@ -30,7 +30,8 @@ use free::Free;
 
 /// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
 ///
-/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup (seconds, bytes).
+/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
+/// (seconds, bytes). Bytes are those of matrices, vectors and factors; the plans of the Galerkin products come on top.
 pub struct Hierarchy<T: Real, B: Backend, C> {
     recipe: Multigrid<C>,
     on: B,
