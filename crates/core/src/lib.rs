@@ -14,6 +14,7 @@
 //! | [`monitor`](Monitor) | who looks on |
 //! | [`report`](Report) | how it ended |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
+//! | [`simd`] | kernels compiled for the instructions of the machine |
 //! | [`error`](Error) | when the machine or the input failed |
 
 mod error;
@@ -24,6 +25,7 @@ mod preconditioner;
 mod real;
 mod report;
 mod scalar;
+pub mod simd;
 mod stop;
 mod vector;
 

@@ -6,6 +6,7 @@ use std::iter::Sum;
 use num_traits::{Float, NumAssign};
 
 use crate::Scalar;
+use crate::simd::{self, Kernel};
 
 mod sealed {
     pub trait Sealed {}
@@ -51,6 +52,8 @@ pub trait Real:
     fn to<U: Real>(self) -> U {
         U::of(self.wide())
     }
+    /// [`simd::run`](crate::simd::run) for this type.
+    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
 }
 
 impl Real for f32 {
@@ -64,6 +67,10 @@ impl Real for f32 {
     fn wide(self) -> f64 {
         f64::from(self)
     }
+    #[inline]
+    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
+        simd::run_f32(kernel)
+    }
 }
 
 impl Real for f64 {
@@ -76,5 +83,9 @@ impl Real for f64 {
     #[inline(always)]
     fn wide(self) -> f64 {
         self
+    }
+    #[inline]
+    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
+        simd::run_f64(kernel)
     }
 }

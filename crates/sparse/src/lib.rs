@@ -40,7 +40,7 @@ mod sum;
 mod system;
 mod transpose;
 
-pub use bsr::Bsr;
+pub use bsr::{Bsr, row_product};
 pub use classes::{Classes, Members};
 pub use contacts::Contacts;
 pub use dirichlet::{Dirichlet, DirichletError, Eliminated};

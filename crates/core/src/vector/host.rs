@@ -4,32 +4,43 @@
 //! the storage, so that `f32` reductions do not lose digits with length.
 
 use crate::parallel::{self, LEAF, each, tree};
+use crate::simd::{self, Kernel, Set};
 use crate::{Dot, Error, Real, Vector};
 
 /// Independent partial sums of a leaf.
 const LANES: usize = 16;
 
 /// Σ over a leaf of the N terms that `term` makes of `(x[i], y[i])`.
-#[inline(always)]
-fn leaf<T: Real, const N: usize>(x: &[T], y: &[T], term: impl Fn(f64, f64) -> [f64; N]) -> [f64; N] {
-    let mut sums = [[0.0; LANES]; N];
-    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let tail = xs.remainder().iter().zip(ys.remainder()).enumerate();
-    for (x, y) in xs.zip(ys) {
-        for lane in 0..LANES {
-            let t = term(x[lane].wide(), y[lane].wide());
+struct Leaf<'a, T, F> {
+    x: &'a [T],
+    y: &'a [T],
+    term: F,
+}
+
+impl<T: Real, F: Fn(f64, f64) -> [f64; N], const N: usize> Kernel<T> for Leaf<'_, T, F> {
+    type Output = [f64; N];
+
+    #[inline(always)]
+    fn run<I: Set<T>>(self, _: I) -> [f64; N] {
+        let mut sums = [[0.0; LANES]; N];
+        let (xs, ys) = (self.x.chunks_exact(LANES), self.y.chunks_exact(LANES));
+        let tail = xs.remainder().iter().zip(ys.remainder()).enumerate();
+        for (x, y) in xs.zip(ys) {
+            for lane in 0..LANES {
+                let t = (self.term)(x[lane].wide(), y[lane].wide());
+                for k in 0..N {
+                    sums[k][lane] += t[k];
+                }
+            }
+        }
+        for (lane, (x, y)) in tail {
+            let t = (self.term)(x.wide(), y.wide());
             for k in 0..N {
                 sums[k][lane] += t[k];
             }
         }
+        sums.map(|lanes| lanes.iter().sum())
     }
-    for (lane, (x, y)) in tail {
-        let t = term(x.wide(), y.wide());
-        for k in 0..N {
-            sums[k][lane] += t[k];
-        }
-    }
-    sums.map(|lanes| lanes.iter().sum())
 }
 
 /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf: what operators sum beside their products.
@@ -42,7 +53,7 @@ fn leaf<T: Real, const N: usize>(x: &[T], y: &[T], term: impl Fn(f64, f64) -> [f
 #[inline(always)]
 pub fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
     assert_eq!(x.len(), y.len(), "products: lengths differ");
-    leaf(x, y, |a, b| [a * b, (a * b).abs()])
+    simd::run(Leaf { x, y, term: |a: f64, b: f64| [a * b, (a * b).abs()] })
 }
 
 #[inline(always)]
@@ -52,8 +63,10 @@ fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
 
 /// The inner products of x with each of `with`, leaf by leaf.
 fn dots<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
-    let body =
-        |r: std::ops::Range<usize>| with.map(|y| leaf(&x[r.clone()], &y[r.clone()], |a, b| [a * b])[0]);
+    let product = |a: f64, b: f64| [a * b];
+    let body = |r: std::ops::Range<usize>| {
+        with.map(|y| simd::run(Leaf { x: &x[r.clone()], y: &y[r.clone()], term: product })[0])
+    };
     tree(0..x.len(), LEAF, parallel::worth(x.len() * N), &body, &add)
 }
 
@@ -141,7 +154,7 @@ impl<T: Real> Vector for Vec<T> {
                 *x += a * p;
                 *r -= a * q;
             }
-            leaf(r, r, |a, b| [a * b])
+            simd::run(Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] })
         };
         let pieces = (&mut x[..], &mut r[..], &p[..], &q[..]);
         let [rr] = tree(pieces, LEAF, parallel::worth(n), &body, &add);

@@ -2,7 +2,10 @@
 
 mod columns;
 mod multiply;
+mod row;
 mod symmetry;
+
+pub use row::row_product;
 
 use std::sync::Arc;
 

@@ -1,103 +1,124 @@
-//! y = A x by block rows.
+//! y = A x by block rows, and everything that is made of it in the same pass.
 //!
 //! Rows are cut into leaves of a fixed number of scalar rows, the leaves of the tree that also sums the fused inner
 //! products: the same bits at any thread count. Column indices were checked when the pattern was made, so the kernels
-//! index without checks; that is worth 20 % on one core.
+//! index without checks.
 //!
 //! *Traffic* the matrix once, y once, x once where it fits the cache.
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::{Dot, LinearOperator, Real, products};
 
-use super::Bsr;
+use super::{Bsr, row_product};
 
 /// Scalar rows per leaf: a few hundred kilobytes of matrix, enough to pay for a fork.
 const ROWS: usize = 1024;
 
-impl<T: Real> Bsr<T> {
-    /// (A x)_i for the block rows of one leaf; `y` holds only those rows.
+/// The product of some block rows with x; `then(k, A x of block row rows.start + k)` is called for one after the other.
+struct RowProducts<'a, T, V, F> {
+    a: &'a Bsr<T>,
+    rows: Range<usize>,
+    x: &'a [V],
+    then: F,
+}
+
+impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
+    /// The kernel for blocks of R x C.
     #[inline(always)]
-    fn leaf<V: Real, const R: usize, const C: usize>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        let (offsets, indices) = (self.pattern.offsets(), self.pattern.indices());
-        assert!(self.block == (R, C) && x.len() == self.pattern.columns() * C);
-        for (i, y) in rows.zip(y.chunks_exact_mut(R)) {
-            let mut sums = [[V::zero(); C]; R];
-            for k in offsets[i]..offsets[i + 1] {
-                // SAFETY: k < offsets[rows] = indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
-                // column is below pattern.columns() (Pattern::new), so j·C + C ≤ x.len(), asserted above.
-                unsafe {
-                    let j = *indices.get_unchecked(k) as usize;
-                    let block = self.values.get_unchecked(k * R * C..(k + 1) * R * C);
-                    let x = x.get_unchecked(j * C..(j + 1) * C);
-                    for r in 0..R {
-                        for c in 0..C {
-                            sums[r][c] += block.get_unchecked(r * C + c).to::<V>() * *x.get_unchecked(c);
-                        }
-                    }
-                }
-            }
-            for r in 0..R {
-                y[r] = sums[r].iter().copied().fold(V::zero(), |a, b| a + b);
-            }
+    fn fixed<I, P, const R: usize, const C: usize>(mut self, set: I)
+    where
+        I: Set<V>,
+        P: Pack<V, Set = I>,
+    {
+        let pattern = self.a.pattern();
+        assert!(self.a.block == (R, C) && self.x.len() == pattern.columns() * C);
+        let offsets = &pattern.offsets()[self.rows.start..=self.rows.end];
+        for (k, ends) in offsets.windows(2).enumerate() {
+            // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
+            // column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted above.
+            let ax = unsafe {
+                let columns = pattern.indices().get_unchecked(ends[0]..ends[1]);
+                let values = self.a.values.as_ptr().add(ends[0] * R * C);
+                row_product::<V, T, I, P, R, C>(set, values, columns, self.x.as_ptr())
+            };
+            (self.then)(k, &ax);
         }
     }
 
-    /// The same for 1x1 blocks: four sums a row, so that short rows do not wait for one addition after the other.
+    /// The same for any block size; the sums of a row are on the stack for blocks up to 12 rows.
     #[inline(always)]
-    fn leaf_scalar<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        let (offsets, indices) = (self.pattern.offsets(), self.pattern.indices());
-        assert!(self.block == (1, 1) && x.len() == self.pattern.columns());
-        // SAFETY: as in `leaf`, with R = C = 1.
-        let term = |k: usize| unsafe {
-            let j = *indices.get_unchecked(k) as usize;
-            self.values.get_unchecked(k).to::<V>() * *x.get_unchecked(j)
+    fn any(mut self) {
+        let (r, c) = self.a.block;
+        let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
+        let ax = match stack.get_mut(..r) {
+            Some(ax) => ax,
+            None => {
+                heap.resize(r, V::zero());
+                &mut heap[..]
+            }
         };
-        for (i, y) in rows.zip(y) {
-            let (mut k, end) = (offsets[i], offsets[i + 1]);
-            let mut sums = [V::zero(); 4];
-            while k + 4 <= end {
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    *sum += term(k + lane);
-                }
-                k += 4;
-            }
-            for (sum, k) in sums.iter_mut().zip(k..end) {
-                *sum += term(k);
-            }
-            *y = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        }
-    }
-
-    /// The same for any block size.
-    fn leaf_any<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        let (r, c) = self.block;
-        for (i, y) in rows.zip(y.chunks_exact_mut(r)) {
-            y.fill(V::zero());
-            for (j, block) in self.row(i) {
-                let x = &x[j * c..(j + 1) * c];
-                for (y, row) in y.iter_mut().zip(block.chunks_exact(c)) {
+        for (k, i) in self.rows.enumerate() {
+            ax.fill(V::zero());
+            for (j, block) in self.a.row(i) {
+                let x = &self.x[j * c..(j + 1) * c];
+                for (ax, row) in ax.iter_mut().zip(block.chunks_exact(c)) {
                     for (a, &x) in row.iter().zip(x) {
-                        *y += a.to::<V>() * x;
+                        *ax += a.to::<V>() * x;
                     }
                 }
             }
+            (self.then)(k, ax);
         }
     }
+}
 
-    /// (A x) of block rows `rows` into `y`, by the kernel of this block size.
+impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.a.block {
+            (1, 1) => self.fixed::<I, I::Four, 1, 1>(set),
+            (2, 2) => self.fixed::<I, I::Four, 2, 2>(set),
+            (3, 3) => self.fixed::<I, I::Four, 3, 3>(set),
+            (3, 6) => self.fixed::<I, I::Eight, 3, 6>(set),
+            (6, 3) => self.fixed::<I, I::Four, 6, 3>(set),
+            (6, 6) => self.fixed::<I, I::Eight, 6, 6>(set),
+            _ => self.any(),
+        }
+    }
+}
+
+impl<T: Real> Bsr<T> {
+    /// Calls `then(k, A x of block row rows.start + k)` for one block row after the other: what fused kernels are made of.
+    ///
+    /// *Use* on a leaf of rows inside a loop of [`parallel`]; the function is compiled together with the kernel where it is marked
+    /// `#[inline(always)]` or small. *Panics* when x has another length than A has columns, or a row does not exist.
+    ///
+    /// ```
+    /// use coarsen_sparse::Bsr;
+    /// let mut norm = 0.0;
+    /// Bsr::<f64>::identity(2, 1)?.row_products(0..2, &[3.0, 4.0], |_, ax| norm += ax[0] * ax[0]);
+    /// assert_eq!(norm, 25.0);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    #[inline]
+    pub fn row_products<V: Real>(&self, rows: Range<usize>, x: &[V], then: impl FnMut(usize, &[V])) {
+        assert_eq!(x.len(), self.shape().1, "row_products: x does not fit A");
+        simd::run(RowProducts { a: self, rows, x, then });
+    }
+
+    /// (A x) of block rows `rows` into `y`, which holds only those rows.
     #[inline]
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        match self.block {
-            (1, 1) => self.leaf_scalar(rows, x, y),
-            (2, 2) => self.leaf::<V, 2, 2>(rows, x, y),
-            (3, 3) => self.leaf::<V, 3, 3>(rows, x, y),
-            (6, 6) => self.leaf::<V, 6, 6>(rows, x, y),
-            (3, 6) => self.leaf::<V, 3, 6>(rows, x, y),
-            (6, 3) => self.leaf::<V, 6, 3>(rows, x, y),
-            _ => self.leaf_any(rows, x, y),
-        }
+        self.row_products(rows, x, |k, ax| {
+            for (y, &ax) in y[k * ax.len()..(k + 1) * ax.len()].iter_mut().zip(ax) {
+                *y = ax;
+            }
+        });
     }
 
     /// y = a A x + b y in one pass; with b = 0 the old y is not read.
@@ -107,22 +128,18 @@ impl<T: Real> Bsr<T> {
         self.assert_fits(x, y);
         let rows = (0..self.pattern.rows(), Groups(y, self.block.0));
         let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-            // A leaf has at most ROWS scalar rows, unless a single block is larger.
-            let mut stack = [V::zero(); ROWS];
-            let mut heap = Vec::new();
-            let ax = match stack.get_mut(..y.0.len()) {
-                Some(ax) => ax,
-                None => {
-                    heap.resize(y.0.len(), V::zero());
-                    &mut heap[..]
+            self.row_products(rows, x, |k, ax| {
+                for (y, &ax) in y.0[k * ax.len()..].iter_mut().zip(ax) {
+                    *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
                 }
-            };
-            self.multiply_rows(rows, x, ax);
-            for (y, &ax) in y.0.iter_mut().zip(&*ax) {
-                *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
-            }
+            });
         };
-        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), &body);
+        self.each_leaf(rows, &body);
+    }
+
+    /// Runs `leaf` on pieces of [`ROWS`] scalar rows.
+    fn each_leaf<P: parallel::Pieces>(&self, rows: P, leaf: &(impl Fn(P) + Sync)) {
+        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), leaf);
     }
 
     /// Block rows per leaf.
@@ -149,12 +166,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
         self.assert_fits(x, y);
         let rows = (0..self.pattern.rows(), Groups(&mut y[..], self.block.0));
-        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), &|(rows, y): (
-            Range<usize>,
-            Groups<&mut [V]>,
-        )| {
-            self.multiply_rows(rows, x, y.0);
-        });
+        self.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| self.multiply_rows(rows, x, y.0));
     }
 
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
@@ -178,9 +190,13 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
         let k = self.block.0;
         let rows = (0..self.pattern.rows(), Groups(&b[..], k), Groups(&mut r[..], k));
         let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
-            self.multiply_rows(rows, x, r.0);
-            r.0.iter_mut().zip(b.0).for_each(|(r, &b)| *r = b - *r);
+            self.row_products(rows, x, |k, ax| {
+                let own = k * ax.len()..(k + 1) * ax.len();
+                for ((r, &b), &ax) in r.0[own.clone()].iter_mut().zip(&b.0[own]).zip(ax) {
+                    *r = b - ax;
+                }
+            });
         };
-        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), &body);
+        self.each_leaf(rows, &body);
     }
 }
