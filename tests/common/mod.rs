@@ -8,7 +8,7 @@ use coarsen::backend::{Backend, Prepared};
 use coarsen::multigrid::{SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
-use coarsen::relax::Chebyshev;
+use coarsen::relax::{Chebyshev, Damped, Scaling};
 use coarsen::schwarz::Coarse;
 
 /// A preconditioner by name, built from any matrix at a place.
@@ -33,13 +33,17 @@ macro_rules! recipes {
             ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $on)),
             ("block-jacobi", |a| build(BlockJacobi { omega: 0.5, l1: false }, a, $on)),
             ("l1-block-jacobi", |a| build(BlockJacobi { omega: 1.0, l1: true }, a, $on)),
+            ("damped", |a| build(Damped::default(), a, $on)),
+            ("spai0", |a| build(Damped { scaling: Scaling::Spai0, ..Damped::default() }, a, $on)),
             ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
             ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2 }, a, $on)),
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
             ("ic0", |a| build(Ic0::default(), a, $on)),
             ("ilu0", |a| build(Ilu0, a, $on)),
             ("mas", |a| build(small_mas(), a, $on)),
-            ("mas exact top", |a| build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)),
+            ("mas exact top", |a| {
+                build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)
+            }),
         ]
     };
 }

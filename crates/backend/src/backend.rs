@@ -101,6 +101,28 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
         x: &mut B::Vector,
     );
 
+    /// One step of a relaxation that needs no order: s ← β s + ω D (b − A x), y ← x + s. With β = 0 the old s is not read.
+    ///
+    /// Jacobi and SPAI-0 are β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on a CPU one pass over
+    /// A, D, b, x and s, writing s and y; the default makes four passes over vectors more. *Panics* when A is not square or D
+    /// does not fit it.
+    #[allow(clippy::too_many_arguments)] // the letters of the formula
+    fn relax_into(
+        &self,
+        d: &B::Blocks,
+        omega: B::Real,
+        beta: B::Real,
+        b: &B::Vector,
+        x: &B::Vector,
+        s: &mut B::Vector,
+        y: &mut B::Vector,
+    ) {
+        self.residual(b, x, y);
+        d.apply(omega, y, beta, s);
+        y.copy(x);
+        y.axpy(&s.scalar(num_traits::one()), s);
+    }
+
     /// New values for the same pattern.
     ///
     /// # Errors

@@ -216,6 +216,16 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
                 Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);
             }
             close(on, &found, &expected, 8.0, tolerance, "relax");
+            for beta in [0.0, 0.5] {
+                let vx = on.vector(&real(&rhs)).expect("memory");
+                let (mut step, mut y) =
+                    (on.vector(&real(&start)).expect("memory"), vx.like().expect("memory"));
+                let (mut expected_step, mut expected) = (start.clone(), vec![0.0; n * b]);
+                matrix.relax_into(&blocks, B::Real::of(0.5), B::Real::of(beta), &vb, &vx, &mut step, &mut y);
+                oracle.0.relax_into(&oracle.1, 0.5, beta, &rhs, &rhs, &mut expected_step, &mut expected);
+                close(on, &step, &expected_step, 8.0, tolerance, "relax_into, the step");
+                close(on, &y, &expected, 8.0, tolerance, "relax_into");
+            }
         }
     }
 }

@@ -7,18 +7,31 @@
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
 //! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
+//! | [`damped`](Damped) | block Jacobi or SPAI-0 with a damping that is found: the cheapest smoother | any |
 //! | [`chebyshev`](Chebyshev) | a polynomial in D⁻¹A | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
+//!
+//! What a sweep of a smoother reads, in passes over A (the vectors of a pass come with it): a smoother runs from a zero guess before
+//! the coarse correction and from the guess there is after it, and the residual between them reads A once more.
+//!
+//! | smoother | from zero | else |
+//! |---|---|---|
+//! | [`Damped`] | 0 | 1 |
+//! | [`Chebyshev`] of degree m | m − 1 | m |
+//! | [`GaussSeidel`], k pairs of sweeps | 2 k | 2 k |
 
 mod block_jacobi;
 mod chebyshev;
+mod damped;
 mod gauss_seidel;
 mod incomplete;
 mod jacobi;
+mod spai0;
 
 pub use block_jacobi::{BlockDiagonal, BlockJacobi};
 pub use chebyshev::{Chebyshev, ChebyshevPolynomial};
+pub use damped::{Damped, DampedStep, Scaling};
 pub use gauss_seidel::{GaussSeidel, SymmetricSweep};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};

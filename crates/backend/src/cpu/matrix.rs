@@ -3,12 +3,15 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use coarsen_core::parallel;
+use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::{Cpu, CpuBlocks, same_length};
 use crate::{Matrix, RowSets, Sweep, check_range};
+
+/// Scalar rows per leaf, as in the product.
+const ROWS: usize = 1024;
 
 /// A matrix on the CPU, stored in `S`, applied to `Vec<V>`.
 #[derive(Clone, Debug)]
@@ -25,6 +28,13 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
     /// The matrix itself.
     pub fn host(&self) -> &Bsr<S> {
         &self.a
+    }
+
+    fn assert_square(&self, d: &CpuBlocks<V, S>, b: &[V], x: &[V], method: &str) {
+        let (n, size) = (self.a.shape().0, self.a.block().0);
+        assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "{method}: A is not square");
+        assert!(b.len() == n && x.len() == n, "{method}: {n} rows met b of {} and x of {}", b.len(), x.len());
+        assert!(d.host().size() == size && d.host().count() * size == n, "{method}: D does not fit A");
     }
 }
 
@@ -49,11 +59,8 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     }
 
     fn relax(&self, rows: &RowSets, sweep: Sweep, d: &CpuBlocks<V, S>, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
-        let (n, size) = (self.a.shape().0, self.a.block().0);
-        assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "relax: A is not square");
-        assert!(b.len() == n && x.len() == n, "relax: {n} rows met b of {} and x of {}", b.len(), x.len());
+        self.assert_square(d, b, x, "relax");
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
-        assert!(d.host().size() == size && d.host().count() * size == n, "relax: D does not fit A");
         let step = Step { a: &self.a, d: d.host().values(), omega, b, sweep };
         let parallel = parallel::worth(self.a.nnz());
         let x = Shared(x.as_mut_ptr());
@@ -62,6 +69,45 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
             Sweep::Forward => rows.sets().iter().for_each(run),
             Sweep::Backward => rows.sets().iter().rev().for_each(run),
         }
+    }
+
+    fn relax_into(
+        &self,
+        d: &CpuBlocks<V, S>,
+        omega: V,
+        beta: V,
+        b: &Vec<V>,
+        x: &Vec<V>,
+        s: &mut Vec<V>,
+        y: &mut Vec<V>,
+    ) {
+        let (n, size) = (self.a.shape().0, self.a.block().0);
+        self.assert_square(d, b, x, "relax_into");
+        assert!(
+            s.len() == n && y.len() == n,
+            "relax_into: {n} rows met s of {} and y of {}",
+            s.len(),
+            y.len()
+        );
+        let pieces = (0..self.a.pattern().rows(), Groups(&mut s[..], size), Groups(&mut y[..], size));
+        let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
+            let first = rows.start;
+            self.a.row_products(rows, x, |k, ax| {
+                let (i, size) = (first + k, ax.len());
+                let d = &d.host().values()[i * size * size..(i + 1) * size * size];
+                let (b, x) = (&b[i * size..(i + 1) * size], &x[i * size..(i + 1) * size]);
+                let (s, y) = (&mut s.0[k * size..(k + 1) * size], &mut y.0[k * size..(k + 1) * size]);
+                for r in 0..size {
+                    let mut step = V::zero();
+                    for c in 0..size {
+                        step += d[r * size + c].to::<V>() * (b[c] - ax[c]);
+                    }
+                    s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
+                    y[r] = x[r] + s[r];
+                }
+            });
+        };
+        each(pieces, (ROWS / size).max(1), parallel::worth(self.a.nnz()), &body);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {

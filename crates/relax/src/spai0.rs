@@ -1,0 +1,176 @@
+//! SPAI-0: the block diagonal M that makes M A closest to the identity.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | Mᵢ | block of M, symmetric |
+//! | Gᵢ | Σⱼ Aᵢⱼ Aᵢⱼᵀ, the Gram matrix of the rows of node i |
+//! | Q, γ | eigenvectors and eigenvalues of Gᵢ |
+//!
+//! ‖I − M A‖²_F falls apart into nodes. Over symmetric Mᵢ its gradient vanishes where Mᵢ Gᵢ + Gᵢ Mᵢ = Aᵢᵢ + Aᵢᵢᵀ, a Lyapunov equation,
+//! whose solution is positive definite where Aᵢᵢ is. In the eigenvectors of Gᵢ it is (Qᵀ Mᵢ Q)ₖₗ = (Qᵀ(Aᵢᵢ + Aᵢᵢᵀ)Q)ₖₗ / (γₖ + γₗ).
+//! For 1x1 blocks Mᵢ = aᵢᵢ / Σⱼ aᵢⱼ².
+//!
+//! *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
+
+use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_sparse::Bsr;
+
+/// The most sweeps of the Jacobi eigenvalue iteration, which converges quadratically: five are the rule.
+const SWEEPS: usize = 30;
+
+/// Entries of a block that find room on the stack.
+const STACK: usize = 144;
+
+/// Fills the blocks of M, in parallel.
+///
+/// # Errors
+/// [`SetupError::ZeroDiagonal`] names the first row of a node without a diagonal block, or of zeros alone.
+pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
+    let b = m.size();
+    let leaf = |(rows, m): (std::ops::Range<usize>, Groups<&mut [T]>)| {
+        let (mut stack, mut heap) = ([0.0; 3 * STACK], Vec::new());
+        let room = match stack.get_mut(..3 * b * b) {
+            Some(room) => room,
+            None => {
+                heap.resize(3 * b * b, 0.0);
+                &mut heap[..]
+            }
+        };
+        let (gram, rest) = room.split_at_mut(b * b);
+        let (q, scratch) = rest.split_at_mut(b * b);
+        for (i, m) in rows.zip(m.0.chunks_exact_mut(b * b)) {
+            let missing = SetupError::ZeroDiagonal { row: i * b, method: "spai0" };
+            let diagonal = a.value(a.pattern().find(i, i).ok_or(missing)?);
+            // In units of the largest entry, so that no square leaves the range.
+            let scale = a.row(i).flat_map(|(_, v)| v).fold(0.0_f64, |s, v| s.max(v.wide().abs()));
+            if scale == 0.0 {
+                return Err(SetupError::ZeroDiagonal { row: i * b, method: "spai0" });
+            }
+            gram.fill(0.0);
+            for (_, block) in a.row(i) {
+                for r in 0..b {
+                    for c in 0..b {
+                        let of = |row: usize, k: usize| block[row * b + k].wide() / scale;
+                        gram[r * b + c] += (0..b).map(|k| of(r, k) * of(c, k)).sum::<f64>();
+                    }
+                }
+            }
+            diagonalise(gram, q, b);
+            // scratch = Qᵀ (Aᵢᵢ + Aᵢᵢᵀ) Q, divided by the sums of eigenvalues
+            for k in 0..b {
+                for l in 0..b {
+                    let mut sum = 0.0;
+                    for r in 0..b {
+                        for c in 0..b {
+                            let twice = (diagonal[r * b + c].wide() + diagonal[c * b + r].wide()) / scale;
+                            sum += q[r * b + k] * twice * q[c * b + l];
+                        }
+                    }
+                    scratch[k * b + l] = sum / (gram[k * b + k] + gram[l * b + l]);
+                }
+            }
+            for r in 0..b {
+                for c in 0..b {
+                    let mut sum = 0.0;
+                    for k in 0..b {
+                        for l in 0..b {
+                            sum += q[r * b + k] * scratch[k * b + l] * q[c * b + l];
+                        }
+                    }
+                    m[r * b + c] = T::of(sum / scale);
+                }
+            }
+        }
+        Ok(())
+    };
+    let parallel = parallel::worth(a.nnz() * b);
+    let pieces = (0..a.pattern().rows(), Groups(m.values_mut(), b * b));
+    tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
+}
+
+/// G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2): γ ends on the diagonal of `g`.
+fn diagonalise(g: &mut [f64], q: &mut [f64], b: usize) {
+    q.fill(0.0);
+    q.iter_mut().step_by(b + 1).for_each(|d| *d = 1.0);
+    for _ in 0..SWEEPS {
+        let mut rotated = false;
+        for p in 0..b {
+            for r in p + 1..b {
+                let off = g[p * b + r];
+                if off.abs() <= f64::EPSILON * (g[p * b + p] * g[r * b + r]).abs().sqrt() {
+                    continue;
+                }
+                rotated = true;
+                let tau = (g[r * b + r] - g[p * b + p]) / (2.0 * off);
+                let t = tau.signum() / (tau.abs() + tau.hypot(1.0));
+                let cos = 1.0 / t.hypot(1.0);
+                let sin = t * cos;
+                for k in 0..b {
+                    let (x, y) = (g[k * b + p], g[k * b + r]);
+                    (g[k * b + p], g[k * b + r]) = (cos * x - sin * y, sin * x + cos * y);
+                }
+                for k in 0..b {
+                    let (x, y) = (g[p * b + k], g[r * b + k]);
+                    (g[p * b + k], g[r * b + k]) = (cos * x - sin * y, sin * x + cos * y);
+                    let (x, y) = (q[k * b + p], q[k * b + r]);
+                    (q[k * b + p], q[k * b + r]) = (cos * x - sin * y, sin * x + cos * y);
+                }
+            }
+        }
+        if !rotated {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_backend::conformance::{noise, ring};
+
+    /// ‖(I − M A) of the rows of node i‖²_F.
+    fn distance(a: &Bsr<f64>, m: &[f64], i: usize, b: usize) -> f64 {
+        let mut sum = 0.0;
+        for (j, block) in a.row(i) {
+            for r in 0..b {
+                for c in 0..b {
+                    let ma: f64 = (0..b).map(|k| m[r * b + k] * block[k * b + c]).sum();
+                    sum += (f64::from(u8::from(i == j && r == c)) - ma).powi(2);
+                }
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn no_symmetric_neighbour_is_closer() {
+        for b in [1, 2, 3, 6] {
+            let a = ring(12, b);
+            let mut m = DenseBlocks::new(b, vec![0.0; 12 * b * b]).unwrap();
+            spai0(&a, &mut m).unwrap();
+            for i in 0..12 {
+                let best = distance(&a, m.block(i), i, b);
+                for seed in 1..4 {
+                    let e = noise(b * b, seed);
+                    let size = 1e-3 * m.block(i)[0];
+                    let moved: Vec<f64> =
+                        (0..b * b).map(|k| m.block(i)[k] + size * (e[k] + e[k % b * b + k / b])).collect();
+                    assert!(distance(&a, &moved, i, b) > best, "block {i} of {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scalars_are_the_formula() {
+        let a = ring(9, 1);
+        let mut m = DenseBlocks::new(1, vec![0.0; 9]).unwrap();
+        spai0(&a, &mut m).unwrap();
+        for i in 0..9 {
+            let squares: f64 = a.row(i).map(|(_, v)| v[0] * v[0]).sum();
+            assert!((m.values()[i] - a.get(i, i) / squares).abs() < 1e-15);
+        }
+    }
+}
