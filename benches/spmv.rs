@@ -1,116 +1,181 @@
-//! Does the matrix-vector product reach memory bandwidth?
+//! Do the kernels reach memory bandwidth?
 //!
-//! A product does two operations on 8 to 12 bytes of matrix, so memory decides. The yardstick is a read-only inner product
-//! measured in the same run: over two vectors that together take as many bytes as the product moves, so that caches help both
-//! alike, and once over 128 MiB, which no cache holds. A product counts the matrix once, x once and y once; it may exceed its
-//! yardstick a little where part of the matrix stays in a cache from one call to the next.
+//! A product does two operations on 8 to 12 bytes of matrix, so memory decides. The yardstick is a read-only inner product over two
+//! vectors of 128 MiB, which no cache holds, measured again before each row of the table, because shared machines drift. A kernel
+//! counts the matrix, and each vector it reads or writes, once. Its share may exceed 100 % a little, where part of the matrix stays
+//! in a cache from one call to the next.
 //!
 //! ```text
-//! cargo bench --bench spmv
+//! cargo bench --bench spmv                  # the table
+//! cargo bench --bench spmv -- --plot        # and benches/spmv.svg
+//! cargo bench --bench spmv -- cloth         # matrices whose name contains "cloth"
 //! ```
 //!
-//! *Output* criterion's statistics, then a table of the fastest time of each case: ms, GB/s, and the fraction of the yardstick.
+//! *Output* for each kernel the least time of its repetitions: ms, GB/s, and the share of the yardstick.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use coarsen_core::{LinearOperator, Vector, parallel};
+use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Sweep};
+use coarsen_core::{LinearOperator, Real, Vector, parallel};
 use coarsen_problems::{Options, Problem};
-use criterion::{BenchmarkId, Criterion, Throughput};
+use coarsen_sparse::Bsr;
 
-/// 3x3 blocks, and single entries in a matrix of seven diagonals.
-const PROBLEMS: [&str; 2] = ["cloth:201", "poisson3d:64"];
+mod roofline;
 
-/// Bytes that no cache holds.
-const LARGE: usize = 128 << 20;
+/// Entries of each vector of the yardstick.
+const LARGE: usize = 16 << 20;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let problems = PROBLEMS
-        .iter()
-        .map(|spec| Problem::parse(spec, &Options::default()))
-        .collect::<Result<Vec<_>, _>>()?;
-    parallel::threads(0, || {
-        let mut criterion = Criterion::default()
-            .sample_size(20)
-            .warm_up_time(Duration::from_millis(500))
-            .measurement_time(Duration::from_secs(2))
-            .configure_from_args();
-        let mut rows = vec![("dot, 128 MiB".to_owned(), dot(&mut criterion, "memory", LARGE), None)];
-        for p in &problems {
-            let (m, n) = p.matrix.shape();
-            let bytes = p.matrix.bytes() + 8 * (m + n);
-            let yardstick = dot(&mut criterion, &p.name, bytes);
-            let x = p.right_hand_side(1);
-            let mut y = vec![0.0; m];
-            let rate = fastest(&mut criterion, "spmv", &p.name, bytes, || {
-                p.matrix.apply(black_box(&x), &mut y);
-            });
-            rows.push((p.name.clone(), rate, yardstick));
-        }
-        print(&rows);
-        criterion.final_summary();
-    })?;
-    Ok(())
-}
+/// Repetitions; the fastest counts.
+const REPEAT: usize = 8;
 
-/// Seconds and bytes of the fastest call.
-#[derive(Clone, Copy)]
-struct Rate {
+/// A line of the table.
+struct Row {
+    name: String,
+    kernel: &'static str,
+    precision: &'static str,
+    threads: usize,
     seconds: f64,
     bytes: usize,
+    yardstick: f64,
 }
 
-impl Rate {
-    fn gigabytes_per_second(self) -> f64 {
+impl Row {
+    fn gigabytes(&self) -> f64 {
         self.bytes as f64 / self.seconds * 1e-9
     }
 }
 
-/// x · y over two vectors that together take `bytes`.
-fn dot(criterion: &mut Criterion, name: &str, bytes: usize) -> Option<Rate> {
-    let x = vec![1.0; bytes / 16];
-    let y = vec![0.5; bytes / 16];
-    fastest(criterion, "dot", name, bytes, || {
-        black_box(black_box(&x).dot(&y));
-    })
-}
-
-/// Hands `call` to criterion and keeps the least mean time of its batches; `None` where the command line filters it out.
-fn fastest(
-    criterion: &mut Criterion,
-    group: &str,
-    name: &str,
-    bytes: usize,
-    mut call: impl FnMut(),
-) -> Option<Rate> {
-    let mut seconds = f64::INFINITY;
-    let mut group = criterion.benchmark_group(group);
-    group.throughput(Throughput::Bytes(bytes as u64));
-    group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
-        bencher.iter_custom(|calls| {
-            let start = Instant::now();
-            (0..calls).for_each(|_| call());
-            let time = start.elapsed();
-            seconds = seconds.min(time.as_secs_f64() / calls as f64);
-            time
-        });
-    });
-    group.finish();
-    seconds.is_finite().then_some(Rate { seconds, bytes })
-}
-
-/// A line for each rate with its yardstick.
-fn print(rows: &[(String, Option<Rate>, Option<Rate>)]) {
-    println!("{:24} {:>9} {:>8} {:>8} {:>12}", "", "ms", "MB", "GB/s", "of its dot");
-    for (name, rate, yardstick) in rows {
-        let Some(rate) = rate else { continue };
-        let (ms, mb) = (rate.seconds * 1e3, rate.bytes as f64 * 1e-6);
-        print!("{name:24} {ms:9.3} {mb:8.1} {:8.2}", rate.gigabytes_per_second());
-        match yardstick {
-            Some(dot) => {
-                println!(" {:10.0} %", 100.0 * rate.gigabytes_per_second() / dot.gigabytes_per_second());
-            }
-            None => println!(" {:>12}", "-"),
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let plot = arguments.iter().any(|a| a == "--plot");
+    let only = arguments.iter().find(|a| !a.starts_with("--")).cloned().unwrap_or_default();
+    let mut rows = Vec::new();
+    let cores = std::thread::available_parallelism()?.get();
+    println!(
+        "{:16} {:15} {:9} {:>7} {:>8} {:>7} {:>6} {:>9}",
+        "matrix", "kernel", "precision", "threads", "ms", "MB", "GB/s", "of dot"
+    );
+    for (name, a) in matrices(&only)? {
+        for threads in [1, cores] {
+            parallel::threads(threads, || {
+                let dot = yardstick();
+                let run = Run { name, threads, dot };
+                run.precision(&mut rows, Cpu::new(), "f64", &a);
+                run.precision(&mut rows, Cpu::mixed(), "f32/f64", &a);
+                run.precision(&mut rows, Cpu::single(), "f32", &a);
+            })?;
         }
+    }
+    if plot {
+        std::fs::write("benches/spmv.svg", roofline::svg(&rows))?;
+    }
+    Ok(())
+}
+
+/// Gallery matrices of 1x1 and 3x3 blocks, and noise in 6x6, 3x6 and 6x3 blocks on the pattern of an elastic cube.
+fn matrices(only: &str) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn std::error::Error>> {
+    let mut list = Vec::new();
+    for name in ["cloth:601", "poisson3d:100", "elasticity3d:40"] {
+        if name.contains(only) {
+            list.push((name, Problem::parse(name, &Options::default())?.matrix));
+        }
+    }
+    for (name, block) in [("blocks 6x6", (6, 6)), ("blocks 3x6", (3, 6)), ("blocks 6x3", (6, 3))] {
+        if name.contains(only) {
+            let pattern = Problem::parse("elasticity3d:31", &Options::default())?.matrix.pattern().clone();
+            let values = (0..pattern.len() * block.0 * block.1).map(|k| (k % 17) as f64 - 8.0).collect();
+            list.push((name, Bsr::new(pattern, block, values)?));
+        }
+    }
+    Ok(list)
+}
+
+/// The least seconds of a call.
+fn least(mut call: impl FnMut()) -> f64 {
+    call();
+    let timed = |_| {
+        let start = Instant::now();
+        call();
+        start.elapsed().as_secs_f64()
+    };
+    (0..REPEAT).map(timed).fold(f64::INFINITY, f64::min)
+}
+
+/// GB/s of an inner product.
+fn yardstick() -> f64 {
+    let (x, y) = (vec![1.0; LARGE], vec![0.5; LARGE]);
+    let seconds = least(|| {
+        black_box(black_box(&x).dot(&y));
+    });
+    LARGE as f64 * 16e-9 / seconds
+}
+
+/// What the rows of one matrix have in common.
+struct Run<'a> {
+    name: &'a str,
+    threads: usize,
+    dot: f64,
+}
+
+impl Run<'_> {
+    /// All kernels for vectors of `V` over a matrix stored in `S`.
+    fn precision<V: Real, S: Real>(
+        &self,
+        rows: &mut Vec<Row>,
+        on: Cpu<V, S>,
+        precision: &'static str,
+        host: &Bsr<f64>,
+    ) {
+        let Run { name, threads, dot: yardstick } = *self;
+        let a = on.matrix(host).expect("values fit");
+        let (m, n) = host.shape();
+        let matrix = host.to::<S>().bytes();
+        let (x, mut y) = (vec![V::one(); n], vec![V::zero(); m]);
+        let mut row = |kernel, bytes, seconds| {
+            let row = Row { name: name.to_owned(), kernel, precision, threads, seconds, bytes, yardstick };
+            println!(
+                "{:16} {:15} {:9} {:7} {:8.3} {:7.1} {:6.1} {:7.0} %",
+                name,
+                kernel,
+                precision,
+                threads,
+                seconds * 1e3,
+                bytes as f64 * 1e-6,
+                row.gigabytes(),
+                100.0 * row.gigabytes() / yardstick
+            );
+            rows.push(row);
+        };
+        let word = size_of::<V>();
+        row("A x", matrix + word * (m + n), least(|| a.apply(black_box(&x), &mut y)));
+        if m != n || name.starts_with("blocks") {
+            return;
+        }
+        let b = vec![V::one(); n];
+        row("b - A x", matrix + word * 3 * n, least(|| a.residual(&b, black_box(&x), &mut y)));
+        row(
+            "A x, x.Ax",
+            matrix + word * 2 * n,
+            least(|| {
+                black_box(a.apply_dot(black_box(&x), &mut y));
+            }),
+        );
+        let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
+        let d = on.blocks(&inverses).expect("values fit");
+        let blocks = inverses.values().len() * size_of::<S>();
+        row("D r", blocks + word * 2 * n, least(|| d.apply(V::one(), black_box(&x), V::zero(), &mut y)));
+        let (omega, mut step) = (V::of(0.3), vec![V::zero(); n]);
+        row(
+            "Jacobi",
+            matrix + blocks + word * 4 * n,
+            least(|| a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y)),
+        );
+        let order = on.relaxation_order(host.pattern());
+        row(
+            "Gauss-Seidel",
+            matrix + blocks + word * 3 * n,
+            least(|| a.relax(&order, Sweep::Forward, &d, V::one(), &b, &mut y)),
+        );
     }
 }

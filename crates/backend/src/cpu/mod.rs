@@ -2,6 +2,7 @@
 
 mod blocks;
 mod matrix;
+mod sweep;
 
 use std::marker::PhantomData;
 use std::sync::Arc;

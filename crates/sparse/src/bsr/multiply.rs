@@ -42,7 +42,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
             let ax = unsafe {
                 let columns = pattern.indices().get_unchecked(ends[0]..ends[1]);
                 let values = self.a.values.as_ptr().add(ends[0] * R * C);
-                row_product::<V, T, I, P, R, C>(set, values, columns, self.x.as_ptr())
+                row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr())
             };
             (self.then)(k, &ax);
         }

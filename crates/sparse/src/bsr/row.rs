@@ -14,13 +14,13 @@ const X_AHEAD: usize = 1024;
 ///
 /// Each scalar row of the blocks has one pack of sums: a block is one load of x and R loads of A, each multiplied and added with
 /// one instruction; lanes beyond C hold what follows in memory, and are dropped at the end. Blocks of 1x1 have four sums instead. The order of summation depends on the block
-/// size alone. `P` holds C lanes or more. Mark what calls it `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
+/// size alone. `OVER` allows to read x beyond a block, which is faster. `P` holds C lanes or more. Mark what calls it `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
 ///
 /// # Safety
 /// `values` holds R · C numbers for each entry of `columns`, which rise, and x has C numbers at C j for every j in `columns`, and
-/// as many at C (j + 1) for every j but the last. Nobody writes any of them meanwhile.
+/// with `OVER`, as many at C (j + 1) for every j but the last. Nobody writes any of them meanwhile.
 #[inline(always)]
-pub unsafe fn row_product<V, S, I, P, const R: usize, const C: usize>(
+pub unsafe fn row_product<V, S, I, P, const R: usize, const C: usize, const OVER: bool>(
     set: I,
     values: *const S,
     columns: &[u32],
@@ -44,7 +44,8 @@ where
         // SAFETY: block k is at values + k R C, and x has C numbers at C j, as the caller promises. Another block follows in
         // both: columns rise, so that j is not the last column. A pack has at most 2 C lanes.
         unsafe {
-            let x = P::load(set, x.add(j as usize * C));
+            let x = x.add(j as usize * C);
+            let x = if OVER { P::load(set, x) } else { P::load_first::<V, C>(set, x) };
             ahead(values.wrapping_add(k * R * C), MATRIX_AHEAD);
             for r in 0..R {
                 sums[r] = P::load(set, values.add((k * R + r) * C)).mul_add(x, sums[r]);

@@ -1,0 +1,162 @@
+//! Relaxation in place over coloured chunks.
+
+use std::ops::Range;
+
+use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::{Real, parallel};
+use coarsen_sparse::{Bsr, row_product};
+
+use crate::{RowSets, Sweep};
+
+/// What one sweep needs.
+pub(super) struct Sweeping<'a, V, S> {
+    pub(super) a: &'a Bsr<S>,
+    /// The inverses of the diagonal blocks.
+    pub(super) d: &'a [S],
+    pub(super) omega: V,
+    pub(super) b: &'a [V],
+    pub(super) sweep: Sweep,
+}
+
+/// Runs `f` on every chunk, on several threads when `parallel`.
+fn chunks(set: &[Range<usize>], parallel: bool, f: &(impl Fn(Range<usize>) + Sync)) {
+    match set {
+        [] => (),
+        [chunk] => f(chunk.clone()),
+        _ => {
+            let (left, right) = set.split_at(set.len() / 2);
+            if parallel {
+                rayon::join(|| chunks(left, true, f), || chunks(right, true, f));
+            } else {
+                chunks(left, false, f);
+                chunks(right, false, f);
+            }
+        }
+    }
+}
+
+/// The vector that chunks of one set relax at once; each writes only its own rows and reads no other row of the set.
+#[derive(Clone, Copy)]
+struct Shared<V>(*mut V);
+
+// SAFETY: the pointer is used only by `Step::chunk`, whose accesses are disjoint as its own SAFETY comment shows.
+unsafe impl<V: Send> Send for Shared<V> {}
+// SAFETY: as above.
+unsafe impl<V: Send> Sync for Shared<V> {}
+
+impl<V: Real, S: Real> Sweeping<'_, V, S> {
+    /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
+    pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
+        let parallel = parallel::worth(self.a.nnz());
+        let x = Shared(x.as_mut_ptr());
+        let run = |set: &Vec<Range<usize>>| {
+            chunks(set, parallel, &|chunk| simd::run(Chunk { of: self, rows: chunk, x }));
+        };
+        match self.sweep {
+            Sweep::Forward => rows.sets().iter().for_each(run),
+            Sweep::Backward => rows.sets().iter().rev().for_each(run),
+        }
+    }
+
+    #[inline(always)]
+    fn ordered(&self, rows: Range<usize>, f: impl FnMut(usize)) {
+        match self.sweep {
+            Sweep::Forward => rows.for_each(f),
+            Sweep::Backward => rows.rev().for_each(f),
+        }
+    }
+}
+
+/// One chunk of a sweep.
+struct Chunk<'a, V, S> {
+    of: &'a Sweeping<'a, V, S>,
+    rows: Range<usize>,
+    x: Shared<V>,
+}
+
+impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.of.a.block().0 {
+            1 => self.rows::<I, I::Four, 1>(set),
+            2 => self.rows::<I, I::Four, 2>(set),
+            3 => self.rows::<I, I::Four, 3>(set),
+            6 => self.rows::<I, I::Eight, 6>(set),
+            _ => self.of.rows_any(self.rows, self.x),
+        }
+    }
+}
+
+impl<V: Real, S: Real> Chunk<'_, V, S> {
+    /// x_i += ω D_i (b − A x)_i for the rows of a chunk, in the order of the sweep.
+    #[inline(always)]
+    fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+        for k in 0..self.rows.len() {
+            // Not an iterator: its closure would be compiled apart, without the instructions of the set.
+            let i = match self.of.sweep {
+                Sweep::Forward => self.rows.start + k,
+                Sweep::Backward => self.rows.end - 1 - k,
+            };
+            self.row::<I, P, B>(set, i);
+        }
+    }
+
+    #[inline(always)]
+    fn row<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I, i: usize) {
+        let Sweeping { a, d, omega, b, .. } = *self.of;
+        let blocks = a.pattern().range(i);
+        let columns = &a.pattern().indices()[blocks.clone()];
+        // SAFETY: every column is below the number of block rows (Pattern::new; A is square) and x has as many blocks of B;
+        // values has B² numbers a block (Bsr::new). The rows of x that are read
+        // belong to this chunk, which this call alone writes, or to another set, which nobody writes now: chunks of one set are
+        // not coupled (RowSets::chunked, for this very pattern). Nothing is read beyond a block of x.
+        let sums = unsafe {
+            let values = a.values().as_ptr().add(blocks.start * B * B);
+            row_product::<V, S, I, P, B, B, false>(set, values, columns, self.x.0)
+        };
+        let (d, b) = (&d[i * B * B..(i + 1) * B * B], &b[i * B..(i + 1) * B]);
+        for k in 0..B {
+            let mut step = V::zero();
+            for c in 0..B {
+                step = set.mul_add(d[k * B + c].to(), b[c] - sums[c], step);
+            }
+            // SAFETY: i is a row of this chunk, see above.
+            unsafe {
+                *self.x.0.add(i * B + k) += omega * step;
+            }
+        }
+    }
+}
+
+impl<V: Real, S: Real> Sweeping<'_, V, S> {
+    /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
+    fn rows_any(&self, rows: Range<usize>, x: Shared<V>) {
+        let size = self.a.block().0;
+        let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
+        let r = match stack.get_mut(..size) {
+            Some(r) => r,
+            None => {
+                heap.resize(size, V::zero());
+                &mut heap[..]
+            }
+        };
+        self.ordered(rows, |i| {
+            r.copy_from_slice(&self.b[i * size..(i + 1) * size]);
+            for (j, block) in self.a.row(i) {
+                for (r, row) in r.iter_mut().zip(block.chunks_exact(size)) {
+                    for (c, v) in row.iter().enumerate() {
+                        // SAFETY: as in `rows`.
+                        *r -= v.to::<V>() * unsafe { *x.0.add(j * size + c) };
+                    }
+                }
+            }
+            for (k, row) in self.d[i * size * size..(i + 1) * size * size].chunks_exact(size).enumerate() {
+                let step = row.iter().zip(&*r).fold(V::zero(), |s, (d, &r)| s + d.to::<V>() * r);
+                // SAFETY: as in `rows`.
+                unsafe { *x.0.add(i * size + k) += self.omega * step };
+            }
+        });
+    }
+}
