@@ -11,7 +11,7 @@
 //! | `avx512` | registers |
 //!
 //! Lanes are loaded whole or in pieces, never gathered and never under a mask: on Zen 5 a gather of eight takes longer than eight
-//! loads, and a load under a mask as long as several (measured with 3x3 blocks: 3 times the time of the product).
+//! loads, and a load under a mask as long as several (with masks the product of 3x3 blocks took 2.5 times as long).
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
