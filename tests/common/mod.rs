@@ -36,7 +36,7 @@ macro_rules! recipes {
             ("damped", |a| build(Damped::default(), a, $on)),
             ("spai0", |a| build(Damped { scaling: Scaling::Spai0, ..Damped::default() }, a, $on)),
             ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
-            ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2 }, a, $on)),
+            ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
             ("ic0", |a| build(Ic0::default(), a, $on)),
             ("ilu0", |a| build(Ilu0, a, $on)),

@@ -146,19 +146,29 @@ pub trait Blocks<B: Backend>: Send {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// What relaxes the error of A x = b on one level of a hierarchy: x ← x + M⁻¹(b − A x) with a symmetric M⁻¹.
+/// What relaxes the error of A x = b on one level of a hierarchy: x ← x + N(b − A x) before the coarse correction, x ← x + Nᵀ(b − A x) after it.
 ///
-/// The same smoother runs before and after the coarse correction, so that a cycle is symmetric; it must converge in energy for the
-/// cycle to be positive definite (Tamstorf, Jones, McCormick 2015, §7).
+/// With the adjoint after the correction a cycle is symmetric; N must converge in energy for the cycle to be positive definite (Tamstorf,
+/// Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before and backward after; polynomials are their own adjoints.
 pub trait Smoother<B: Backend>: Send {
     /// A, which a cycle needs for its residual.
     fn matrix(&self) -> &B::Matrix;
 
-    /// x = M⁻¹ b: one step from x = 0, whatever x held.
+    /// x = N b: one step from x = 0, whatever x held.
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// One step from the x given.
+    /// x ← x + N(b − A x): one step from the x given.
     fn relax(&mut self, b: &B::Vector, x: &mut B::Vector);
+
+    /// x ← x + Nᵀ(b − A x), after the coarse correction.
+    fn finish(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.relax(b, x);
+    }
+
+    /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
+    fn radius(&self) -> Option<f64> {
+        None
+    }
 
     /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.
     fn bytes(&self) -> usize;

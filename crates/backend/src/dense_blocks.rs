@@ -1,6 +1,6 @@
 //! Block-diagonal inverses on the host.
 
-use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
@@ -104,7 +104,12 @@ impl<T: Real> DenseBlocks<T> {
                 };
                 let w = scratch.copy(a.value(k));
                 adjust(i, w);
-                invert(w, d, b).map_err(|fault| match fault {
+                let inverted = match b {
+                    3 => invert(w, d, 3),
+                    6 => invert(w, d, 6),
+                    _ => invert(w, d, b),
+                };
+                inverted.map_err(|fault| match fault {
                     Fault::NotFinite(row, column) => {
                         SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
                     }
@@ -123,15 +128,18 @@ impl<T: Real> DenseBlocks<T> {
         invert(Scratch::new(size).copy(a), d, size).is_ok()
     }
 
-    /// z_k = D_k r_k on the host, serial: for setup phases. *Panics* on a wrong length.
+    /// z_k = D_k r_k on the host, parallel: for setup phases. *Panics* on a wrong length.
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
         let b = self.size;
         assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
-        for (k, (r, z)) in r.chunks_exact(b).zip(z.chunks_exact_mut(b)).enumerate() {
-            for (row, z) in self.block(k).chunks_exact(b).zip(z) {
-                *z = row.iter().zip(r).fold(T::zero(), |s, (&d, &r)| s + d * r);
-            }
-        }
+        let pieces = (Groups(&self.values[..], b * b), Groups(r, b), Groups(z, b));
+        let leaf = |(d, r, z): (Groups<&[T]>, Groups<&[T]>, Groups<&mut [T]>)| match b {
+            1 => multiply(d.0, r.0, z.0, 1),
+            3 => multiply(d.0, r.0, z.0, 3),
+            6 => multiply(d.0, r.0, z.0, 6),
+            _ => multiply(d.0, r.0, z.0, b),
+        };
+        each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
     }
 
     /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal entry is not
@@ -203,6 +211,16 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
     }
 }
 
+/// z_k = D_k r_k for consecutive blocks of b x b.
+#[inline(always)]
+fn multiply<T: Real>(d: &[T], r: &[T], z: &mut [T], b: usize) {
+    for ((d, r), z) in d.chunks_exact(b * b).zip(r.chunks_exact(b)).zip(z.chunks_exact_mut(b)) {
+        for (row, z) in d.chunks_exact(b).zip(z) {
+            *z = row.iter().zip(r).fold(T::zero(), |s, (&d, &r)| s + d * r);
+        }
+    }
+}
+
 /// The block size of a square matrix of square blocks.
 ///
 /// # Errors
@@ -242,7 +260,9 @@ impl<T: Real> Scratch<T> {
 
 /// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the rows and partial
 /// pivoting; `w` is destroyed.
+#[inline(always)] // so that the loops know b
 fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
+    let (w, d) = (&mut w[..b * b], &mut d[..b * b]);
     if let Some(at) = w.iter().position(|v| !v.is_finite()) {
         return Err(Fault::NotFinite(at / b, at % b));
     }

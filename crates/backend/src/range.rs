@@ -1,6 +1,10 @@
 //! Whether values survive being stored in another precision.
 
+use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, Real};
+
+/// Values that one task looks at.
+const LEAF: usize = 1 << 15;
 
 /// Refuses finite values whose largest becomes infinite or zero in storage.
 ///
@@ -18,7 +22,8 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     if T::NAME == S::NAME {
         return Ok(());
     }
-    let largest = values.iter().fold(T::zero(), |m, v| m.max(v.abs()));
+    let leaf = |part: &[T]| part.iter().fold(T::zero(), |m, v| if v.abs() > m { v.abs() } else { m });
+    let largest = tree(values, LEAF, parallel::worth(values.len()), &leaf, &T::max);
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
         return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });

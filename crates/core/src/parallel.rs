@@ -157,6 +157,22 @@ pub fn each<P: Pieces>(pieces: P, length: usize, parallel: bool, leaf: &(impl Fn
     tree(pieces, length, parallel, leaf, &|(), ()| ());
 }
 
+/// `to[i]` = `f(from[i])`, on several threads where that is worth it: copies and conversions of what is larger than a cache.
+///
+/// *Panics* on slices of different lengths.
+pub fn map<A: Sync, B: Send>(from: &[A], to: &mut [B], f: impl Fn(&A) -> B + Sync) {
+    assert_eq!(from.len(), to.len(), "map: slices of different lengths");
+    each((from, to), LEAF, worth(from.len()), &|(from, to): (&[A], &mut [B])| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = f(from));
+    });
+}
+
+/// The first entry that `f` names, on several threads where that is worth it.
+pub fn position<A: Sync>(of: &[A], f: impl Fn(&A) -> bool + Sync) -> Option<usize> {
+    let leaf = |(range, part): (Range<usize>, &[A])| part.iter().position(&f).map(|at| range.start + at);
+    tree((0..of.len(), of), LEAF, worth(of.len()), &leaf, &|left, right| left.or(right))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +184,18 @@ mod tests {
         let one = threads(1, sum).unwrap();
         for n in [2, 7] {
             assert_eq!(one.to_bits(), threads(n, sum).unwrap().to_bits());
+        }
+    }
+
+    #[test]
+    fn maps_and_searches_see_every_entry() {
+        let x: Vec<u32> = (0..300_001).collect();
+        let mut y = vec![0; x.len()];
+        threads(3, || map(&x, &mut y, |v| v + 1)).unwrap();
+        assert!(y.iter().zip(1..).all(|(y, i)| *y == i));
+        for n in [1, 3] {
+            assert_eq!(threads(n, || position(&y, |v| v % 100_000 == 0)).unwrap(), Some(99_999));
+            assert_eq!(threads(n, || position(&y, |v| *v == 0)).unwrap(), None);
         }
     }
 

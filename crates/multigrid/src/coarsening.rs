@@ -13,6 +13,8 @@ pub struct Grid<'a, T> {
     pub near_kernel: Option<&'a NearKernel>,
     /// One point a node, where they are known.
     pub positions: Option<&'a [[f64; 3]]>,
+    /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
+    pub radius: Option<f64>,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
 }

@@ -18,4 +18,4 @@ mod smoothed_aggregation;
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use hierarchy::Hierarchy;
 pub use multigrid::{Cycle, Keep, Multigrid, Smoothing};
-pub use smoothed_aggregation::{Modes, SmoothedAggregation};
+pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread};

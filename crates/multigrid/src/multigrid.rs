@@ -103,15 +103,22 @@ pub(crate) trait LevelSmoother<T: Real, B: Backend>:
 impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Staged<T>> LevelSmoother<T, B> for S {}
 
 impl Smoothing {
-    /// The smoother of one level.
+    /// The smoother of a level. PᵀAP is symmetric where A is, so only the finest, of depth 0, is looked at.
     pub(crate) fn build<T: Real, B: Backend>(
         &self,
         a: &Bsr<T>,
+        depth: usize,
         on: &B,
     ) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
-        Ok(match self {
-            Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
-            Self::Chebyshev(recipe) => Box::new(recipe.build(a, on)?),
+        Ok(match *self {
+            Self::GaussSeidel(mut recipe) => {
+                recipe.symmetric |= depth > 0;
+                Box::new(recipe.build(a, on)?)
+            }
+            Self::Chebyshev(mut recipe) => {
+                recipe.symmetric |= depth > 0;
+                Box::new(recipe.build(a, on)?)
+            }
         })
     }
 }

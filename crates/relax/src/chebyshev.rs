@@ -17,14 +17,16 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
-use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
+
+use crate::Spectrum;
 
 /// A Chebyshev polynomial in D⁻¹A, D the block diagonal of A.
 ///
 /// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]; m block solves and m − 1
-/// products with A. β is the spectral radius of D⁻¹A from a few generalized Lanczos steps times a safety factor. For symmetric positive
+/// products with A. β is the [`Spectrum`]'s bound of ρ(D⁻¹A). For symmetric positive
 /// definite A the preconditioner is so too as long as β bounds the spectrum.
 /// *Use* where inner products and triangular solves are dear: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
 /// 10 a smoother.
@@ -37,7 +39,7 @@ use num_traits::zero;
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
-/// let mut m = coarsen_relax::Chebyshev { degree: 8, ..Default::default() }.build(&a, &Cpu::new())?;
+/// let mut m = coarsen_relax::Chebyshev { degree: 12, ..Default::default() }.build(&a, &Cpu::new())?;
 /// let mut z = vec![0.0; 2];
 /// m.apply(&vec![2.0, 4.0], &mut z);
 /// assert!((z[0] - 1.0).abs() < 0.1);
@@ -53,12 +55,14 @@ pub struct Chebyshev {
     pub lanczos_steps: usize,
     /// Factor on the estimate, which comes from below.
     pub safety: f64,
+    /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
+    pub symmetric: bool,
 }
 
 impl Default for Chebyshev {
     /// Degree 4 on \[β/30, β\], 10 Lanczos steps, safety 1.1.
     fn default() -> Self {
-        Self { degree: 4, ratio: 30.0, lanczos_steps: 10, safety: 1.1 }
+        Self { degree: 4, ratio: 30.0, lanczos_steps: 10, safety: 1.1, symmetric: false }
     }
 }
 
@@ -91,23 +95,17 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     ahead: B::Vector,
 }
 
-/// The estimate of β, made on the host before anything is written.
-struct Spectrum<T: Real> {
-    estimate: SpectralRadius<Vec<T>>,
-    start: Vec<T>,
-}
-
-impl<T: Real> Spectrum<T> {
-    /// β and what M promises.
-    fn measure(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<(f64, Class), SetupError> {
-        inverses.check_positive(a, "chebyshev")?;
-        if self.start.is_empty() {
-            return Ok((1.0, Class::Symmetric)); // nothing to bound
-        }
-        let radius = self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide();
-        let symmetric = a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
-        Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
-    }
+/// β and what M promises, found on the host before anything is written.
+fn measure<T: Real>(
+    recipe: &Chebyshev,
+    spectrum: &mut Spectrum<T>,
+    a: &Bsr<T>,
+    inverses: &DenseBlocks<T>,
+) -> Result<(f64, Class), SetupError> {
+    inverses.check_positive(a, "chebyshev")?;
+    let radius = spectrum.bound(a, inverses)?;
+    let symmetric = recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
+    Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
@@ -119,10 +117,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let a = &*system.whole()?;
         a.check_finite()?;
         let inverses = DenseBlocks::inverse_diagonal(a, "chebyshev")?;
-        let mut estimate = SpectralRadius::default();
-        (estimate.steps, estimate.safety) = (self.lanczos_steps, self.safety);
-        let mut spectrum = Spectrum { estimate, start: start_vector(a.shape().0) };
-        let (radius, class) = spectrum.measure(a, &inverses)?;
+        let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety);
+        let (radius, class) = measure(self, &mut spectrum, a, &inverses)?;
         let d = on.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             recipe: *self,
@@ -142,7 +138,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// β: the estimated spectral radius of D⁻¹A, safety factor included.
+    /// β, a bound of the spectrum of D⁻¹A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -209,12 +205,16 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
         self.iterate(b, x);
     }
 
+    fn radius(&self) -> Option<f64> {
+        Some(self.radius)
+    }
+
     fn bytes(&self) -> usize {
         let (n, blocks) = (self.inverses.count() * self.inverses.size(), self.inverses.values().len());
         let area = self.inverses.size().pow(2);
         let place =
             (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
-        place + (blocks + 5 * n) * size_of::<T>() // here: D⁻¹, and five vectors of the estimate
+        place + blocks * size_of::<T>() + self.spectrum.bytes()
     }
 }
 
@@ -238,7 +238,7 @@ impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
         self.inverses.invert_diagonal(a, "chebyshev")?;
         check_range::<T, B::Stored>("the matrix", a.values())?;
         check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
-        self.next = self.spectrum.measure(a, &self.inverses)?;
+        self.next = measure(&self.recipe, &mut self.spectrum, a, &self.inverses)?;
         Ok(())
     }
 

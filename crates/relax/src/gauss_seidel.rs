@@ -41,12 +41,14 @@ pub struct GaussSeidel {
     pub omega: f64,
     /// Pairs of sweeps an application, at least 1.
     pub sweeps: usize,
+    /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
+    pub symmetric: bool,
 }
 
 impl Default for GaussSeidel {
     /// One pair of sweeps with ω = 1: symmetric Gauss-Seidel.
     fn default() -> Self {
-        Self { omega: 1.0, sweeps: 1 }
+        Self { omega: 1.0, sweeps: 1, symmetric: false }
     }
 }
 
@@ -91,20 +93,24 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
             a: on.matrix(a)?,
             d: on.blocks(&inverses)?,
             rows: on.rows(&on.relaxation_order(a.pattern()))?,
-            class: class(a, &inverses),
+            class: class(self, a, &inverses),
             inverses,
         })
     }
 }
 
 /// Symmetric where A is and every diagonal block may be positive definite.
-fn class<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Class {
-    if a.asymmetric_pair(T::EPSILON.sqrt()).is_none() { inverses.class() } else { Class::Linear }
+fn class<T: Real>(recipe: &GaussSeidel, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Class {
+    if recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none() { inverses.class() } else { Class::Linear }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.start(r, z);
+        z.fill(zero());
+        for _ in 0..self.recipe.sweeps {
+            self.sweep(Sweep::Forward, r, z);
+            self.sweep(Sweep::Backward, r, z);
+        }
     }
 
     fn class(&self) -> Class {
@@ -113,6 +119,12 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
 
     fn size(&self) -> Option<usize> {
         Some(self.inverses.count() * self.inverses.size())
+    }
+}
+
+impl<T: Real, B: Backend> SymmetricSweep<T, B> {
+    fn sweep(&self, direction: Sweep, b: &B::Vector, x: &mut B::Vector) {
+        self.a.relax(&self.rows, direction, &self.d, B::Real::of(self.recipe.omega), b, x);
     }
 }
 
@@ -126,12 +138,14 @@ impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
         self.relax(b, x);
     }
 
+    /// Forward sweeps.
     fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        let omega = B::Real::of(self.recipe.omega);
-        for _ in 0..self.recipe.sweeps {
-            self.a.relax(&self.rows, Sweep::Forward, &self.d, omega, b, x);
-            self.a.relax(&self.rows, Sweep::Backward, &self.d, omega, b, x);
-        }
+        (0..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Forward, b, x));
+    }
+
+    /// Backward sweeps.
+    fn finish(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Backward, b, x));
     }
 
     fn bytes(&self) -> usize {
@@ -164,7 +178,7 @@ impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = class(a, &self.inverses);
+        self.class = class(&self.recipe, a, &self.inverses);
         self.a.set_values(a)?;
         self.d.set_values(&self.inverses)?;
         Ok(())

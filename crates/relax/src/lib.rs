@@ -11,6 +11,7 @@
 //! | [`chebyshev`](Chebyshev) | a polynomial in D⁻¹A | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
+//! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
 //! What a sweep of a smoother reads, in passes over A (the vectors of a pass come with it): a smoother runs from a zero guess before
 //! the coarse correction and from the guess there is after it, and the residual between them reads A once more.
@@ -19,7 +20,7 @@
 //! |---|---|---|
 //! | [`Damped`] | 0 | 1 |
 //! | [`Chebyshev`] of degree m | m − 1 | m |
-//! | [`GaussSeidel`], k pairs of sweeps | 2 k | 2 k |
+//! | [`GaussSeidel`], k sweeps forward or backward | k | k |
 
 mod block_jacobi;
 mod chebyshev;
@@ -28,6 +29,7 @@ mod gauss_seidel;
 mod incomplete;
 mod jacobi;
 mod spai0;
+mod spectrum;
 
 pub use block_jacobi::{BlockDiagonal, BlockJacobi};
 pub use chebyshev::{Chebyshev, ChebyshevPolynomial};
@@ -35,3 +37,4 @@ pub use damped::{Damped, DampedStep, Scaling};
 pub use gauss_seidel::{GaussSeidel, SymmetricSweep};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};
+pub use spectrum::Spectrum;

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | storage | [`Pattern`], [`Bsr`], [`System`] | where blocks are; the matrix, its products, its symmetry; what is known beside it |
 //! | making | [`assembly`], [`matrix_market`], [`reblock`](block_sizes) | triplets and block streams, files, other block sizes |
-//! | algebra | [`transpose`](TransposePlan), [`product`](ProductPlan) | Aᵀ, built or applied; A B and Pᵀ A P |
+//! | algebra | [`transpose`](TransposePlan), [`product`](multiply) | Aᵀ, built or applied; A B and Pᵀ A P |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
 //! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, components |
 //! | contact | [`Contacts`], [`Sum`] | a small dynamic set of blocks, alone or added to a matrix |
@@ -49,7 +49,7 @@ pub use graph::{Graph, Levels};
 pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
-pub use product::{GalerkinPlan, ProductPlan, multiply};
+pub use product::{GalerkinPlan, multiply};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use strength::Strength;
 pub use sum::Sum;

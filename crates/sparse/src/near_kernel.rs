@@ -120,6 +120,21 @@ impl NearKernel {
         Ok(Self { vectors: columns.len(), values })
     }
 
+    /// The vectors from the values of all unknowns, row after row.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the values are whole rows of `vectors`, [`Error::NotFinite`] names an unknown.
+    pub fn from_rows(vectors: usize, values: Vec<f64>) -> Result<Self, Error> {
+        let expected = values.len().next_multiple_of(vectors.max(1)).min(vectors * values.len());
+        if values.len() != expected {
+            return Err(Error::Shape { what: "near-kernel rows", expected, found: values.len() });
+        }
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "near-kernel vector", index: at / vectors });
+        }
+        Ok(Self { vectors, values })
+    }
+
     /// Scalar unknowns, n; 0 without vectors.
     pub fn size(&self) -> usize {
         self.values.len().checked_div(self.vectors).unwrap_or(0)

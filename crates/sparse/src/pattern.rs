@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use coarsen_core::parallel::{self, tree};
+
 use crate::SparseError;
 
 /// The sparsity pattern of a block matrix: for each block row, its block columns in increasing order.
@@ -28,6 +30,29 @@ pub struct Pattern {
     fingerprint: OnceLock<u64>,
 }
 
+/// Rows that one task checks.
+const LEAF: usize = 4096;
+
+/// Whether row `row` lies in the list and its columns are in order.
+fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
+    let (start, end) = (offsets[row], offsets[row + 1]);
+    if end < start || end > indices.len() {
+        return Err(SparseError::Offsets { row });
+    }
+    let mut next = 0;
+    for &j in &indices[start..end] {
+        let column = j as usize;
+        if column >= columns {
+            return Err(SparseError::Column { row, column, columns });
+        }
+        if column < next {
+            return Err(SparseError::Unsorted { row, column });
+        }
+        next = column + 1;
+    }
+    Ok(())
+}
+
 impl Pattern {
     /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly increasing.
     ///
@@ -43,21 +68,10 @@ impl Pattern {
                 return Err(SparseError::TooLarge { what, count, limit });
             }
         }
-        for (row, ends) in offsets.windows(2).enumerate() {
-            if ends[1] < ends[0] || ends[1] > indices.len() {
-                return Err(SparseError::Offsets { row });
-            }
-            let mut next = 0;
-            for &j in &indices[ends[0]..ends[1]] {
-                let column = j as usize;
-                if column >= columns {
-                    return Err(SparseError::Column { row, column, columns });
-                }
-                if column < next {
-                    return Err(SparseError::Unsorted { row, column });
-                }
-                next = column + 1;
-            }
+        let first = |rows: Range<usize>| rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err());
+        let work = parallel::worth(indices.len());
+        if let Some(error) = tree(0..offsets.len() - 1, LEAF, work, &first, &|left, right| left.or(right)) {
+            return Err(error);
         }
         if offsets.last() != Some(&indices.len()) {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
@@ -75,6 +89,7 @@ impl Pattern {
     }
 
     /// Block rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -95,11 +110,13 @@ impl Pattern {
     }
 
     /// Row offsets: `rows() + 1` of them, from 0 to `len()`.
+    #[inline]
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
     /// Block columns of all rows, one after the other.
+    #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
@@ -117,6 +134,7 @@ impl Pattern {
     }
 
     /// Where block (i, j) is stored, by binary search.
+    #[inline]
     pub fn find(&self, i: usize, j: usize) -> Option<usize> {
         let row = self.range(i);
         let at = self.indices[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;

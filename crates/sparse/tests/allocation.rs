@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
-    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, ProductPlan, Sum, TransposePlan, assembly,
+    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Sum, TransposePlan, assembly,
 };
 
 /// The system's allocator, counting what is asked for.
@@ -64,8 +64,6 @@ fn numeric_phases_allocate_nothing() {
             let mut pt = transpose.build(&p).unwrap();
             let permute = PermutePlan::new(a.pattern(), &order, &order).unwrap();
             let mut permuted = permute.build(&a).unwrap();
-            let product = ProductPlan::new(a.pattern(), p.pattern()).unwrap();
-            let mut ap = product.build(&a, &p).unwrap();
             let mut galerkin = GalerkinPlan::new(&a, &p).unwrap();
             let mut coarse = galerkin.build(&a, &p).unwrap();
             let mut contact = Contacts::new(n as usize, 3).unwrap();
@@ -76,7 +74,6 @@ fn numeric_phases_allocate_nothing() {
             let mut numeric = || {
                 transpose.update(&p, &mut pt).unwrap();
                 permute.update(&a, &mut permuted).unwrap();
-                product.update(&a, &p, &mut ap).unwrap();
                 galerkin.update(&a, &p, &mut coarse).unwrap();
                 contact.replace(&places, &blocks).unwrap();
                 let sum = Sum { elastic: &a, contact: &contact };

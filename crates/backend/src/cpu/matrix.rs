@@ -110,7 +110,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         }
         same_length("matrix values", self.a.nnz(), host.nnz())?;
         check_range::<T, S>("the matrix", host.values())?;
-        self.a.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
+        parallel::map(host.values(), self.a.values_mut(), |v| v.to());
         Ok(())
     }
 }

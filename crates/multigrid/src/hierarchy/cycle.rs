@@ -48,7 +48,7 @@ pub(super) fn cycle<T: Real, B: Backend>(
         (Cycle::V | Cycle::F | Cycle::K, _) => cycle(coarser, bottom, kind, coarse_b, coarse_x, true),
     }
     level.prolongation.apply_add(one(), coarse_x, one(), x);
-    level.smoother.relax(b, x);
+    level.smoother.finish(b, x);
 }
 
 /// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.

@@ -7,14 +7,22 @@
 //! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
 //! | L, V | C = L Lᵀ up to round-off, L of fewer columns than C; C V = 0 |
 
+use std::ops::Range;
+
 use coarsen_core::Real;
-use coarsen_sparse::Bsr;
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_sparse::{Bsr, TransposePlan};
+
+/// Coarse nodes that one task measures.
+const LEAF: usize = 256;
 
 /// Pivots of C below this many EPSILON are 0: sums of some ten terms, twice.
 const ROUND_OFF: f64 = 64.0;
 
 /// Room to look at one block at a time.
 pub(super) struct Free<T> {
+    /// diag(A).
+    diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
     sizes: Vec<T>,
     /// C, then L.
@@ -26,19 +34,19 @@ pub(super) struct Free<T> {
 }
 
 impl<T: Real> Free<T> {
-    /// Room for a coarse matrix.
-    pub(super) fn new(coarse: &Bsr<T>) -> Self {
+    /// Room for a fine and a coarse matrix.
+    pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         let (n, k) = (coarse.shape().0, coarse.block().0);
         let zeros = |n: usize| vec![T::zero(); n];
-        Self { sizes: zeros(n), c: zeros(k * k), v: zeros(k), order: Vec::with_capacity(k) }
+        Self { diagonal: zeros(a.shape().0), sizes: zeros(n), c: zeros(k * k), v: zeros(k), order: Vec::with_capacity(k) }
     }
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
     ///
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a part in P v: what is added
     /// makes the block regular and changes nothing else. An indefinite block stays as it is, for others to refuse.
-    pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>) {
-        self.measure(a, p);
+    pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
+        self.measure(a, p, transpose);
         let (k, pattern) = (p.block().1, coarse.pattern().clone());
         for j in 0..pattern.rows() {
             let Some(at) = pattern.find(j, j) else { continue };
@@ -65,19 +73,33 @@ impl<T: Real> Free<T> {
         }
     }
 
-    /// S of every node.
-    fn measure(&mut self, a: &Bsr<T>, p: &Bsr<T>) {
+    /// S of every node, by the fine rows that lead there.
+    fn measure(&mut self, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
         let (b, k) = p.block();
-        self.sizes.fill(T::zero());
-        for i in 0..p.pattern().rows() {
-            let Some(diagonal) = a.pattern().find(i, i).map(|at| a.value(at)) else { continue };
-            for (j, block) in p.row(i) {
-                for (r, row) in block.chunks_exact(k).enumerate() {
-                    let d = diagonal[r * (b + 1)];
-                    self.sizes[j * k..(j + 1) * k].iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
+        let pieces = (0..a.pattern().rows(), Groups(&mut self.diagonal[..], b));
+        each(pieces, LEAF, parallel::worth(a.nnz()), &|(nodes, out): (Range<usize>, Groups<&mut [T]>)| {
+            for (i, out) in nodes.zip(out.0.chunks_exact_mut(b)) {
+                match a.pattern().find(i, i).map(|at| a.value(at)) {
+                    Some(block) => out.iter_mut().zip(block.iter().step_by(b + 1)).for_each(|(o, &d)| *o = d),
+                    None => out.fill(T::zero()),
                 }
             }
-        }
+        });
+        let (diagonal, restriction) = (&self.diagonal, transpose.pattern());
+        let pieces = (0..restriction.rows(), Groups(&mut self.sizes[..], k));
+        let leaf = |(nodes, sizes): (Range<usize>, Groups<&mut [T]>)| {
+            for (j, sizes) in nodes.zip(sizes.0.chunks_exact_mut(k)) {
+                sizes.fill(T::zero());
+                let range = restriction.range(j);
+                for (&i, &at) in restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]) {
+                    let diagonal = &diagonal[i as usize * b..(i as usize + 1) * b];
+                    for (&d, row) in diagonal.iter().zip(p.value(at).chunks_exact(k)) {
+                        sizes.iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
+                    }
+                }
+            }
+        };
+        each(pieces, LEAF, parallel::worth(4 * p.nnz()), &leaf);
     }
 }
 
@@ -125,7 +147,9 @@ mod tests {
     fn held(block: [f64; 9]) -> Vec<f64> {
         let a = assembly::from_blocks(1, 1, (3, 3), &[(0, 0)], &block).unwrap();
         let mut coarse = a.clone();
-        Free::new(&coarse).hold(&mut coarse, &a, &Bsr::identity(1, 3).unwrap());
+        let p = Bsr::identity(1, 3).unwrap();
+        let transpose = TransposePlan::new(p.pattern()).unwrap();
+        Free::new(&a, &coarse).hold(&mut coarse, &a, &p, &transpose);
         coarse.values().to_vec()
     }
 

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Class, Preconditioner, Real, Vector};
-use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, System, TransposePlan};
+use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, System};
 use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
@@ -58,8 +58,6 @@ struct Level<T: Real, B: Backend> {
 struct Host<T: Real> {
     coarse: Coarse<T>,
     galerkin: GalerkinPlan<T>,
-    transpose: TransposePlan,
-    restriction: Bsr<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
     next: Option<update::Next<T>>,
@@ -87,11 +85,12 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
         finest.check_finite()?;
         let (mut levels, mut seconds) = (Vec::<Level<T, B>>::new(), Seconds::default());
         loop {
-            let grid = match levels.last().map(|level| &level.host) {
+            let mut grid = match levels.last().map(|level| &level.host) {
                 None => Grid {
                     a: &finest,
                     near_kernel: system.near_kernel,
                     positions: system.positions,
+                    radius: None,
                     depth: 0,
                 },
                 Some(host) => host.grid(levels.len()),
@@ -101,12 +100,15 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
             }
             let depth = levels.len();
             let here = |cause: SetupError| cause.on_level(depth);
+            let smoother =
+                timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, depth, on)).map_err(here)?;
+            grid.radius = smoother.radius();
             let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < grid.a.shape().0) else { break };
-            let host = timed(&mut seconds.products, || Host::new(grid.a, coarse)).map_err(here)?;
-            let smoother =
-                timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, on)).map_err(here)?;
-            levels.push(Level::new(host, smoother, recipe.cycle, on).map_err(here)?);
+            let level = timed(&mut seconds.products, || {
+                Level::new(Host::new(grid.a, coarse)?, smoother, recipe.cycle, on)
+            });
+            levels.push(level.map_err(here)?);
         }
         let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
         let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))
@@ -118,33 +120,20 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
 
 impl<T: Real> Host<T> {
     fn new(a: &Bsr<T>, coarse: Coarse<T>) -> Result<Self, SetupError> {
-        let transpose = TransposePlan::new(coarse.prolongation.pattern())?;
-        let restriction = transpose.build(&coarse.prolongation)?;
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let mut matrix = galerkin.build(a, &coarse.prolongation)?;
         give_diagonal(&mut matrix, &coarse.dead);
-        let mut free = Free::new(&matrix);
-        free.hold(&mut matrix, a, &coarse.prolongation);
+        let mut free = Free::new(a, &matrix);
+        free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
         let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self {
-            coarse,
-            galerkin,
-            transpose,
-            restriction,
-            matrix,
-            next: None,
-            free,
-            unknowns,
-            nnz,
-            special,
-        })
+        Ok(Self { coarse, galerkin, matrix, next: None, free, unknowns, nnz, special })
     }
 
     /// The next coarser grid.
     fn grid(&self, depth: usize) -> Grid<'_, T> {
         let near_kernel: Option<&NearKernel> = self.coarse.near_kernel.as_ref();
-        Grid { a: &self.matrix, near_kernel, positions: self.coarse.positions.as_deref(), depth }
+        Grid { a: &self.matrix, near_kernel, positions: self.coarse.positions.as_deref(), radius: None, depth }
     }
 }
 
@@ -179,7 +168,7 @@ impl<T: Real, B: Backend> Level<T, B> {
         };
         Ok(Self {
             prolongation: on.matrix(&host.coarse.prolongation)?,
-            restriction: on.matrix(&host.restriction)?,
+            restriction: on.matrix(&host.galerkin.transpose().build(&host.coarse.prolongation)?)?,
             residual: zeros(n)?,
             coarse_x: coarse_b.like()?,
             coarse_b,

@@ -27,13 +27,20 @@ impl Bytes {
             + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
         Self {
             coarsening: coarse.prolongation.bytes() + size_of_val(&coarse.aggregates[..]) + kernel + points,
-            products: host.matrix.bytes() + host.restriction.bytes() + host.spare_bytes() + transfers,
+            products: host.matrix.bytes() + host.galerkin.bytes() + host.spare_bytes() + transfers,
             smoothers: level.smoother.bytes() + vectors * size_of::<B::Real>(),
         }
     }
 
     fn all(self) -> usize {
         self.coarsening + self.products + self.smoothers
+    }
+}
+
+impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
+    /// Bytes of all levels, here and at the place; patterns that several matrices share count once.
+    pub fn bytes(&self) -> usize {
+        self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>() + self.bottom.bytes()
     }
 }
 

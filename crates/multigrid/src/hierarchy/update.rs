@@ -36,7 +36,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
 
         let last = self.levels.len();
         let mut grid =
-            Grid { a: &*finest, near_kernel: system.near_kernel, positions: system.positions, depth: 0 };
+            Grid { a: &*finest, near_kernel: system.near_kernel, positions: system.positions, radius: None, depth: 0 };
         for (l, level) in self.levels.iter_mut().enumerate() {
             let here = |cause: SetupError| cause.on_level(l);
             grid = level
@@ -72,6 +72,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             a,
             near_kernel: coarse.near_kernel.as_ref(),
             positions: coarse.positions.as_deref(),
+            radius: None,
             depth: fine.depth + 1,
         })
     }
@@ -83,9 +84,8 @@ impl<T: Real, B: Backend> Level<T, B> {
         mem::swap(&mut host.matrix, &mut next.matrix);
         if let Some(coarse) = next.coarse.take() {
             host.coarse = coarse;
-            host.transpose.update(&host.coarse.prolongation, &mut host.restriction)?;
             self.prolongation.set_values(&host.coarse.prolongation)?;
-            self.restriction.set_values(&host.restriction)?;
+            self.restriction.set_values(&host.galerkin.transpose().build(&host.coarse.prolongation)?)?;
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ impl<T: Real> Host<T> {
         timed(&mut seconds.products, || {
             self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
-            self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation);
+            self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());
             Ok::<_, SetupError>(())
         })?;
         Ok((&next.matrix, coarse))

@@ -1,103 +1,165 @@
 //! Aggregates of strongly connected nodes.
 //!
-//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Pass 2 is the alternative named beside
-//! Algorithm 2: each left-over node joins the aggregate it is most strongly connected to. Pass 3 dissolves aggregates of one or two
-//! nodes into a neighbour, since they cannot hold the rotations of a rigid body. All in the order of the nodes: deterministic.
+//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Chunks of nodes whose neighbours all lie in their chunk go first,
+//! at once; nodes on the borders follow in order. Pass 2 is the alternative named beside Algorithm 2: each left-over node joins the aggregate it
+//! is most strongly connected to. Pass 3 dissolves aggregates of one or two nodes into a neighbour, since they cannot hold the rotations of a rigid
+//! body. Chunks depend on the number of nodes alone: the same aggregates at any thread count.
+//!
+//! Until they are numbered, aggregates go by their root, the node they grew from.
 
-use coarsen_sparse::{Graph, Pattern};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, each};
+use coarsen_sparse::Pattern;
+
+use super::Spread;
 
 const NONE: u32 = u32::MAX;
 
 /// The smallest aggregate that holds six rigid-body modes.
 const SMALLEST: usize = 3;
 
-/// The aggregate of each node, `u32::MAX` for special ones, and how many there are.
-pub(super) fn aggregate(
-    pattern: &Pattern,
-    weights: &[f64],
-    strong: &Graph,
-    special: &[bool],
-) -> (Vec<u32>, usize) {
-    let n = strong.nodes();
-    let mut of = vec![NONE; n]; // 2
-    let mut count = 0; // 3
-    let free = |i: usize| !special[i];
-    let neighbours = |i: usize| strong.neighbours(i).iter().map(|&j| j as usize).filter(|&j| free(j)); // 5
-    for i in (0..n).filter(|&i| free(i)) {
-        if of[i] == NONE && neighbours(i).next().is_some() && neighbours(i).all(|j| of[j] == NONE) {
-            of[i] = count; // 6, 7
-            neighbours(i).for_each(|j| of[j] = count); // 7
-            count += 1; // 8
-        }
-    }
-    // Pass 2, seen from pass 1 only, so that chains do not grow in one direction.
-    let first = of.clone();
-    for i in (0..n).filter(|&i| free(i) && first[i] == NONE) {
-        of[i] = strongest(pattern, weights, i, &|j| strong.has_edge(i, j) && first[j] != NONE)
-            .map_or(NONE, |j| first[j]);
-    }
-    // Nodes without a strong free neighbour, a coupling with which they could join an aggregate, or no neighbour at all.
-    for i in (0..n).filter(|&i| free(i)) {
-        if of[i] == NONE {
-            let joined = strongest(pattern, weights, i, &|j| free(j) && of[j] != NONE).map(|j| of[j]);
-            of[i] = joined.unwrap_or(count);
-            count += u32::from(joined.is_none());
-        }
-    }
-    dissolve_small(pattern, weights, &mut of, count)
+/// Strong neighbours a node, the diagonal not counted, below which stars alone make small aggregates.
+const FEW: usize = 10;
+
+/// Nodes of a chunk.
+const CHUNK: usize = 8192;
+
+/// What aggregation sees of a matrix: for each stored block its weight and whether it is strong.
+pub(super) struct Couplings<'a> {
+    pub(super) pattern: &'a Pattern,
+    pub(super) weights: &'a [f32],
+    pub(super) strong: &'a [bool],
 }
 
-/// The node j ≠ i with the largest weight in row i among those that `eligible` allows; the first of equals.
-fn strongest(
-    pattern: &Pattern,
-    weights: &[f64],
-    i: usize,
-    eligible: &dyn Fn(usize) -> bool,
-) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for k in pattern.range(i) {
-        let j = pattern.indices()[k] as usize;
-        if j != i && weights[k] > best.map_or(0.0, |b| b.1) && eligible(j) {
-            best = Some((j, weights[k]));
+impl Couplings<'_> {
+    /// The stored blocks of row i but for the diagonal: neighbour, weight, whether strong.
+    fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
+        let range = self.pattern.range(i);
+        let blocks = range.map(|k| (self.pattern.indices()[k] as usize, self.weights[k], self.strong[k]));
+        blocks.filter(move |&(j, ..)| j != i)
+    }
+
+    /// Whether a pass over all of them is worth several threads.
+    fn worth(&self) -> bool {
+        parallel::worth(4 * self.pattern.len())
+    }
+}
+
+/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of their roots.
+pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> (Vec<u32>, usize) {
+    let n = special.len();
+    let twice = match spread {
+        Spread::Neighbours => false,
+        Spread::Second => true,
+        Spread::Even => a.strong.iter().filter(|s| **s).count() < FEW * n,
+    };
+    let mut root = vec![NONE; n]; // 2
+    let mut border = vec![false; n];
+    let pieces = (0..n, &mut root[..], &mut border[..]);
+    each(pieces, CHUNK, a.worth(), &|(chunk, root, border): (Range<usize>, &mut [u32], &mut [bool])| {
+        let first = chunk.start;
+        for i in chunk.clone().filter(|&i| !special[i]) {
+            border[i - first] = a.of(i).any(|(j, _, strong)| strong && !special[j] && !chunk.contains(&j));
+            if !border[i - first] {
+                grow(a, special, twice, i, first, root);
+            }
+        }
+    });
+    for i in (0..n).filter(|&i| border[i]) {
+        grow(a, special, twice, i, 0, &mut root);
+    }
+    // Pass 2 sees pass 1 only, so that chains do not grow in one direction.
+    let mut of = root.clone();
+    each((0..n, &mut of[..]), CHUNK, a.worth(), &|(chunk, of): (Range<usize>, &mut [u32])| {
+        for (i, of) in chunk.zip(of).filter(|(i, of)| **of == NONE && !special[*i]) {
+            *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
+        }
+    });
+    // Nodes without a strong free neighbour, a coupling with which they could join an aggregate, or no neighbour at all.
+    for i in (0..n).filter(|&i| !special[i]) {
+        if of[i] == NONE {
+            of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
+        }
+    }
+    dissolve_small(a, &mut of);
+    number(of)
+}
+
+/// Makes node i the root of its strong free neighbours, where it has some and none is taken; `root` begins with node `first`.
+///
+/// With `twice`, free neighbours of neighbours join as well, as far as `root` goes.
+fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
+    let neighbours =
+        |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
+    if root[i - first] == NONE
+        && neighbours(i).all(|j| root[j - first] == NONE)
+        && neighbours(i).next().is_some()
+    {
+        root[i - first] = i as u32; // 6, 7
+        neighbours(i).for_each(|j| root[j - first] = i as u32); // 7
+        let within = first..first + root.len();
+        for j in neighbours(i).filter(|_| twice) {
+            for k in neighbours(j).filter(|k| within.contains(k)) {
+                if root[k - first] == NONE {
+                    root[k - first] = i as u32;
+                }
+            }
+        }
+    }
+}
+
+/// The neighbour of i with the largest weight among those that `eligible` allows, given whether they are strong; the first of equals.
+fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool) -> Option<usize> {
+    let mut best: Option<(usize, f32)> = None;
+    for (j, weight, strong) in a.of(i) {
+        if weight > best.map_or(0.0, |b| b.1) && eligible(j, strong) {
+            best = Some((j, weight));
         }
     }
     best.map(|b| b.0)
 }
 
 /// Pass 3: an aggregate below [`SMALLEST`] joins, whole, the one that its strongest outward coupling leads to.
-fn dissolve_small(pattern: &Pattern, weights: &[f64], of: &mut [u32], count: u32) -> (Vec<u32>, usize) {
-    let mut members = vec![Vec::new(); count as usize];
-    (0..of.len()).filter(|&i| of[i] != NONE).for_each(|i| members[of[i] as usize].push(i));
-    for own in 0..count {
-        if members[own as usize].len() >= SMALLEST {
-            continue;
+fn dissolve_small(a: &Couplings<'_>, of: &mut [u32]) {
+    let mut sizes = vec![0_u32; of.len()];
+    of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
+    let small = |size: u32| (1..SMALLEST as u32).contains(&size);
+    let mut members = BTreeMap::<u32, Vec<usize>>::new();
+    for (i, &g) in of.iter().enumerate() {
+        if g != NONE && small(sizes[g as usize]) {
+            members.entry(g).or_default().push(i);
         }
-        let mut best: Option<(u32, f64)> = None;
-        for k in members[own as usize].iter().flat_map(|&i| pattern.range(i)) {
-            let other = of[pattern.indices()[k] as usize];
-            if other != NONE && other != own && weights[k] > best.map_or(0.0, |b| b.1) {
-                best = Some((other, weights[k]));
+    }
+    let roots: Vec<u32> = members.keys().copied().collect();
+    for own in roots {
+        let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < SMALLEST).cloned() else { continue };
+        let mut best: Option<(u32, f32)> = None;
+        for (j, weight, _) in nodes.iter().flat_map(|&i| a.of(i)) {
+            if of[j] != NONE && of[j] != own && weight > best.map_or(0.0, |b| b.1) {
+                best = Some((of[j], weight));
             }
         }
         if let Some((other, _)) = best {
-            let moved = std::mem::take(&mut members[own as usize]);
-            moved.iter().for_each(|&i| of[i] = other);
-            members[other as usize].extend(moved);
+            nodes.iter().for_each(|&i| of[i] = other);
+            members.remove(&own);
+            members.entry(other).and_modify(|m| m.extend(nodes));
         }
     }
-    let sizes: Vec<usize> = members.iter().map(Vec::len).collect();
-    // Close the gaps that dissolved aggregates leave.
-    let mut next = 0;
-    let new: Vec<u32> = sizes
-        .iter()
-        .map(|&size| {
-            let own = next;
-            next += u32::from(size > 0);
-            own
-        })
-        .collect();
-    let of = of.iter().map(|&g| if g == NONE { NONE } else { new[g as usize] }).collect();
-    (of, next as usize)
+}
+
+/// Aggregates by number instead of by root.
+fn number(mut of: Vec<u32>) -> (Vec<u32>, usize) {
+    let mut numbers = vec![NONE; of.len()];
+    of.iter().filter(|&&g| g != NONE).for_each(|&g| numbers[g as usize] = 0);
+    let mut count = 0;
+    for number in numbers.iter_mut().filter(|number| **number == 0) {
+        *number = count;
+        count += 1;
+    }
+    of.iter_mut().filter(|g| **g != NONE).for_each(|g| *g = numbers[*g as usize]);
+    (of, count as usize)
 }
 
 #[cfg(test)]
@@ -117,7 +179,9 @@ mod tests {
 
     fn run(a: &Bsr<f64>, special: &[bool]) -> (Vec<u32>, usize) {
         let strength = Strength::SpectralRadius { theta: 0.48 };
-        aggregate(a.pattern(), &strength.weights(a).unwrap(), &strength.graph(a).unwrap(), special)
+        let weights = strength.weights(a).unwrap();
+        let strong = strength.strong(a.pattern(), &weights);
+        aggregate(&Couplings { pattern: a.pattern(), weights: &weights, strong: &strong }, special, Spread::Neighbours)
     }
 
     #[test]
@@ -136,6 +200,20 @@ mod tests {
         for g in 0..count as u32 {
             assert!(of.iter().filter(|&&o| o == g).count() >= SMALLEST, "{of:?}");
         }
+    }
+
+    #[test]
+    fn chunks_change_little_and_threads_nothing() {
+        let n = 3 * CHUNK as u32 + 17;
+        let a = chain(n);
+        let special = vec![false; n as usize];
+        let one = coarsen_core::parallel::threads(1, || run(&a, &special)).unwrap();
+        for threads in [2, 7] {
+            assert_eq!(one, coarsen_core::parallel::threads(threads, || run(&a, &special)).unwrap());
+        }
+        let (of, count) = one;
+        assert!(of.windows(2).all(|w| w[1] == w[0] || w[1] == w[0] + 1), "aggregates of a chain are intervals, in order");
+        assert!(count.abs_diff(n as usize / 3) < 8, "{count} aggregates of {n} nodes");
     }
 
     #[test]

@@ -19,11 +19,11 @@ mod tentative;
 
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Real};
-use coarsen_krylov::{SpectralRadius, start_vector};
-use coarsen_sparse::{Bsr, NearKernel, Strength};
+use coarsen_relax::Spectrum;
+use coarsen_sparse::{NearKernel, Strength};
 
 use crate::{Coarse, Coarsening, Grid};
-use aggregate::aggregate;
+use aggregate::{Couplings, aggregate};
 use smooth::{Reach, smooth};
 use special::Special;
 use tentative::tentative;
@@ -38,6 +38,8 @@ use tentative::tentative;
 pub struct SmoothedAggregation {
     /// Which couplings the aggregates follow.
     pub strength: Strength,
+    /// How far aggregates reach.
+    pub spread: Spread,
     /// A node whose couplings, scaled by the diagonal, add up to less than this is left to relaxation.
     pub dominance: f64,
     /// Which near-kernel to take.
@@ -48,7 +50,7 @@ pub struct SmoothedAggregation {
     pub omega: f64,
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
-    /// Generalized Lanczos steps for ρ(D⁻¹A).
+    /// Generalized Lanczos steps for ρ(D⁻¹A), where neither the smoother nor row sums bound it.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
     pub safety: f64,
@@ -59,6 +61,7 @@ impl Default for SmoothedAggregation {
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },
+            spread: Spread::Neighbours,
             dominance: 0.05,
             modes: Modes::Known,
             kernel_sweeps: 1,
@@ -68,6 +71,17 @@ impl Default for SmoothedAggregation {
             safety: 1.1,
         }
     }
+}
+
+/// How far an aggregate reaches from the node it grows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// To its strong neighbours (Tamstorf 2015, Algorithm 1).
+    Neighbours,
+    /// To their strong neighbours too.
+    Second,
+    /// To the second where a node has fewer than ten strong neighbours, which makes aggregates of some 15 to 30 nodes on any stencil.
+    Even,
 }
 
 /// Where the near-kernel of the finest level comes from.
@@ -86,11 +100,13 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
     fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError> {
         self.validate()?;
         let a = fine.a;
-        let parts = Parts::new(self, a)?; // 2, 3
+        let parts = Parts::new(self, fine)?; // 2, 3
         let weights = self.strength.weights(a)?; // 5
         let special = Special::find(a, &weights, self.dominance);
-        let graph = self.strength.graph_of(a.pattern(), &weights); // 5
-        let (aggregates, count) = aggregate(a.pattern(), &weights, &graph, &special.nodes); // 6
+        let strong = self.strength.strong(a.pattern(), &weights); // 5
+        let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
+        let (aggregates, count) = aggregate(&couplings, &special.nodes, self.spread); // 6
+        drop((weights, strong));
         let modes = self.kernel(fine, &special, &parts)?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = Reach::Pruned(self.prune);
@@ -106,7 +122,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
 
     fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
         let a = fine.a;
-        let parts = Parts::new(self, a)?; // 2, 3
+        let parts = Parts::new(self, fine)?; // 2, 3
         let special = Special {
             nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
             rows: special::rows(a),
@@ -168,13 +184,14 @@ struct Parts<T> {
 }
 
 impl<T: Real> Parts<T> {
-    fn new(recipe: &SmoothedAggregation, a: &Bsr<T>) -> Result<Self, SetupError> {
-        let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
-        inverses.check_positive(a, "smoothed aggregation")?;
-        let mut estimate = SpectralRadius::default();
-        (estimate.steps, estimate.safety) = (recipe.lanczos_steps, recipe.safety);
-        let rho = estimate.estimate(a, &mut &inverses, &start_vector(a.shape().0))?; // 3
-        Ok(Self { inverses, omega: recipe.omega / rho.wide() })
+    fn new(recipe: &SmoothedAggregation, fine: &Grid<'_, T>) -> Result<Self, SetupError> {
+        let inverses = DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?; // 2
+        inverses.check_positive(fine.a, "smoothed aggregation")?;
+        let rho = match fine.radius {
+            Some(radius) => radius,
+            None => Spectrum::new(recipe.lanczos_steps, recipe.safety).bound(fine.a, &inverses)?, // 3
+        };
+        Ok(Self { inverses, omega: recipe.omega / rho })
     }
 }
 

@@ -1,7 +1,10 @@
 //! The near-kernel K of the finest level: chosen, held at constraints, relaxed (Tamstorf 2015, §6; Algorithm 3, step 4).
 
+use std::ops::Range;
+
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, each};
 use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
@@ -11,6 +14,9 @@ use crate::Grid;
 
 /// Damped Jacobi sweeps that turn random vectors into a near-kernel.
 const FINDING: usize = 20;
+
+/// Nodes that one task relaxes.
+const LEAF: usize = 1024;
 
 /// K for the finest level.
 pub(super) fn choose<T: Real>(
@@ -48,28 +54,26 @@ fn relax<T: Real>(
     sweeps: usize,
 ) -> Result<NearKernel, SetupError> {
     let (k, b) = (modes.vectors(), a.block().0);
-    let mut x: Vec<T> = modes.values().iter().map(|&v| T::of(v)).collect();
-    let hold = |x: &mut [T]| {
-        x.chunks_exact_mut(k)
-            .zip(constrained)
-            .filter(|(_, held)| **held)
-            .for_each(|(row, _)| row.fill(T::zero()));
-    };
-    hold(&mut x);
-    let (mut ax, omega) = (vec![T::zero(); x.len()], T::of(parts.omega));
+    let mut x = modes.values().to_vec();
+    let rows = x.chunks_exact_mut(k.max(1)).zip(constrained);
+    rows.filter(|(_, held)| **held).for_each(|(row, _)| row.fill(0.0));
+    let mut ax = vec![0.0; x.len()];
     for _ in 0..sweeps {
         a.apply_columns(k, &x, &mut ax);
-        for (i, (x, ax)) in x.chunks_exact_mut(b * k).zip(ax.chunks_exact(b * k)).enumerate() {
-            for (r, row) in parts.inverses.block(i).chunks_exact(b).enumerate() {
-                for (&d, ax) in row.iter().zip(ax.chunks_exact(k)) {
-                    x[r * k..(r + 1) * k].iter_mut().zip(ax).for_each(|(x, &ax)| *x -= omega * d * ax);
+        let pieces = (0..a.pattern().rows(), Groups(&mut x[..], b * k), Groups(&ax[..], b * k));
+        let leaf = |(nodes, x, ax): (Range<usize>, Groups<&mut [f64]>, Groups<&[f64]>)| {
+            let blocks = x.0.chunks_exact_mut(b * k).zip(ax.0.chunks_exact(b * k));
+            for (i, (x, ax)) in nodes.zip(blocks) {
+                let rows = parts.inverses.block(i).chunks_exact(b).zip(x.chunks_exact_mut(k));
+                for ((d, x), _) in rows.zip(&constrained[i * b..]).filter(|(_, held)| !**held) {
+                    for (&d, ax) in d.iter().zip(ax.chunks_exact(k)) {
+                        let factor = parts.omega * d.wide();
+                        x.iter_mut().zip(ax).for_each(|(x, &ax)| *x -= factor * ax);
+                    }
                 }
             }
-        }
-        hold(&mut x);
+        };
+        each(pieces, LEAF, parallel::worth(ax.len() * b), &leaf);
     }
-    let columns: Vec<Vec<f64>> =
-        (0..k).map(|c| x.iter().skip(c).step_by(k).map(|v| v.wide()).collect()).collect();
-    let views: Vec<&[f64]> = columns.iter().map(|c| &c[..]).collect();
-    Ok(NearKernel::from_columns(&views)?)
+    Ok(NearKernel::from_rows(k, x)?)
 }

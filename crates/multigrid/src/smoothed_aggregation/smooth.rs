@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Real, parallel};
+use coarsen_core::{Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ pub(super) enum Reach<'a> {
 }
 
 /// Rows that one task makes: enough to share its buffers between.
-const ROWS: usize = 1024;
+const ROWS: usize = 2048;
 
 /// The smoothed prolongation in blocks of b x κ, to `count` aggregates.
 pub(super) fn smooth<T: Real>(
@@ -38,7 +38,16 @@ pub(super) fn smooth<T: Real>(
 ) -> Result<Bsr<T>, SetupError> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
     let smoother = Smoother { a, parts, basis, aggregates, reach };
-    let part = |c: usize| smoother.rows(c * ROWS..((c + 1) * ROWS).min(n));
+    let part = |c: usize| {
+        let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
+        match (b, k) {
+            (1, 1) => simd::run(Run::<T, 1, 1> { smoother, range }),
+            (3, 3) => simd::run(Run::<T, 3, 3> { smoother, range }),
+            (3, 6) => simd::run(Run::<T, 3, 6> { smoother, range }),
+            (6, 6) => simd::run(Run::<T, 6, 6> { smoother, range }),
+            _ => simd::run(Run::<T, 0, 0> { smoother, range }),
+        }
+    };
     let parts: Vec<Rows<T>> = if parallel::worth(a.nnz() * k) {
         (0..n.div_ceil(ROWS)).into_par_iter().map(part).collect()
     } else {
@@ -46,19 +55,41 @@ pub(super) fn smooth<T: Real>(
     };
     let mut offsets = Vec::with_capacity(n + 1);
     offsets.push(0);
-    let blocks: usize = parts.iter().map(|rows| rows.columns.len()).sum();
-    let (mut indices, mut values) = (Vec::with_capacity(blocks), Vec::with_capacity(blocks * b * k));
-    for rows in parts {
-        indices.extend_from_slice(&rows.columns);
-        values.extend_from_slice(&rows.values);
-        rows.lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+    for rows in &parts {
+        let before = offsets[offsets.len() - 1];
+        offsets.extend(rows.ends.iter().map(|end| before + *end as usize));
     }
+    let blocks = offsets[offsets.len() - 1];
+    let (mut indices, mut values) = (vec![0; blocks], vec![T::zero(); blocks * b * k]);
+    gather(parts, &mut indices, &mut values);
     Ok(Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?)
+}
+
+/// Copies the parts to where they belong, and drops them.
+fn gather<T: Real>(mut parts: Vec<Rows<T>>, indices: &mut [u32], values: &mut [T]) {
+    if parts.len() > 1 {
+        let rest = parts.split_off(parts.len() / 2);
+        let (count, size) = parts.iter().fold((0, 0), |s, p| (s.0 + p.columns.len(), s.1 + p.values.len()));
+        let ((i0, i1), (v0, v1)) = (indices.split_at_mut(count), values.split_at_mut(size));
+        if parallel::worth(values_in(&parts) + values_in(&rest)) {
+            rayon::join(|| gather(parts, i0, v0), || gather(rest, i1, v1));
+        } else {
+            gather(parts, i0, v0);
+            gather(rest, i1, v1);
+        }
+    } else if let Some(part) = parts.pop() {
+        indices.copy_from_slice(&part.columns);
+        values.copy_from_slice(&part.values);
+    }
+}
+
+fn values_in<T>(parts: &[Rows<T>]) -> usize {
+    parts.iter().map(|part| part.values.len()).sum()
 }
 
 /// Consecutive block rows of P.
 struct Rows<T> {
-    lengths: Vec<usize>,
+    ends: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<T>,
 }
@@ -72,75 +103,115 @@ struct Smoother<'a, T> {
     reach: Reach<'a>,
 }
 
+/// [`Smoother::rows`] as something that can be compiled for several instruction sets.
+struct Run<'a, T, const B: usize, const K: usize> {
+    smoother: &'a Smoother<'a, T>,
+    range: Range<usize>,
+}
+
+impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for Run<'_, T, B, K> {
+    type Output = Rows<T>;
+
+    #[inline(always)]
+    fn run<S: simd::Set<T>>(self, _: S) -> Rows<T> {
+        self.smoother.rows::<B, K>(self.range)
+    }
+}
+
 impl<T: Real> Smoother<'_, T> {
-    fn rows(&self, range: Range<usize>) -> Rows<T> {
+    /// Block rows of P with blocks of B x K, or of any size for 0 x 0.
+    #[inline(always)]
+    fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> Rows<T> {
         let size = self.a.block().0 * self.basis.columns;
-        let mut rows =
-            Rows { lengths: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
-        let (mut columns, mut ap, mut row) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rows = Rows { ends: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
+        let mut row = Row::default();
         for i in range {
-            columns.clear();
+            row.columns.clear();
             match self.reach {
-                Reach::Pruned(_) => self.reached(i, &mut columns),
-                Reach::Pattern(pattern) => columns.extend_from_slice(pattern.row(i)),
+                Reach::Pruned(_) => self.reached(i, &mut row.columns),
+                Reach::Pattern(pattern) => row.columns.extend_from_slice(pattern.row(i)),
             }
-            self.row(i, &columns, &mut ap, &mut row);
+            self.row::<B, K>(i, &mut row);
             let limit = match self.reach {
-                Reach::Pruned(share) => share * largest(&row),
-                Reach::Pattern(_) => -1.0,
+                Reach::Pruned(share) => T::of(share) * largest(&row.values),
+                Reach::Pattern(_) => -T::one(),
             };
-            let before = rows.columns.len();
-            for (&g, block) in columns.iter().zip(row.chunks_exact(size)) {
+            for (&g, block) in row.columns.iter().zip(row.values.chunks_exact(size)) {
                 if largest(block) > limit {
                     rows.columns.push(g);
                     rows.values.extend_from_slice(block);
                 }
             }
-            rows.lengths.push(rows.columns.len() - before);
+            rows.ends.push(rows.columns.len() as u32);
         }
         rows
     }
 
     /// The aggregates of a node and its neighbours, in order; none for a special node.
+    #[inline(always)]
     fn reached(&self, i: usize, columns: &mut Vec<u32>) {
-        if self.aggregates[i] == u32::MAX {
+        let own = self.aggregates[i];
+        if own == u32::MAX {
             return;
         }
-        let neighbours = self.a.pattern().row(i).iter().map(|&j| self.aggregates[j as usize]);
-        columns.extend(neighbours.filter(|&g| g != u32::MAX).chain([self.aggregates[i]]));
+        let mut last = own; // neighbours often share an aggregate
+        columns.push(own);
+        for &j in self.a.pattern().row(i) {
+            let g = self.aggregates[j as usize];
+            if g != last && g != u32::MAX {
+                columns.push(g);
+            }
+            last = g;
+        }
         columns.sort_unstable();
         columns.dedup();
     }
 
-    /// Block row i of P at the given columns, into `row`; `ap` is scratch.
-    fn row(&self, i: usize, columns: &[u32], ap: &mut Vec<T>, row: &mut Vec<T>) {
-        let (b, k) = (self.a.block().0, self.basis.columns);
-        for buffer in [&mut *ap, &mut *row] {
+    /// Block row i of P at the columns of `row`.
+    #[inline(always)]
+    fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) {
+        let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
+        let Row { columns, ap, values } = row;
+        for buffer in [&mut *ap, &mut *values] {
             buffer.clear();
             buffer.resize(columns.len() * b * k, T::zero());
         }
+        let (mut last, mut place) = (u32::MAX, None);
+        let mut find = |g: u32| {
+            if g != last {
+                (last, place) = (g, columns.iter().position(|&c| c == g));
+            }
+            place
+        };
         // (A P̂)ᵢ
         for (j, block) in self.a.row(i) {
-            let Ok(at) = columns.binary_search(&self.aggregates[j]) else { continue };
-            let (target, q) =
-                (&mut ap[at * b * k..(at + 1) * b * k], &self.basis.q[j * b * k..(j + 1) * b * k]);
-            add_product(block, q, target, b, k, T::one());
+            let Some(at) = find(self.aggregates[j]) else { continue };
+            let Some(q) = self.basis.rows(j) else { continue };
+            add_product(block, q, &mut ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
         }
         // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
         let (d, omega) = (self.parts.inverses.block(i), T::of(self.parts.omega));
-        for (row, ap) in row.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
-            add_product(d, ap, row, b, k, -omega);
+        for (row, ap) in values.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
+            add_product(d, ap, row, (b, k), -omega);
         }
-        if let Ok(at) = columns.binary_search(&self.aggregates[i]) {
-            let q = &self.basis.q[i * b * k..(i + 1) * b * k];
-            row[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
+        if let (Some(at), Some(q)) = (find(self.aggregates[i]), self.basis.rows(i)) {
+            values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
         }
     }
 }
 
+/// One block row of P in the making: columns, (A P̂)ᵢ, Pᵢ.
+#[derive(Default)]
+struct Row<T> {
+    columns: Vec<u32>,
+    ap: Vec<T>,
+    values: Vec<T>,
+}
+
 /// C += f M X for a b x b block M and b x k blocks X and C.
 #[inline(always)]
-fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], b: usize, k: usize, f: T) {
+fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f: T) {
+    let (m, x, c) = (&m[..b * b], &x[..b * k], &mut c[..b * k]);
     for (m, c) in m.chunks_exact(b).zip(c.chunks_exact_mut(k)) {
         for (&m, x) in m.iter().zip(x.chunks_exact(k)) {
             let factor = f * m;
@@ -150,6 +221,7 @@ fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], b: usize, k: usize, f: T)
 }
 
 /// The largest absolute value, 0 for none.
-fn largest<T: Real>(values: &[T]) -> f64 {
-    values.iter().fold(T::zero(), |m, v| m.max(v.abs())).wide()
+#[inline(always)]
+fn largest<T: Real>(values: &[T]) -> T {
+    values.iter().fold(T::zero(), |m, v| if v.abs() > m { v.abs() } else { m })
 }

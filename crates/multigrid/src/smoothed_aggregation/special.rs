@@ -2,8 +2,14 @@
 //!
 //! Constraints are seen per scalar row: a node may be held in one direction and free in two.
 
+use std::ops::Range;
+
 use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, each};
 use coarsen_sparse::Bsr;
+
+/// Nodes that one task looks at.
+const LEAF: usize = 1024;
 
 /// What stays out of aggregation.
 pub(super) struct Special {
@@ -16,30 +22,38 @@ pub(super) struct Special {
 impl Special {
     /// A node is special when all its rows are constraints, or when its scaled couplings add up to less than `dominance`: with that
     /// row sum s, one Jacobi sweep reduces its error by s.
-    pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f64], dominance: f64) -> Self {
+    pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
-        let node = |i: usize| {
-            let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-            rows[i * b..(i + 1) * b].iter().all(|&c| c) || others.map(|k| weights[k]).sum::<f64>() < dominance
+        let mut nodes = vec![false; pattern.rows()];
+        let leaf = |(range, nodes): (Range<usize>, &mut [bool])| {
+            for (i, special) in range.zip(nodes) {
+                let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
+                *special = rows[i * b..(i + 1) * b].iter().all(|&c| c)
+                    || others.map(|k| f64::from(weights[k])).sum::<f64>() < dominance;
+            }
         };
-        Self { nodes: (0..pattern.rows()).map(node).collect(), rows }
+        each((0..pattern.rows(), &mut nodes[..]), LEAF, parallel::worth(weights.len()), &leaf);
+        Self { nodes, rows }
     }
 }
 
 /// Which scalar rows hold nothing beside the diagonal, up to round-off.
 pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
-    let (b, tiny) = (a.block().0, T::EPSILON);
+    let b = a.block().0;
     let mut constrained = vec![true; a.shape().0];
-    for i in 0..a.pattern().rows() {
-        for r in 0..b {
-            let row = i * b + r;
-            let limit = a.pattern().find(i, i).map_or(T::zero(), |k| a.value(k)[r * b + r].abs()) * tiny;
-            let beside = |j: usize, c: usize| j * b + c != row;
-            constrained[row] = a.row(i).all(|(j, block)| {
-                block[r * b..(r + 1) * b].iter().enumerate().all(|(c, v)| !beside(j, c) || v.abs() <= limit)
-            });
+    let pieces = (0..a.pattern().rows(), Groups(&mut constrained[..], b));
+    each(pieces, LEAF, parallel::worth(a.nnz()), &|(nodes, out): (Range<usize>, Groups<&mut [bool]>)| {
+        for (i, out) in nodes.zip(out.0.chunks_exact_mut(b)) {
+            let diagonal = a.pattern().find(i, i).map(|k| a.value(k));
+            for (r, out) in out.iter_mut().enumerate() {
+                let limit = diagonal.map_or(T::zero(), |d| d[r * b + r].abs()) * T::EPSILON;
+                *out = a.row(i).all(|(j, block)| {
+                    let row = block[r * b..(r + 1) * b].iter().enumerate();
+                    row.into_iter().all(|(c, v)| (j == i && c == r) || v.abs() <= limit)
+                });
+            }
         }
-    }
+    });
     constrained
 }
 

@@ -4,17 +4,27 @@
 //! partly held nodes) gets a zero column of Q and is marked dead; R still holds its coefficients in the others, so that K = P̂ R to that
 //! accuracy on every aggregate.
 
+use std::ops::Range;
+
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_sparse::NearKernel;
 
 /// A column counts as spanned when less than this share of its length is left: half the digits of f64.
 const SPANNED: f64 = 1e-8;
 
+/// Aggregates that one task takes.
+const LEAF: usize = 64;
+
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// Rows of Q for each scalar unknown, n x κ; zero for unknowns of special nodes.
-    pub(super) q: Vec<T>,
+    /// Rows of Q for each scalar unknown of aggregated nodes, aggregate after aggregate.
+    q: Vec<T>,
+    /// Which of the aggregated nodes a node is, `u32::MAX` for special ones.
+    at: Vec<u32>,
+    /// Unknowns of a node.
+    block: usize,
     /// κ, the columns.
     pub(super) columns: usize,
     /// Coarse scalar unknowns without a basis function.
@@ -24,13 +34,17 @@ pub(super) struct Basis<T> {
 }
 
 impl<T: Real> Basis<T> {
+    /// The rows of Q of a node, b x κ; `None` for special ones.
+    #[inline(always)]
+    pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
+        let size = self.block * self.columns;
+        let at = self.at[node] as usize;
+        (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
+    }
+
     /// K of the coarse level.
     pub(super) fn near_kernel(&self) -> Result<NearKernel, SetupError> {
-        let k = self.columns;
-        let columns: Vec<Vec<f64>> =
-            (0..k).map(|c| self.r.iter().skip(c).step_by(k).copied().collect()).collect();
-        let views: Vec<&[f64]> = columns.iter().map(|c| &c[..]).collect();
-        Ok(NearKernel::from_columns(&views)?)
+        Ok(NearKernel::from_rows(self.columns, self.r.clone())?)
     }
 }
 
@@ -42,58 +56,109 @@ pub(super) fn tentative<T: Real>(
     count: usize,
 ) -> Basis<T> {
     let k = modes.vectors();
-    let mut q = vec![T::zero(); modes.size() * k];
-    let (mut r, mut dead) = (vec![0.0; count * k * k], Vec::new());
-    let members = members(aggregates, count);
-    let mut local = Vec::new();
-    for (g, nodes) in members.iter().enumerate() {
-        // Columns of K on this aggregate, one after the other.
-        let rows = || nodes.iter().flat_map(|&i| i as usize * block..(i as usize + 1) * block);
-        let m = nodes.len() * block;
-        local.clear();
-        (0..k).for_each(|c| local.extend(rows().map(|row| modes.row(row)[c])));
-        let r = &mut r[g * k * k..(g + 1) * k * k];
-        for c in 0..k {
-            let (done, rest) = local.split_at_mut(c * m);
-            let column = &mut rest[..m];
-            let before = norm(column);
-            for _ in 0..2 {
-                for p in 0..c {
-                    let basis = &done[p * m..(p + 1) * m];
-                    let share: f64 = basis.iter().zip(&*column).map(|(q, v)| q * v).sum();
-                    r[p * k + c] += share;
-                    column.iter_mut().zip(basis).for_each(|(v, q)| *v -= share * q);
-                }
-            }
-            let after = norm(column);
-            if after > SPANNED * before {
-                r[c * k + c] = after;
-                column.iter_mut().for_each(|v| *v /= after);
-            } else {
-                column.fill(0.0);
-                dead.push((g * k + c) as u32);
+    let (starts, members) = members(aggregates, count);
+    let mut at = vec![u32::MAX; aggregates.len()];
+    members.iter().enumerate().for_each(|(m, &i)| at[i as usize] = m as u32);
+    let mut q = vec![T::zero(); members.len() * block * k];
+    let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
+    let shares = Shares { aggregates: 0..count, starts: &starts, size: block * k, q: &mut q };
+    let pieces = (shares, Groups(&mut r[..], k * k), Groups(&mut live[..], k));
+    let leaf = |(shares, r, live): (Shares<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
+        let (mut local, mut q) = (Vec::new(), shares.q);
+        let outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
+        for (g, (r, live)) in shares.aggregates.zip(outputs) {
+            let nodes = &members[starts[g]..starts[g + 1]];
+            let (own, rest) = std::mem::take(&mut q).split_at_mut(nodes.len() * block * k);
+            factor(modes, block, nodes, &mut local, (own, r, live));
+            q = rest;
+        }
+    };
+    if k > 0 {
+        each(pieces, LEAF, parallel::worth(4 * members.len() * block * k * k), &leaf);
+    }
+    let dead = (0..live.len()).filter(|&c| !live[c]).map(|c| c as u32).collect();
+    Basis { q, at, block, columns: k, dead, r }
+}
+
+/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; `local` is scratch.
+fn factor<T: Real>(
+    modes: &NearKernel,
+    block: usize,
+    nodes: &[u32],
+    local: &mut Vec<f64>,
+    (q, r, live): (&mut [T], &mut [f64], &mut [bool]),
+) {
+    // Columns of K on this aggregate, one after the other.
+    let (k, m) = (modes.vectors(), nodes.len() * block);
+    let rows = || nodes.iter().flat_map(|&i| i as usize * block..(i as usize + 1) * block);
+    local.clear();
+    (0..k).for_each(|c| local.extend(rows().map(|row| modes.row(row)[c])));
+    for c in 0..k {
+        let (done, rest) = local.split_at_mut(c * m);
+        let column = &mut rest[..m];
+        let before = norm(column);
+        for _ in 0..2 {
+            for p in 0..c {
+                let basis = &done[p * m..(p + 1) * m];
+                let share: f64 = basis.iter().zip(&*column).map(|(q, v)| q * v).sum();
+                r[p * k + c] += share;
+                column.iter_mut().zip(basis).for_each(|(v, q)| *v -= share * q);
             }
         }
-        for (at, row) in rows().enumerate() {
-            for c in 0..k {
-                q[row * k + c] = T::of(local[c * m + at]);
-            }
+        let after = norm(column);
+        if after > SPANNED * before {
+            r[c * k + c] = after;
+            column.iter_mut().for_each(|v| *v /= after);
+        } else {
+            column.fill(0.0);
+            live[c] = false;
         }
     }
-    Basis { q, columns: k, dead, r }
+    for (at, row) in q.chunks_exact_mut(k).enumerate() {
+        row.iter_mut().enumerate().for_each(|(c, q)| *q = T::of(local[c * m + at]));
+    }
 }
 
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The nodes of each aggregate, in order.
-fn members(aggregates: &[u32], count: usize) -> Vec<Vec<u32>> {
-    let mut members = vec![Vec::new(); count];
-    for (i, &g) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {
-        members[g as usize].push(i as u32);
+/// The nodes of each aggregate, in order: where each aggregate starts, and all of them.
+fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut starts = vec![0; count + 1];
+    let of = || aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX);
+    of().for_each(|(_, &g)| starts[g as usize + 1] += 1);
+    (0..count).for_each(|g| starts[g + 1] += starts[g]);
+    let (mut next, mut members) = (starts.clone(), vec![0; starts[count]]);
+    for (i, &g) in of() {
+        members[next[g as usize]] = i as u32;
+        next[g as usize] += 1;
     }
-    members
+    (starts, members)
+}
+
+/// Consecutive aggregates with their rows of Q, to be cut between aggregates.
+struct Shares<'a, T> {
+    aggregates: Range<usize>,
+    starts: &'a [usize],
+    size: usize,
+    q: &'a mut [T],
+}
+
+impl<T: Send> Pieces for Shares<'_, T> {
+    fn extent(&self) -> usize {
+        self.aggregates.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { aggregates, starts, size, q } = self;
+        let at = aggregates.start + mid;
+        let (head, tail) = q.split_at_mut((starts[at] - starts[aggregates.start]) * size);
+        (
+            Self { aggregates: aggregates.start..at, starts, size, q: head },
+            Self { aggregates: at..aggregates.end, starts, size, q: tail },
+        )
+    }
 }
 
 #[cfg(test)]
@@ -104,7 +169,13 @@ mod tests {
     fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> Basis<f64> {
         let basis = tentative::<f64>(modes, block, aggregates, count);
         let (k, coarse) = (basis.columns, basis.near_kernel().unwrap());
-        for (row, q) in basis.q.chunks_exact(k).enumerate() {
+        let zeros = vec![0.0; k];
+        let q = |row: usize| {
+            let rows = basis.rows(row / block);
+            rows.map_or(&zeros[..], |rows| &rows[row % block * k..(row % block + 1) * k])
+        };
+        for row in 0..modes.size() {
+            let q = q(row);
             let g = aggregates[row / block];
             for c in 0..k {
                 let product: f64 = if g == u32::MAX {
@@ -118,7 +189,7 @@ mod tests {
         }
         for (g, p, c) in (0..count).flat_map(|g| (0..k * k).map(move |pc| (g, pc / k, pc % k))) {
             let rows = (0..modes.size()).filter(|&row| aggregates[row / block] == g as u32);
-            let dot: f64 = rows.map(|row| basis.q[row * k + p] * basis.q[row * k + c]).sum();
+            let dot: f64 = rows.map(|row| q(row)[p] * q(row)[c]).sum();
             let dead = basis.dead.contains(&((g * k + c) as u32));
             let expected = if p == c && !dead { 1.0 } else { 0.0 };
             assert!((dot - expected).abs() < 1e-12, "aggregate {g}: ({p}, {c}) is {dot}");

@@ -9,7 +9,7 @@ pub use row::row_product;
 
 use std::sync::Arc;
 
-use coarsen_core::Real;
+use coarsen_core::{Real, parallel};
 
 use crate::{Pattern, SparseError};
 
@@ -96,16 +96,19 @@ impl<T: Real> Bsr<T> {
     }
 
     /// Rows and columns of a block.
+    #[inline]
     pub fn block(&self) -> (usize, usize) {
         self.block
     }
 
     /// Where the blocks are.
+    #[inline]
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
     /// All values, block after block.
+    #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -135,6 +138,7 @@ impl<T: Real> Bsr<T> {
     }
 
     /// The block columns and values of block row i, in order.
+    #[inline]
     pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (usize, &[T])> {
         let size = self.block.0 * self.block.1;
         let range = self.pattern.range(i);
@@ -158,7 +162,8 @@ impl<T: Real> Bsr<T> {
 
     /// The same matrix in another precision, rounded once.
     pub fn to<U: Real>(&self) -> Bsr<U> {
-        let values = self.values.iter().map(|v| v.to()).collect();
+        let mut values = vec![U::zero(); self.values.len()];
+        parallel::map(&self.values, &mut values, |v| v.to());
         Bsr { pattern: self.pattern.clone(), block: self.block, values }
     }
 
@@ -172,7 +177,7 @@ impl<T: Real> Bsr<T> {
     /// # Errors
     /// [`SparseError::NotFinite`] names its row and column.
     pub fn check_finite(&self) -> Result<(), SparseError> {
-        let Some(at) = self.values.iter().position(|v| !v.is_finite()) else {
+        let Some(at) = parallel::position(&self.values, |v| !v.is_finite()) else {
             return Ok(());
         };
         let (r, c) = self.block;

@@ -1,8 +1,14 @@
 //! Is a matrix symmetric?
 
+use std::ops::Range;
+
 use coarsen_core::Real;
+use coarsen_core::parallel::{self, tree};
 
 use crate::Bsr;
+
+/// Block rows that one task compares.
+const LEAF: usize = 1024;
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), if A is not symmetric; dᵢ is the
@@ -25,27 +31,66 @@ impl<T: Real> Bsr<T> {
         }
         let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
         let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
-        for i in 0..pattern.rows() {
-            for (j, here) in self.row(i) {
-                let mirror = pattern.find(j, i);
-                if j < i && mirror.is_some() {
-                    continue; // compared from row j
+        // The first pair of block (i, j) and its mirror image that differs.
+        let differs = |i: usize, j: usize, here: &[T], mirror: Option<usize>| {
+            (0..b * b).find_map(|e| {
+                let (r, c) = (e / b, e % b);
+                let here = here[e];
+                let there = mirror.map_or(T::zero(), |k| self.value(k)[c * b + r]);
+                if here == there {
+                    return None;
                 }
-                for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
-                    let here = here[r * b + c];
-                    let there = mirror.map_or(T::zero(), |k| self.value(k)[c * b + r]);
-                    if here == there {
-                        continue;
-                    }
-                    let scale = (size(i).sqrt() * size(j).sqrt()).max(here.abs()).max(there.abs());
-                    let close = (here - there).abs() <= tolerance * scale;
-                    if !close {
-                        return Some((i * b + r, j * b + c));
+                let scale = (size(i).sqrt() * size(j).sqrt()).max(here.abs()).max(there.abs());
+                let close = (here - there).abs() <= tolerance * scale;
+                (!close).then_some((i * b + r, j * b + c))
+            })
+        };
+        // Upper blocks against their mirror images. Where every upper block has one, and lower ones are as many, no lower block is alone.
+        let upper = |rows: Range<usize>| {
+            let mut seen = Seen::default();
+            for i in rows {
+                for (j, here) in self.row(i) {
+                    let mirror = if j < i { None } else { pattern.find(j, i) };
+                    seen.lower += usize::from(j < i);
+                    seen.mirrored += usize::from(j > i && mirror.is_some());
+                    if j >= i {
+                        seen.pair = differs(i, j, here, mirror);
+                        if seen.pair.is_some() {
+                            return seen;
+                        }
                     }
                 }
             }
+            seen
+        };
+        let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &upper, &Seen::and);
+        if seen.pair.is_none() && seen.lower == seen.mirrored {
+            return None;
         }
-        None
+        (0..pattern.rows()).find_map(|i| {
+            self.row(i).find_map(|(j, here)| {
+                let mirror = pattern.find(j, i);
+                if j < i && mirror.is_some() { None } else { differs(i, j, here, mirror) }
+            })
+        })
+    }
+}
+
+/// What a stretch of rows shows.
+#[derive(Default)]
+struct Seen {
+    pair: Option<(usize, usize)>,
+    lower: usize,
+    mirrored: usize,
+}
+
+impl Seen {
+    fn and(self, rest: Self) -> Self {
+        Self {
+            pair: self.pair.or(rest.pair),
+            lower: self.lower + rest.lower,
+            mirrored: self.mirrored + rest.mirrored,
+        }
     }
 }
 

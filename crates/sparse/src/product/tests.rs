@@ -19,8 +19,6 @@ fn it_equals_the_dense_product() {
                 assert!((product.get(i, j) - entry(&a, &b, i, j)).abs() < 1e-13, "{r} {m} {c}");
             }
         }
-        let plan = ProductPlan::new(a.pattern(), b.pattern()).unwrap();
-        assert_eq!(plan.build(&a, &b).unwrap(), product);
     }
 }
 
@@ -32,26 +30,9 @@ fn the_identity_changes_nothing() {
 }
 
 #[test]
-fn updates_follow_the_values() {
-    let (a, b) = (random::matrix(30, 20, (3, 3), 4, 1), random::matrix(20, 25, (3, 6), 3, 2));
-    let plan = ProductPlan::new(a.pattern(), b.pattern()).unwrap();
-    let first = plan.build(&a, &b).unwrap();
-    let mut c = first.clone();
-    plan.update(&a, &b, &mut c).unwrap();
-    assert_eq!(c, first);
-    let mut twice = a.clone();
-    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
-    plan.update(&twice, &b, &mut c).unwrap();
-    assert!(c.values().iter().zip(first.values()).all(|(c, f)| *c == 2.0 * f));
-}
-
-#[test]
 fn threads_do_not_change_bits() {
     let (a, b) = (random::matrix(3000, 3000, (3, 3), 6, 3), random::matrix(3000, 900, (3, 6), 2, 4));
-    let run = || {
-        let plan = ProductPlan::new(a.pattern(), b.pattern()).unwrap();
-        (multiply(&a, &b).unwrap(), plan.build(&a, &b).unwrap())
-    };
+    let run = || multiply(&a, &b).unwrap();
     let one = parallel::threads(1, run).unwrap();
     for n in [2, 7] {
         assert_eq!(one, parallel::threads(n, run).unwrap());
@@ -65,11 +46,6 @@ fn factors_that_do_not_fit_are_refused() {
     for b in wrong {
         assert!(matches!(multiply(&a, &b), Err(SparseError::Shape { .. })));
     }
-    let (b, other) = (random::matrix(5, 4, (3, 1), 2, 3), random::matrix(5, 4, (3, 1), 2, 4));
-    let plan = ProductPlan::new(a.pattern(), b.pattern()).unwrap();
-    assert!(matches!(plan.build(&a, &other), Err(SparseError::Pattern { .. })));
-    let mut narrow = Bsr::zeros(plan.pattern().clone(), (1, 1)).unwrap();
-    assert!(matches!(plan.update(&a, &b, &mut narrow), Err(SparseError::Shape { .. })));
 }
 
 #[test]

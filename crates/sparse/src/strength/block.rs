@@ -1,159 +1,163 @@
-//! Small dense blocks: inverse square roots and spectral radii.
+//! Small dense matrices, eight at a time: inverse square roots and spectral radii.
+//!
+//! Entry e of eight matrices lies side by side in one [`Lanes`], so that a loop over lanes is one vector instruction and no lane waits
+//! for another: every step is the same for all eight, zeros and missing blocks included.
 
-use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, each};
+/// Matrices that are worked on together.
+pub(super) const LANES: usize = 8;
 
-/// ‖B‖_F.
-pub(super) fn frobenius<T: Real>(block: &[T]) -> f64 {
-    block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt()
-}
+/// The same entry of [`LANES`] matrices.
+pub(super) type Lanes = [f64; LANES];
 
-/// |A_ii|^−½ of every node: the diagonal scaled to the identity.
-pub(super) struct InverseRoot {
-    b: usize,
-    values: Vec<f64>,
-}
+/// Eigenvalues below this share of the largest are taken for zero.
+const ZERO: f64 = 1e-14;
 
-impl InverseRoot {
-    /// Eigenvalues below this share of the largest are taken for zero.
-    const ZERO: f64 = 1e-14;
+/// How often [`spectral_radius`] squares: the ratio of the last two powers, M¹⁶ and M⁸, is exact but for eigenvalues within a fifth of the largest.
+const SQUARINGS: i32 = 4;
 
-    /// How often [`spectral_radius`](Self::spectral_radius) squares: ρ is then exact to a factor c^(1/1024), where c is at most
-    /// the condition of the eigenvectors times b.
-    const SQUARINGS: u32 = 10;
-
-    /// A matrix whose square has this nearly the square of its norm is a multiple of a projector: further squares change nothing.
-    const SETTLED: f64 = 1e-4;
-
-    /// From the b x b diagonal blocks; a missing one is zero.
-    pub(super) fn of_diagonal<'a, T: Real>(
-        b: usize,
-        nodes: usize,
-        diagonal: impl Fn(usize) -> Option<&'a [T]> + Sync,
-    ) -> Self {
-        let mut values = vec![0.0; nodes * b * b];
-        let pieces = (0..nodes, Groups(&mut values[..], b * b));
-        each(pieces, 256, parallel::worth(nodes * b * b * b * 20), &|(nodes, values): (
-            std::ops::Range<usize>,
-            Groups<&mut [f64]>,
-        )| {
-            let (mut m, mut q) = (vec![0.0; b * b], vec![0.0; b * b]);
-            for (i, out) in nodes.zip(values.0.chunks_exact_mut(b * b)) {
-                if let Some(block) = diagonal(i) {
-                    let half = |r: usize, c: usize| 0.5 * (block[r * b + c].wide() + block[c * b + r].wide());
-                    m.iter_mut().enumerate().for_each(|(e, m)| *m = half(e / b, e % b));
-                    jacobi(b, &mut m, &mut q);
-                    let largest = (0..b).map(|k| m[k * b + k].abs()).fold(0.0, f64::max);
-                    for k in (0..b).filter(|k| m[k * b + k].abs() > Self::ZERO * largest) {
-                        let scale = 1.0 / m[k * b + k].abs().sqrt();
-                        for e in 0..b * b {
-                            out[e] += scale * q[e / b * b + k] * q[e % b * b + k];
-                        }
-                    }
-                }
-            }
-        });
-        Self { b, values }
+/// ‖B‖_F of each lane.
+#[inline(always)]
+pub(super) fn frobenius(m: &[Lanes]) -> Lanes {
+    let mut squares = [0.0; LANES];
+    for m in m {
+        (0..LANES).for_each(|l| squares[l] += m[l] * m[l]);
     }
-
-    /// ρ(A_ii^−½ B A_jj^−½) by Gelfand's formula, ρ = lim ‖M^p‖^(1/p) with p = 2, 4, 8, …; exact for b = 1.
-    ///
-    /// `scratch` holds 2 b² numbers.
-    pub(super) fn spectral_radius<T: Real>(
-        &self,
-        i: usize,
-        block: &[T],
-        j: usize,
-        scratch: &mut [f64],
-    ) -> f64 {
-        let size = self.b * self.b;
-        let root = |i: usize| &self.values[i * size..(i + 1) * size];
-        let (m, square) = scratch.split_at_mut(size);
-        m.iter_mut().zip(block).for_each(|(m, v)| *m = v.wide());
-        if self.b == 1 {
-            return (root(i)[0] * m[0] * root(j)[0]).abs();
-        }
-        multiply(self.b, root(i), m, square);
-        multiply(self.b, square, root(j), m);
-        // M^p = 2^exponent · m, scaled by powers of two, so that one logarithm at the end is enough
-        let (mut exponent, mut power, mut norm) = (0.0, 1.0, frobenius(m));
-        for _ in 0..Self::SQUARINGS {
-            if norm == 0.0 || !norm.is_finite() {
-                return norm; // nilpotent, or not finite
-            }
-            let (scale, e) = power_of_two(norm);
-            m.iter_mut().for_each(|v| *v *= scale);
-            let before = norm * scale;
-            multiply(self.b, m, m, square);
-            m.copy_from_slice(square);
-            (exponent, power, norm) = (2.0 * (exponent + e), 2.0 * power, frobenius(m));
-            if (norm - before * before).abs() < Self::SETTLED * before * before {
-                break;
-            }
-        }
-        if norm == 0.0 { 0.0 } else { ((norm.ln() + exponent * std::f64::consts::LN_2) / power).exp() }
-    }
-}
-
-/// 2^−e and e with 2^e ≤ `norm` < 2^(e + 1), for normal numbers; subnormal ones count as the smallest of these.
-fn power_of_two(norm: f64) -> (f64, f64) {
-    let e = ((norm.to_bits() >> 52) as i64 - 1023).clamp(-1022, 1022);
-    (f64::from_bits(((1023 - e) as u64) << 52), e as f64)
+    squares.map(f64::sqrt)
 }
 
 /// C = A B for b x b matrices.
-fn multiply(b: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
-    match b {
-        2 => multiply_sized::<2>(b, left, right, out),
-        3 => multiply_sized::<3>(b, left, right, out),
-        6 => multiply_sized::<6>(b, left, right, out),
-        _ => multiply_sized::<0>(b, left, right, out),
-    }
-}
-
-/// `B` is the size, or 0 when it is known at run time only.
 #[inline(always)]
-fn multiply_sized<const B: usize>(b: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
-    let b = if B == 0 { b } else { B };
-    for (left, out) in left.chunks_exact(b).zip(out.chunks_exact_mut(b)) {
-        out.fill(0.0);
-        for (l, right) in left.iter().zip(right.chunks_exact(b)) {
-            out.iter_mut().zip(right).for_each(|(o, r)| *o += l * r);
+fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
+    for r in 0..b {
+        for c in 0..b {
+            let mut sum = [0.0; LANES];
+            for k in 0..b {
+                let (x, y) = (&left[r * b + k], &right[k * b + c]);
+                (0..LANES).for_each(|l| sum[l] += x[l] * y[l]);
+            }
+            out[r * b + c] = sum;
         }
     }
 }
 
-/// The eigenvalues of a symmetric matrix on its diagonal, the eigenvectors in the columns of q: cyclic Jacobi rotations.
+/// |D|^−½ of symmetric matrices, by the absolute values of their eigenvalues; directions without stiffness stay zero.
 ///
-/// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method.
-fn jacobi(b: usize, m: &mut [f64], q: &mut [f64]) {
-    const SWEEPS: usize = 30; // convergence is quadratic: 6 to 8 are usual
-    q.iter_mut().enumerate().for_each(|(e, q)| *q = f64::from(u8::from(e / b == e % b)));
-    let size = frobenius(m);
-    for _ in 0..SWEEPS {
-        let off: f64 = (0..b * b).filter(|e| e / b != e % b).map(|e| m[e] * m[e]).sum();
-        if off.sqrt() <= f64::EPSILON * size {
-            return;
+/// `d` is destroyed, `q` is scratch.
+#[inline(always)]
+pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mut [Lanes]) {
+    if b == 1 {
+        root[0] = d[0].map(|d| if d == 0.0 { 0.0 } else { 1.0 / d.abs().sqrt() });
+        return;
+    }
+    eigenvectors(b, d, q);
+    let mut largest = [0.0_f64; LANES];
+    for k in 0..b {
+        (0..LANES).for_each(|l| largest[l] = largest[l].max(d[k * b + k][l].abs()));
+    }
+    for k in 0..b {
+        for l in 0..LANES {
+            let size = d[k * b + k][l].abs();
+            d[k * b + k][l] = if size > ZERO * largest[l] { 1.0 / size.sqrt() } else { 0.0 };
         }
+    }
+    for e in 0..b * b {
+        let mut sum = [0.0; LANES];
+        for k in 0..b {
+            let (x, y, s) = (&q[e / b * b + k], &q[e % b * b + k], &d[k * b + k]);
+            (0..LANES).for_each(|l| sum[l] += x[l] * y[l] * s[l]);
+        }
+        root[e] = sum;
+    }
+}
+
+/// The eigenvalues of symmetric matrices on their diagonals, the eigenvectors in the columns of q: cyclic Jacobi rotations.
+///
+/// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method; convergence is quadratic.
+#[inline(always)]
+fn eigenvectors(b: usize, m: &mut [Lanes], q: &mut [Lanes]) {
+    let sweeps = if b <= 3 { 6 } else { 10 };
+    for (e, q) in q.iter_mut().enumerate() {
+        *q = [f64::from(u8::from(e / b == e % b)); LANES];
+    }
+    for _ in 0..sweeps {
         for p in 0..b {
             for r in p + 1..b {
-                if m[p * b + r] == 0.0 {
-                    continue;
+                let (mut cos, mut sin) = ([1.0; LANES], [0.0; LANES]);
+                for l in 0..LANES {
+                    let off = m[p * b + r][l];
+                    let tau = (m[r * b + r][l] - m[p * b + p][l]) / (2.0 * off);
+                    let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
+                    let t = if off == 0.0 { 0.0 } else { t };
+                    cos[l] = 1.0 / (1.0 + t * t).sqrt();
+                    sin[l] = t * cos[l];
                 }
-                let tau = (m[r * b + r] - m[p * b + p]) / (2.0 * m[p * b + r]);
-                let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
-                let c = 1.0 / (1.0 + t * t).sqrt();
-                let s = t * c;
-                let rotate = |x: &mut [f64], at: usize, to: usize| {
-                    (x[at], x[to]) = (c * x[at] - s * x[to], s * x[at] + c * x[to]);
-                };
                 for k in 0..b {
-                    rotate(m, k * b + p, k * b + r);
-                    rotate(q, k * b + p, k * b + r);
+                    rotate(m, k * b + p, k * b + r, &cos, &sin);
+                    rotate(q, k * b + p, k * b + r, &cos, &sin);
                 }
-                (0..b).for_each(|k| rotate(m, p * b + k, r * b + k));
+                (0..b).for_each(|k| rotate(m, p * b + k, r * b + k, &cos, &sin));
             }
         }
+    }
+}
+
+/// Turns the pair of entries (x, y).
+#[inline(always)]
+fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
+    let (mx, my) = (m[x], m[y]);
+    for l in 0..LANES {
+        m[x][l] = cos[l] * mx[l] - sin[l] * my[l];
+        m[y][l] = sin[l] * mx[l] + cos[l] * my[l];
+    }
+}
+
+/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 2, 4, 8; exact for b = 1.
+///
+/// B is given in `m`, which is destroyed; `square` is scratch.
+#[inline(always)]
+pub(super) fn spectral_radius(
+    b: usize,
+    left: &[Lanes],
+    m: &mut [Lanes],
+    right: &[Lanes],
+    square: &mut [Lanes],
+) -> Lanes {
+    multiply(b, left, m, square);
+    multiply(b, square, right, m);
+    if b == 1 {
+        return m[0].map(f64::abs);
+    }
+    // Mᵖ = size^p · m with ‖m‖ = 1 after each step; 0 stays 0.
+    let mut size = frobenius(m);
+    let mut last = [0.0; LANES];
+    normalise(m, &size);
+    for s in 1..=SQUARINGS {
+        multiply(b, m, m, square);
+        m.copy_from_slice(square);
+        last = frobenius(m);
+        normalise(m, &last);
+        if s < SQUARINGS {
+            for l in 0..LANES {
+                size[l] *= root(last[l], s); // ‖M^(2^s)‖^(2^−s)
+            }
+        }
+    }
+    // ρᵖ = ‖M²ᵖ‖ / ‖Mᵖ‖ = ‖Mᵖ‖ · ‖m²‖ with p = 2^(SQUARINGS − 1)
+    std::array::from_fn(|l| size[l] * root(last[l], SQUARINGS - 1))
+}
+
+/// The 2^s-th root.
+#[inline(always)]
+fn root(v: f64, s: i32) -> f64 {
+    (0..s).fold(v, |v, _| v.sqrt())
+}
+
+/// Divides each matrix by its size; 0 stays 0.
+#[inline(always)]
+fn normalise(m: &mut [Lanes], size: &Lanes) {
+    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
+    for m in m {
+        (0..LANES).for_each(|l| m[l] *= scale[l]);
     }
 }
 
@@ -162,6 +166,21 @@ mod tests {
     use super::*;
     use crate::random;
 
+    /// The same matrix in every lane.
+    fn all(m: &[f64]) -> Vec<Lanes> {
+        m.iter().map(|&v| [v; LANES]).collect()
+    }
+
+    fn identity(b: usize) -> Vec<f64> {
+        (0..b * b).map(|e| f64::from(u8::from(e / b == e % b))).collect()
+    }
+
+    fn root_of(b: usize, d: &[f64]) -> Vec<Lanes> {
+        let (mut d, mut q, mut root) = (all(d), all(d), all(d));
+        inverse_root(b, &mut d, &mut q, &mut root);
+        root
+    }
+
     #[test]
     fn roots_scale_the_diagonal_to_the_identity() {
         for b in [1, 2, 3, 6, 12] {
@@ -169,34 +188,35 @@ mod tests {
             let mut d = vec![0.0; b * b]; // Xᵀ X + 0.1 I
             (0..b * b).for_each(|e| d[e] = (0..b).map(|k| x[k * b + e / b] * x[k * b + e % b]).sum());
             (0..b).for_each(|k| d[k * b + k] += 0.1);
-            let roots = InverseRoot::of_diagonal(b, 1, |_| Some(&d[..]));
-            let (mut half, mut one) = (vec![0.0; b * b], vec![0.0; b * b]);
-            multiply(b, &roots.values, &d, &mut half);
-            multiply(b, &half, &roots.values, &mut one);
-            for (e, v) in one.iter().enumerate() {
-                assert!((v - f64::from(u8::from(e / b == e % b))).abs() < 1e-12, "{b}: {one:?}");
+            let root = root_of(b, &d);
+            let (mut half, mut one) = (all(&d), all(&d));
+            multiply(b, &root, &all(&d), &mut half);
+            multiply(b, &half, &root, &mut one);
+            for (v, expected) in one.iter().zip(identity(b)) {
+                assert!(v.iter().all(|v| (v - expected).abs() < 1e-12), "{b}: {one:?}");
             }
         }
     }
 
     #[test]
     fn radii_are_right() {
-        let roots = |b: usize| {
-            let identity: Vec<f64> = (0..b * b).map(|e| f64::from(u8::from(e / b == e % b))).collect();
-            InverseRoot::of_diagonal(b, 1, |_| Some(&identity[..]))
+        let radius = |b: usize, m: &[f64]| {
+            let (mut square, one) = (all(m), all(&identity(b)));
+            spectral_radius(b, &one, &mut all(m), &one, &mut square)[LANES - 1]
         };
-        let radius = |b: usize, m: &[f64]| roots(b).spectral_radius(0, m, 0, &mut vec![0.0; 2 * b * b]);
         assert_eq!(radius(1, &[-3.0]), 3.0);
         assert_eq!(radius(2, &[0.0, 1.0, 0.0, 0.0]), 0.0); // nilpotent
-        assert!((radius(2, &[0.0, 2.0, -2.0, 0.0]) - 2.0).abs() < 2e-3); // ±2i
+        assert_eq!(radius(2, &[0.0; 4]), 0.0);
+        assert!((radius(3, &identity(3)) - 1.0).abs() < 1e-12);
+        assert!((radius(2, &[0.0, 2.0, -2.0, 0.0]) - 2.0).abs() < 1e-12); // ±2i
         assert!((radius(2, &[1.0, 100.0, 0.0, -0.5]) - 1.0).abs() < 1e-2); // far from normal
-        assert!((radius(3, &[2.0, 0.0, 0.0, 0.0, -5.0, 0.0, 0.0, 0.0, 1.0]) - 5.0).abs() < 1e-12);
+        assert!((radius(3, &[2.0, 0.0, 0.0, 0.0, -5.0, 0.0, 0.0, 0.0, 1.0]) - 5.0).abs() < 1e-5);
     }
 
     #[test]
     fn missing_stiffness_does_not_couple() {
-        let d = [4.0, 0.0, 0.0, 0.0];
-        let roots = InverseRoot::of_diagonal(2, 2, |i| (i == 0).then_some(&d[..]));
-        assert_eq!(roots.values, [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let flat = |d: &[f64]| root_of(2, d).iter().map(|v| v[0]).collect::<Vec<_>>();
+        assert_eq!(flat(&[4.0, 0.0, 0.0, 0.0]), [0.5, 0.0, 0.0, 0.0]);
+        assert_eq!(flat(&[0.0; 4]), [0.0; 4]);
     }
 }

@@ -2,11 +2,14 @@
 
 mod block;
 
-use coarsen_core::{Error, Real};
+use std::ops::Range;
 
-use crate::rows::Rows;
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Error, Real, simd};
+
+use crate::rows::{LEAF, Rows};
 use crate::{Bsr, Graph, Pattern};
-use block::{InverseRoot, frobenius};
+use block::LANES;
 
 /// When two nodes of a block matrix are strongly coupled; θ grows from 0 (every stored value that is not zero) towards 1.
 ///
@@ -56,23 +59,50 @@ impl Strength {
     /// [`graph`](Self::graph) from [`weights`](Self::weights) that are at hand.
     ///
     /// *Panics* unless there is one weight a block.
-    pub fn graph_of(&self, pattern: &Pattern, weights: &[f64]) -> Graph {
-        assert_eq!(weights.len(), pattern.len(), "graph_of: one weight a block");
-        let n = pattern.rows();
-        let threshold = |i: usize| match *self {
-            Self::Symmetric { theta } => theta,
-            Self::SpectralRadius { theta } => {
-                let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-                theta * others.map(|k| weights[k]).fold(0.0, f64::max) // θ ρ_i,max
-            }
-        };
-        let thresholds: Vec<f64> = (0..n).map(threshold).collect();
-        let strong = (0..n).flat_map(|i| {
-            let limit = thresholds[i];
+    pub fn graph_of(&self, pattern: &Pattern, weights: &[f32]) -> Graph {
+        let limits = self.limits(pattern, weights);
+        let strong = (0..pattern.rows()).flat_map(|i| {
+            let limit = limits[i];
             let stored = pattern.range(i).filter(move |&k| weights[k] > limit);
             stored.map(move |k| (i as u32, pattern.indices()[k]))
         });
-        Graph::symmetrised(n, strong)
+        Graph::symmetrised(pattern.rows(), strong)
+    }
+
+    /// Which stored blocks are strong, in the row of i or in that of j: [`graph`](Self::graph) as flags, for symmetric matrices.
+    ///
+    /// *Cost* two passes over pattern and weights, parallel. *Panics* unless there is one weight a block.
+    pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
+        let limits = self.limits(pattern, weights);
+        let mut strong = vec![false; weights.len()];
+        Rows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
+            for (strong, k) in row.iter_mut().zip(pattern.range(i)) {
+                let j = pattern.indices()[k] as usize;
+                // A column without a row of its own has no limit.
+                let other = limits.get(j).is_some_and(|&limit| weights[k] > limit);
+                *strong = weights[k] > limits[i] || other;
+            }
+        });
+        strong
+    }
+
+    /// What a weight of each row must exceed.
+    fn limits(&self, pattern: &Pattern, weights: &[f32]) -> Vec<f32> {
+        assert_eq!(weights.len(), pattern.len(), "strength: one weight a block");
+        let mut limits = vec![0.0; pattern.rows()];
+        let leaf = |(rows, limits): (Range<usize>, &mut [f32])| {
+            for (i, limit) in rows.zip(limits) {
+                *limit = match *self {
+                    Self::Symmetric { theta } => theta as f32,
+                    Self::SpectralRadius { theta } => {
+                        let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
+                        theta as f32 * others.map(|k| weights[k]).fold(0.0, f32::max) // θ ρ_i,max
+                    }
+                };
+            }
+        };
+        each((0..pattern.rows(), &mut limits[..]), 1024, parallel::worth(weights.len()), &leaf);
+        limits
     }
 
     /// The size of each stored block after scaling by the diagonal, in the order of the pattern: what the tests compare.
@@ -83,7 +113,7 @@ impl Strength {
     /// # Errors
     /// [`Error::NotSquare`] for the matrix or its blocks, [`Error::Parameter`] for θ outside 0..1, [`Error::NotFinite`] names a stored
     /// value.
-    pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f64>, Error> {
+    pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
         if !(0.0..1.0).contains(&theta) {
             return Err(Error::Parameter { name: "Strength.theta", value: theta, range: "in 0..1" });
@@ -93,38 +123,131 @@ impl Strength {
                 return Err(Error::NotSquare { rows, columns });
             }
         }
-        if let Some(index) = a.values().iter().position(|v| !v.is_finite()) {
+        if let Some(index) = parallel::position(a.values(), |v| !v.is_finite()) {
             return Err(Error::NotFinite { what: "matrix values", index });
         }
-        let (pattern, b) = (a.pattern(), a.block().0);
-        let diagonal = |i: usize| pattern.find(i, i).map(|k| a.value(k));
-        let mut weights = vec![0.0; pattern.len()];
-        let rows = Rows::new(pattern.offsets(), 1, &mut weights);
+        let mut weights = vec![0.0; a.pattern().len()];
         match self {
-            Self::Symmetric { .. } => {
-                let size: Vec<f64> =
-                    (0..pattern.rows()).map(|i| diagonal(i).map_or(0.0, frobenius)).collect();
-                rows.for_each(a.nnz(), |i, row| {
-                    for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
-                        let size = (size[i] * size[j]).sqrt();
-                        *w = match frobenius(block) {
-                            0.0 => 0.0,
-                            norm => norm / size, // infinite where a diagonal is missing: nothing is stronger
-                        };
-                    }
-                });
-            }
-            Self::SpectralRadius { .. } => {
-                let roots = InverseRoot::of_diagonal(b, pattern.rows(), diagonal);
-                rows.for_each(12 * b * a.nnz(), |i, row| {
-                    let mut scratch = vec![0.0; 2 * b * b];
-                    for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
-                        *w = roots.spectral_radius(i, block, j, &mut scratch);
-                    }
-                });
-            }
+            Self::Symmetric { .. } => norms(a, &mut weights),
+            Self::SpectralRadius { .. } => radii(a, &mut weights),
         }
         Ok(weights)
+    }
+}
+
+/// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ of every block; infinite where a diagonal is missing: nothing is stronger.
+fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+    let pattern = a.pattern();
+    let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let size: Vec<f64> = (0..pattern.rows())
+        .map(|i| pattern.find(i, i).map_or(0.0, |k| norm(a.value(k))))
+        .collect();
+    Rows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
+        for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
+            let size = (size[i] * size[j]).sqrt();
+            *w = if block.iter().all(|v| *v == T::zero()) { 0.0 } else { (norm(block) / size) as f32 };
+        }
+    });
+}
+
+/// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
+fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+    let (pattern, b) = (a.pattern(), a.block().0);
+    let mut roots = vec![0.0; pattern.rows() * b * b];
+    let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
+    let leaf = |(nodes, out): (Range<usize>, Groups<&mut [f64]>)| simd::run(Roots { a, nodes, out: out.0 });
+    each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
+    let rows = Rows::new(pattern.offsets(), 1, weights);
+    let leaf = |leaf: Rows<'_, f32>| {
+        simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
+    };
+    each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
+}
+
+/// |A_ii|^−½ of some nodes.
+struct Roots<'a, T> {
+    a: &'a Bsr<T>,
+    nodes: Range<usize>,
+    out: &'a mut [f64],
+}
+
+impl<T: Real> simd::Kernel<f64> for Roots<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: simd::Set<f64>>(self, _: S) {
+        match self.a.block().0 {
+            1 => roots_of(self.a, 1, self.nodes, self.out),
+            3 => roots_of(self.a, 3, self.nodes, self.out),
+            6 => roots_of(self.a, 6, self.nodes, self.out),
+            b => roots_of(self.a, b, self.nodes, self.out),
+        }
+    }
+}
+
+/// The radii of the blocks of some rows.
+struct Radii<'a, T> {
+    a: &'a Bsr<T>,
+    roots: &'a [f64],
+    rows: Range<usize>,
+    out: &'a mut [f32],
+}
+
+impl<T: Real> simd::Kernel<f64> for Radii<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: simd::Set<f64>>(self, _: S) {
+        match self.a.block().0 {
+            1 => radii_of(self.a, 1, self.roots, self.rows, self.out),
+            3 => radii_of(self.a, 3, self.roots, self.rows, self.out),
+            6 => radii_of(self.a, 6, self.roots, self.rows, self.out),
+            b => radii_of(self.a, b, self.roots, self.rows, self.out),
+        }
+    }
+}
+
+/// |A_ii|^−½ of some nodes; a missing block is zero.
+#[inline(always)]
+fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64]) {
+    let size = b * b;
+    let (mut d, mut q, mut root) =
+        (vec![[0.0; LANES]; size], vec![[0.0; LANES]; size], vec![[0.0; LANES]; size]);
+    for (first, out) in nodes.clone().step_by(LANES).zip(out.chunks_mut(LANES * size)) {
+        d.fill([0.0; LANES]);
+        for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
+            if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
+                (0..size).for_each(|e| d[e][l] = 0.5 * (block[e].wide() + block[e % b * b + e / b].wide()));
+            }
+        }
+        block::inverse_root(b, &mut d, &mut q, &mut root);
+        for (l, out) in out.chunks_exact_mut(size).enumerate() {
+            out.iter_mut().zip(&root).for_each(|(out, root)| *out = root[l]);
+        }
+    }
+}
+
+/// The radii of the blocks of some rows, from the roots of all nodes.
+#[inline(always)]
+fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, out: &mut [f32]) {
+    let (pattern, size) = (a.pattern(), b * b);
+    let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
+    let first = pattern.offsets()[rows.start];
+    let mut i = rows.start;
+    for (group, out) in out.chunks_mut(LANES).enumerate() {
+        let start = first + group * LANES;
+        for (l, k) in (start..start + out.len()).enumerate() {
+            while pattern.offsets()[i + 1] <= k {
+                i += 1;
+            }
+            let j = pattern.indices()[k] as usize;
+            let (ri, rj, block) = (&roots[i * size..][..size], &roots[j * size..][..size], a.value(k));
+            for e in 0..size {
+                (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].wide(), rj[e]);
+            }
+        }
+        let radius = block::spectral_radius(b, &left, &mut m, &right, &mut square);
+        out.iter_mut().zip(radius).for_each(|(w, r)| *w = r as f32);
     }
 }
 

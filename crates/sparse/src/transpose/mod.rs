@@ -4,9 +4,10 @@ mod adjoint;
 
 pub use adjoint::Adjoint;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::Real;
+use coarsen_core::{Real, parallel};
 
 use crate::rows::Rows;
 use crate::{Bsr, Pattern, SparseError, fits};
@@ -18,8 +19,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 ///
 /// *Use* when the values of A change and its pattern does not, or to walk A by columns ([`Adjoint`](crate::Adjoint),
 /// [`GalerkinPlan`](crate::GalerkinPlan)); for a single transpose take [`Bsr::transpose`].
-/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern on one
-/// thread; of [`update`](Self::update): one read and one write of the values, parallel, no allocation.
+/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern; of [`update`](Self::update): one read and one write of the values, parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};
@@ -46,15 +46,10 @@ impl TransposePlan {
         of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
         (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
 
-        let mut next = offsets.clone();
         let (mut indices, mut source) = (vec![0_u32; of.len()], vec![0_usize; of.len()]);
-        for i in 0..rows {
-            for k in of.range(i) {
-                let at = &mut next[of.indices()[k] as usize];
-                (indices[*at], source[*at]) = (i as u32, k);
-                *at += 1;
-            }
-        }
+        let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
+        let all = Columns { offsets: &offsets, columns: 0..columns, indices: &mut indices, source: &mut source };
+        all.fill(of, tasks);
         let pattern = Arc::new(Pattern::new(rows, offsets, indices)?);
         Ok(Self { of: of.clone(), pattern, source })
     }
@@ -115,6 +110,42 @@ impl TransposePlan {
     }
 }
 
+/// Some columns of A and their rows of Aᵀ: what one task fills. Every task reads the whole pattern, and writes its own columns.
+struct Columns<'a> {
+    offsets: &'a [usize],
+    columns: Range<usize>,
+    indices: &'a mut [u32],
+    source: &'a mut [usize],
+}
+
+impl Columns<'_> {
+    fn fill(self, of: &Pattern, tasks: usize) {
+        let Self { offsets, columns, indices, source } = self;
+        let start = offsets[columns.start];
+        if tasks > 1 {
+            let half = start + indices.len() / 2;
+            let at = offsets[columns.clone()].partition_point(|&o| o < half) + columns.start;
+            let (i0, i1) = indices.split_at_mut(offsets[at] - start);
+            let (s0, s1) = source.split_at_mut(offsets[at] - start);
+            let left = Columns { offsets, columns: columns.start..at, indices: i0, source: s0 };
+            let right = Columns { offsets, columns: at..columns.end, indices: i1, source: s1 };
+            rayon::join(|| left.fill(of, tasks / 2), || right.fill(of, tasks - tasks / 2));
+            return;
+        }
+        let mut next: Vec<usize> = offsets[columns.clone()].iter().map(|o| o - start).collect();
+        for i in 0..of.rows() {
+            for k in of.range(i) {
+                let j = of.indices()[k] as usize;
+                if columns.contains(&j) {
+                    let at = &mut next[j - columns.start];
+                    (indices[*at], source[*at]) = (i as u32, k);
+                    *at += 1;
+                }
+            }
+        }
+    }
+}
+
 impl<T: Real> Bsr<T> {
     /// Aᵀ, blocks transposed too.
     ///
@@ -137,7 +168,6 @@ impl<T: Real> Bsr<T> {
 mod tests {
     use super::*;
     use crate::random;
-    use coarsen_core::parallel;
 
     #[test]
     fn entries_change_places() {

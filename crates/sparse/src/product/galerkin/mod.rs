@@ -1,8 +1,8 @@
-//! The coarse matrix Pᵀ A P, planned once and computed whenever values change.
+//! The coarse matrix Pᵀ A P, by coarse rows.
 //!
-//! Two row-wise products: Q = A P by fine rows, then Pᵀ Q by coarse rows, with the blocks of P read through a transpose
-//! plan. Storing Q costs memory (fine rows times the coarse neighbours of each), but every product of the first stage is
-//! then computed once, and both stages are lists of dense products without search, atomics or scratch per thread.
+//! Row I of A_c is the sum over the fine rows i that P leads to I of P_iIᵀ (A P)_i. A row of A P is made when a coarse row first asks for it
+//! and dropped after the last one that does, so A P as a whole never exists: only the rows between the first and the last coarse row
+//! in work, which stay in the cache when neighbours have near numbers.
 //!
 //! | symbol | what | blocks |
 //! |---|---|---|
@@ -10,13 +10,24 @@
 //! | P | prolongation | b x k |
 //! | Q | A P | b x k |
 //! | A_c | Pᵀ A P | k x k |
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
+//! | `worker` | one task: rows of Q made, kept and dropped; coarse rows summed |
 
+mod worker;
+
+use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::Real;
+use coarsen_core::{Real, parallel};
 
-use super::Operand;
-use crate::{Bsr, Pattern, ProductPlan, SparseError, TransposePlan, fits};
+use crate::{Bsr, Pattern, SparseError, TransposePlan, fits};
+use worker::{Factors, Worker};
+
+/// Coarse rows that are worth a task of their own, in blocks of P.
+const SHARE: usize = 4096;
 
 /// Pᵀ A P for one pattern of A and one of P.
 ///
@@ -24,11 +35,11 @@ use crate::{Bsr, Pattern, ProductPlan, SparseError, TransposePlan, fits};
 /// or P. Each entry of A_c is one sum in a fixed order: the same bits at any thread count, and for unchanged values.
 /// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
 /// its terms, not bit for bit.
-/// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q. *Memory* the values and pattern of Q, the
-/// pattern of A_c, 4 bytes a block product, 12 a block of P.
+/// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; per thread
+/// 4 bytes a fine and a coarse row and the rows of Q in use.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the coarse operator by the
-/// Galerkin condition.
+/// Galerkin condition. Rows by sums of rows: Gustavson 1978.
 ///
 /// ```
 /// use coarsen_sparse::{GalerkinPlan, assembly};
@@ -44,13 +55,13 @@ use crate::{Bsr, Pattern, ProductPlan, SparseError, TransposePlan, fits};
 pub struct GalerkinPlan<T> {
     fine: Arc<Pattern>,
     transpose: TransposePlan, // of P
-    first: ProductPlan,       // Q = A P
-    second: ProductPlan,      // A_c = Pᵀ Q
-    q: Bsr<T>,
+    coarse: Option<Arc<Pattern>>,
+    block: (usize, usize), // of P
+    workers: Vec<Worker<T>>,
 }
 
 impl<T: Real> GalerkinPlan<T> {
-    /// The symbolic phase, for the patterns and block sizes of A and P; values are not looked at.
+    /// The plan for the patterns and block sizes of A and P; values are not looked at.
     ///
     /// # Errors
     /// [`SparseError::Shape`] unless A is square, in square blocks, and P has its rows and blocks of as many rows.
@@ -63,15 +74,22 @@ impl<T: Real> GalerkinPlan<T> {
             ("Galerkin product, rows of a block of P", a.block().0, b),
         ])?;
         let transpose = TransposePlan::new(p.pattern())?;
-        let first = ProductPlan::new(a.pattern(), p.pattern())?;
-        let second = ProductPlan::new(transpose.pattern(), first.pattern())?;
-        let q = Bsr::zeros(first.pattern().clone(), (b, k))?;
-        Ok(Self { fine: a.pattern().clone(), transpose, first, second, q })
+        let shares = shares(transpose.pattern(), a.nnz() * k);
+        let sizes = (a.pattern().rows(), p.pattern().columns());
+        let workers = shares.into_iter().map(|rows| Worker::new(rows, sizes)).collect();
+        Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
     }
 
-    /// The pattern of A_c.
-    pub fn pattern(&self) -> &Arc<Pattern> {
-        self.second.pattern()
+    /// Pᵀ: its pattern, and where its blocks come from.
+    pub fn transpose(&self) -> &TransposePlan {
+        &self.transpose
+    }
+
+    /// Bytes it holds beside patterns of A, P and A_c.
+    pub fn bytes(&self) -> usize {
+        let pattern = self.transpose.pattern();
+        let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
+        lists + size_of_val(self.transpose.source()) + self.workers.iter().map(Worker::bytes).sum::<usize>()
     }
 
     /// A_c as a new matrix.
@@ -79,36 +97,102 @@ impl<T: Real> GalerkinPlan<T> {
     /// # Errors
     /// As [`update`](Self::update).
     pub fn build(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
-        let k = self.q.block().1;
-        let mut coarse = Bsr::zeros(self.second.pattern().clone(), (k, k))?;
-        self.update(a, p, &mut coarse)?;
-        Ok(coarse)
+        self.check(a, p)?;
+        let factors = Factors { a, p, transpose: &self.transpose };
+        together(&mut self.workers, (&[], 1), &mut [], &|worker, _| factors.make(worker));
+        let k = self.block.1;
+        let mut offsets = Vec::with_capacity(p.pattern().columns() + 1);
+        offsets.push(0);
+        for worker in &self.workers {
+            let before = offsets[offsets.len() - 1];
+            offsets.extend(worker.ends.iter().map(|end| before + end));
+        }
+        let blocks = offsets[offsets.len() - 1];
+        let (mut indices, mut values) = (vec![0; blocks], vec![T::zero(); blocks * k * k]);
+        together(&mut self.workers, (&offsets, k * k), &mut values, &|worker, values| {
+            values.copy_from_slice(&worker.values);
+            (worker.ends, worker.values) = (Vec::new(), Vec::new());
+        });
+        let mut rest = &mut indices[..];
+        for worker in &mut self.workers {
+            let (own, tail) = rest.split_at_mut(worker.columns.len());
+            own.copy_from_slice(&worker.columns);
+            (worker.columns, rest) = (Vec::new(), tail);
+        }
+        let pattern = Arc::new(Pattern::new(p.pattern().columns(), offsets, indices)?);
+        self.coarse = Some(pattern.clone());
+        Bsr::new(pattern, (k, k), values)
     }
 
-    /// Writes the values of A_c into `coarse`, which an earlier [`build`](Self::build) made. No allocation.
+    /// Writes the values of A_c into `coarse`, which the last [`build`](Self::build) made. No allocation.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`] if it has
     /// other block sizes; nothing is written then.
     pub fn update(&mut self, a: &Bsr<T>, p: &Bsr<T>, coarse: &mut Bsr<T>) -> Result<(), SparseError> {
-        let (b, k) = self.q.block();
+        self.check(a, p)?;
+        let what = "the coarse matrix given to a GalerkinPlan";
+        let pattern = self.coarse.clone().ok_or(SparseError::Pattern { what })?;
+        fits::patterns([(what, &pattern, coarse.pattern())])?;
+        let k = self.block.1;
+        fits::sizes([
+            ("Galerkin product, rows of a coarse block", k, coarse.block().0),
+            ("Galerkin product, columns of a coarse block", k, coarse.block().1),
+        ])?;
+        let factors = Factors { a, p, transpose: &self.transpose };
+        let rows = (pattern.offsets(), k * k);
+        together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
+            factors.refill(worker, &pattern, values);
+        });
+        Ok(())
+    }
+
+    /// Whether A and P are what the plan was made for.
+    fn check(&self, a: &Bsr<T>, p: &Bsr<T>) -> Result<(), SparseError> {
+        let (b, k) = self.block;
         fits::patterns([
             ("A, given to a GalerkinPlan,", &self.fine, a.pattern()),
             ("P, given to a GalerkinPlan,", self.transpose.of(), p.pattern()),
-            ("the coarse matrix given to a GalerkinPlan", self.second.pattern(), coarse.pattern()),
         ])?;
         fits::sizes([
             ("Galerkin product, rows of a block of A", b, a.block().0),
             ("Galerkin product, columns of a block of A", b, a.block().1),
             ("Galerkin product, rows of a block of P", b, p.block().0),
             ("Galerkin product, columns of a block of P", k, p.block().1),
-            ("Galerkin product, rows of a coarse block", k, coarse.block().0),
-            ("Galerkin product, columns of a coarse block", k, coarse.block().1),
-        ])?;
-        self.first.run(&Operand::plain(a), p, &mut self.q); // Q = A P
-        self.second.run(&Operand::transposed(p, &self.transpose), &self.q, coarse); // A_c = Pᵀ Q
-        Ok(())
+        ])
     }
+}
+
+/// Coarse rows for each of the threads there are now, about equal in blocks of Pᵀ. Who computes a row changes no bit of it.
+fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
+    let tasks = match parallel::worth(work) {
+        true => rayon::current_num_threads().min(restriction.len().div_ceil(SHARE)).max(1),
+        false => 1,
+    };
+    let start = |t: usize| {
+        let blocks = restriction.len() * t / tasks;
+        if t == tasks { restriction.rows() } else { restriction.offsets().partition_point(|&o| o < blocks) }
+    };
+    (0..tasks).map(|t| start(t)..start(t + 1)).collect()
+}
+
+/// Calls `body` for every worker with the values of its coarse rows, each on a thread of its own; without `offsets` there are none.
+fn together<T: Real>(
+    workers: &mut [Worker<T>],
+    (offsets, size): (&[usize], usize),
+    values: &mut [T],
+    body: &(impl Fn(&mut Worker<T>, &mut [T]) + Sync),
+) {
+    if let [worker] = workers {
+        return body(worker, values);
+    }
+    let (left, right) = workers.split_at_mut(workers.len() / 2);
+    let at = |row: usize| offsets.get(row).map_or(0, |offset| offset * size);
+    let (head, tail) = values.split_at_mut(at(right[0].rows.start) - at(left[0].rows.start));
+    rayon::join(
+        || together(left, (offsets, size), head, body),
+        || together(right, (offsets, size), tail, body),
+    );
 }
 
 #[cfg(test)]
@@ -201,7 +285,7 @@ mod tests {
         let mut coarse = plan.build(&a, &p).unwrap();
         let before = coarse.clone();
         assert!(matches!(plan.update(&other, &p, &mut coarse), Err(SparseError::Pattern { .. })));
-        let mut narrow = Bsr::zeros(plan.pattern().clone(), (1, 1)).unwrap();
+        let mut narrow = Bsr::zeros(coarse.pattern().clone(), (1, 1)).unwrap();
         assert!(matches!(plan.update(&a, &p, &mut narrow), Err(SparseError::Shape { .. })));
         assert_eq!(coarse, before);
         for p in [random::matrix(7, 3, (2, 3), 1, 3), random::matrix(8, 3, (3, 3), 1, 3)] {

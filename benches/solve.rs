@@ -1,0 +1,214 @@
+//! How long does it take to solve a problem of the gallery, setup and all?
+//!
+//! ```text
+//! cargo bench --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, our recipe for each
+//! cargo bench --bench solve -- cloth:201 --smoother gs --modes constants --levels
+//! ```
+//!
+//! A problem is NAME:SIZE, with @DT for the time step of a cloth in seconds and ^JUMP for the contrast of a body. Each run builds smoothed
+//! aggregation stored in f32, solves by conjugate gradients in f64 to a true relative residual of 1e-8, and prints medians over the runs:
+//! seconds of setup and solve, iterations, bytes of the preconditioner, and the total in products y = A x of the same run on one thread, a unit
+//! that survives machines that drift.
+
+use std::time::Instant;
+
+use coarsen::backend::{Backend, Cpu, Setup};
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
+use coarsen::problems::{Options, Problem};
+use coarsen::relax::{Chebyshev, GaussSeidel};
+use coarsen::sparse::{Strength, System};
+use coarsen::{LinearOperator, Stop, parallel};
+
+/// What may be set from the command line.
+struct Settings {
+    problems: Vec<String>,
+    threads: Vec<usize>,
+    runs: usize,
+    levels: bool,
+    double: bool,
+    change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
+}
+
+/// The rows of the record.
+const PROBLEMS: [&str; 14] = [
+    "poisson2d:1000",
+    "poisson3d:100",
+    "jump3d:80",
+    "anisotropic2d:700",
+    "elasticity3d:40",
+    "elasticity3d:40^1e4",
+    "cloth:101",
+    "cloth:101@0.01",
+    "cloth:201",
+    "cloth:201@0.01",
+    "cloth:317",
+    "cloth:317@0.01",
+    "cloth:601",
+    "cloth:601@0.01",
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let settings = settings()?;
+    println!(
+        "{:<22} {:>7} {:>9} {:>9} {:>9} {:>5} {:>8} {:>9}",
+        "problem", "threads", "setup s", "solve s", "total s", "its", "MiB", "products"
+    );
+    for spec in &settings.problems {
+        let (problem, options) = parse(spec)?;
+        let problem = Problem::parse(problem, &options)?;
+        let unit = product(&problem);
+        for &threads in &settings.threads {
+            parallel::threads(threads, || {
+                if settings.double {
+                    measure(spec, &problem, &settings, threads, unit, &Cpu::new())
+                } else {
+                    measure(spec, &problem, &settings, threads, unit, &Cpu::mixed())
+                }
+            })?
+            .map_err(|error| error as Box<dyn std::error::Error>)?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds and solves, several times.
+fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
+    name: &str,
+    problem: &Problem,
+    settings: &Settings,
+    threads: usize,
+    unit: f64,
+    on: &B,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let (a, b) = (&problem.matrix, problem.right_hand_side(1));
+    let system = System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
+    let mut recipe = Multigrid::smoothed_aggregation();
+    settings.change.iter().for_each(|change| change(&mut recipe));
+    let (mut setup, mut solve, mut iterations, mut table, mut bytes) = (vec![], vec![], 0, String::new(), 0);
+    for _ in 0..settings.runs {
+        let start = Instant::now();
+        let mut m = recipe.build_from(system, on)?;
+        setup.push(start.elapsed().as_secs_f64());
+        let mut x = vec![0.0; b.len()];
+        let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x)?.converged()?;
+        solve.push(start.elapsed().as_secs_f64() - setup[setup.len() - 1]);
+        (iterations, table, bytes) = (report.iterations, m.to_string(), m.bytes());
+    }
+    let (setup, solve) = (median(setup), median(solve));
+    let mib = bytes as f64 / f64::from(1 << 20);
+    println!(
+        "{name:<22} {threads:>7} {setup:>9.4} {solve:>9.4} {:>9.4} {iterations:>5} {mib:>8.1} {:>9.0}",
+        setup + solve,
+        (setup + solve) / unit
+    );
+    if settings.levels {
+        println!("{table}");
+    }
+    Ok(())
+}
+
+/// Seconds of one product on one thread.
+fn product(problem: &Problem) -> f64 {
+    let x = problem.right_hand_side(1);
+    let mut y = x.clone();
+    let once = |_| {
+        let start = Instant::now();
+        problem.matrix.apply(&x, &mut y);
+        start.elapsed().as_secs_f64()
+    };
+    parallel::threads(1, || median((0..9).map(once).collect())).unwrap_or(f64::NAN)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// NAME:SIZE, @DT and ^JUMP.
+fn parse(spec: &str) -> Result<(&str, Options), Box<dyn std::error::Error>> {
+    let mut options = Options::default();
+    let mut name = spec;
+    if let Some((before, dt)) = spec.split_once('@') {
+        (name, options.dt) = (before, Some(dt.parse()?));
+    }
+    if let Some((before, jump)) = spec.split_once('^') {
+        (name, options.jump) = (before, Some(jump.parse()?));
+    }
+    Ok((name, options))
+}
+
+fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
+    let mut settings =
+        Settings { problems: vec![], threads: vec![2], runs: 3, levels: false, double: false, change: vec![] };
+    let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
+    while let Some(argument) = arguments.next() {
+        if !argument.starts_with("--") {
+            settings.problems.push(argument);
+            continue;
+        }
+        if argument == "--levels" || argument == "--double" {
+            settings.levels |= argument == "--levels";
+            settings.double |= argument == "--double";
+            continue;
+        }
+        let value = arguments.next().ok_or_else(|| format!("{argument} needs a value"))?;
+        let number = value.parse::<f64>();
+        match (argument.as_str(), value.as_str()) {
+            ("--threads", _) => {
+                settings.threads = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
+            }
+            ("--runs", _) => settings.runs = value.parse()?,
+            ("--smoother", "gs") => {
+                settings.change.push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
+            }
+            ("--smoother", degree) => {
+                let degree: usize = degree.parse()?;
+                settings.change.push(Box::new(move |m| {
+                    m.smoothing = Smoothing::Chebyshev(Chebyshev { degree, ratio: 10.0, ..Default::default() });
+                }));
+            }
+            ("--ratio", _) => {
+                let ratio = number?;
+                settings.change.push(Box::new(move |m| {
+                    if let Smoothing::Chebyshev(c) = &mut m.smoothing {
+                        c.ratio = ratio;
+                    }
+                }));
+            }
+            ("--modes", "constants") => settings.change.push(Box::new(|m| m.coarsening.modes = Modes::Constants)),
+            ("--spread", "1") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Neighbours)),
+            ("--spread", "2") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Second)),
+            ("--cycle", "w") => settings.change.push(Box::new(|m| m.cycle = Cycle::W)),
+            ("--theta", _) => {
+                let theta = number?;
+                settings.change.push(Box::new(move |m| m.coarsening.strength = Strength::SpectralRadius { theta }));
+            }
+            ("--prune", _) => {
+                let prune = number?;
+                settings.change.push(Box::new(move |m| m.coarsening.prune = prune));
+            }
+            ("--omega", _) => {
+                let omega = number?;
+                settings.change.push(Box::new(move |m| m.coarsening.omega = omega));
+            }
+            ("--lanczos", _) => {
+                let steps: usize = value.parse()?;
+                settings.change.push(Box::new(move |m| m.coarsening.lanczos_steps = steps));
+            }
+            ("--coarse-size", _) => {
+                let size: usize = value.parse()?;
+                settings.change.push(Box::new(move |m| m.coarse_size = size));
+            }
+            ("--sweeps", _) => {
+                let sweeps: usize = value.parse()?;
+                settings.change.push(Box::new(move |m| m.coarsening.kernel_sweeps = sweeps));
+            }
+            _ => return Err(format!("no option {argument} {value}").into()),
+        }
+    }
+    if settings.problems.is_empty() {
+        settings.problems = PROBLEMS.map(str::to_owned).to_vec();
+    }
+    Ok(settings)
+}

@@ -1,0 +1,276 @@
+//! One task of a Galerkin product: some coarse rows, from the rows of Q = A P that they need.
+
+use std::ops::Range;
+
+use coarsen_core::{Real, simd};
+
+use crate::{Bsr, Pattern, TransposePlan};
+
+/// Nowhere: no row is numbered so, since a pattern has at most 2³² − 1 of them.
+const NONE: u32 = u32::MAX;
+
+/// A task's share of the coarse rows, its scratch, and the rows it made last.
+#[derive(Clone, Debug)]
+pub(super) struct Worker<T> {
+    /// The coarse rows.
+    pub(super) rows: Range<usize>,
+    /// What [`Factors::make`] made: where each coarse row ends, columns, values.
+    pub(super) ends: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<T>,
+    /// The place of a coarse column in the coarse row that is being summed, and in the row of Q.
+    place: Vec<u32>,
+    place_q: Vec<u32>,
+    /// Where the row of Q of a fine row is kept.
+    kept: Vec<u32>,
+    q: Vec<Row<T>>,
+    free: Vec<u32>,
+    row: Row<T>,
+    order: Vec<u32>,
+}
+
+/// A block row in the order in which its columns appear, each row of a block padded with zeros to whole registers.
+#[derive(Clone, Debug)]
+struct Row<T> {
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Real> Row<T> {
+    fn new() -> Self {
+        Self { columns: Vec::new(), values: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    /// The block of a column, new ones zero; `place` holds the places of all columns of this row.
+    #[inline(always)]
+    fn block(&mut self, place: &mut [u32], column: u32, size: usize) -> &mut [T] {
+        let at = &mut place[column as usize];
+        if *at == NONE {
+            *at = self.columns.len() as u32;
+            self.columns.push(column);
+            self.values.resize(self.values.len() + size, T::zero());
+        }
+        let start = *at as usize * size;
+        &mut self.values[start..start + size]
+    }
+
+    /// Forgets the places of its columns.
+    fn release(&self, place: &mut [u32]) {
+        self.columns.iter().for_each(|&j| place[j as usize] = NONE);
+    }
+}
+
+impl<T: Real> Worker<T> {
+    /// For `(fine, coarse)` rows in all.
+    pub(super) fn new(rows: Range<usize>, (fine, coarse): (usize, usize)) -> Self {
+        Self {
+            rows,
+            ends: Vec::new(),
+            columns: Vec::new(),
+            values: Vec::new(),
+            place: vec![NONE; coarse],
+            place_q: vec![NONE; coarse],
+            kept: vec![NONE; fine],
+            q: Vec::new(),
+            free: Vec::new(),
+            row: Row::new(),
+            order: Vec::new(),
+        }
+    }
+}
+
+impl<T> Worker<T> {
+    /// Bytes of the scratch.
+    pub(super) fn bytes(&self) -> usize {
+        let row = |row: &Row<T>| row.columns.capacity() * 4 + row.values.capacity() * size_of::<T>();
+        4 * (self.place.len() + self.place_q.len() + self.kept.len()) + self.q.iter().map(row).sum::<usize>()
+    }
+}
+
+/// A, P and the way from coarse to fine rows.
+pub(super) struct Factors<'a, T> {
+    pub(super) a: &'a Bsr<T>,
+    pub(super) p: &'a Bsr<T>,
+    pub(super) transpose: &'a TransposePlan,
+}
+
+/// What becomes of a coarse row.
+trait Done<T> {
+    /// Takes `worker.row`, the coarse row `coarse`, and leaves it empty.
+    fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
+}
+
+/// Keeps rows with their columns sorted.
+struct Make {
+    k: usize,
+    width: usize,
+}
+
+impl<T: Real> Done<T> for Make {
+    fn row(&mut self, worker: &mut Worker<T>, _: usize) {
+        let (row, k, width) = (&worker.row, self.k, self.width);
+        worker.order.clear();
+        worker.order.extend(0..row.columns.len() as u32);
+        worker.order.sort_unstable_by_key(|&at| row.columns[at as usize]);
+        for &at in &worker.order {
+            worker.columns.push(row.columns[at as usize]);
+            let block = row.values[at as usize * k * width..].chunks_exact(width).take(k);
+            block.for_each(|row| worker.values.extend_from_slice(&row[..k]));
+        }
+        worker.ends.push(worker.columns.len());
+    }
+}
+
+/// Writes values to where the pattern wants them.
+struct Refill<'a, T> {
+    k: usize,
+    width: usize,
+    pattern: &'a Pattern,
+    rest: &'a mut [T],
+}
+
+impl<T: Real> Done<T> for Refill<'_, T> {
+    fn row(&mut self, worker: &mut Worker<T>, coarse: usize) {
+        let (columns, k, width) = (self.pattern.row(coarse), self.k, self.width);
+        let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len() * k * k);
+        for (&column, block) in columns.iter().zip(row.chunks_exact_mut(k * k)) {
+            let at = worker.place[column as usize] as usize;
+            let padded = worker.row.values[at * k * width..].chunks_exact(width);
+            block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
+        }
+        self.rest = tail;
+    }
+}
+
+impl<T: Real> Factors<'_, T> {
+    /// The worker's rows of A_c, pattern and values, columns sorted.
+    pub(super) fn make(&self, worker: &mut Worker<T>) {
+        let (block, k) = (self.p.block(), self.p.block().1);
+        self.run(worker, &mut Make { k, width: width(block) });
+    }
+
+    /// The worker's values of A_c on the pattern that [`make`](Self::make) found.
+    pub(super) fn refill(&self, worker: &mut Worker<T>, pattern: &Pattern, values: &mut [T]) {
+        let (block, k) = (self.p.block(), self.p.block().1);
+        self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values });
+    }
+
+    /// Sums every coarse row of the worker into its `row`, by the best instructions of this machine.
+    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
+        let factors = self;
+        match self.p.block() {
+            (1, 1) => simd::run(Run::<T, D, 1, 1, 1> { factors, worker, done }),
+            (3, 3) => simd::run(Run::<T, D, 3, 3, 4> { factors, worker, done }), // translations
+            (3, 6) => simd::run(Run::<T, D, 3, 6, 8> { factors, worker, done }), // displacements to rigid-body modes
+            (6, 6) => simd::run(Run::<T, D, 6, 6, 8> { factors, worker, done }), // rigid-body modes on all coarser levels
+            _ => simd::run(Run::<T, D, 0, 0, 0> { factors, worker, done }),
+        }
+    }
+
+    /// [`run`](Self::run) for blocks of P of B x K in rows of W, or of any size for 0 x 0.
+    #[inline(always)]
+    fn rows<const B: usize, const K: usize, const W: usize>(
+        &self,
+        worker: &mut Worker<T>,
+        done: &mut impl Done<T>,
+    ) {
+        let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
+        let w = if B == 0 { k } else { W };
+        let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
+        let end = worker.rows.end;
+        for coarse in worker.rows.clone() {
+            for at in restriction.range(coarse) {
+                let fine = restriction.indices()[at] as usize;
+                if worker.kept[fine] == NONE {
+                    self.make_q::<B, K, W>(worker, fine);
+                }
+                let kept = worker.kept[fine];
+                let q = &worker.q[kept as usize];
+                let p = &self.p.value(source[at])[..b * k];
+                for (&column, q) in q.columns.iter().zip(q.values.chunks_exact(b * w)) {
+                    let c = worker.row.block(&mut worker.place, column, k * w);
+                    for (y, c) in c.chunks_exact_mut(w).enumerate() {
+                        for (x, q) in q.chunks_exact(w).enumerate() {
+                            let p = p[x * k + y];
+                            c.iter_mut().zip(q).for_each(|(c, &q)| *c += p * q);
+                        }
+                    }
+                }
+                let last = self.p.pattern().row(fine).iter().rfind(|&&j| (j as usize) < end);
+                if last == Some(&(coarse as u32)) {
+                    worker.kept[fine] = NONE;
+                    worker.free.push(kept);
+                }
+            }
+            done.row(worker, coarse);
+            worker.row.release(&mut worker.place);
+            worker.row.clear();
+        }
+    }
+
+    /// Row `fine` of Q = A P.
+    #[inline(always)]
+    fn make_q<const B: usize, const K: usize, const W: usize>(&self, worker: &mut Worker<T>, fine: usize) {
+        let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
+        let w = if B == 0 { k } else { W };
+        let kept = worker.free.pop().unwrap_or_else(|| {
+            worker.q.push(Row::new());
+            worker.q.len() as u32 - 1
+        });
+        worker.kept[fine] = kept;
+        let q = &mut worker.q[kept as usize];
+        q.clear();
+        let mut padded = [T::zero(); 8];
+        for (j, a) in self.a.row(fine) {
+            let a = &a[..b * b];
+            for (column, p) in self.p.row(j) {
+                let q = q.block(&mut worker.place_q, column as u32, b * w);
+                for (x, p) in p[..b * k].chunks_exact(k).enumerate() {
+                    let p = if B == 0 || W == K {
+                        p
+                    } else {
+                        padded[..K].copy_from_slice(p);
+                        &padded[..W]
+                    };
+                    for (y, q) in q.chunks_exact_mut(w).enumerate() {
+                        let a = a[y * b + x];
+                        q.iter_mut().zip(p).for_each(|(q, &p)| *q += a * p);
+                    }
+                }
+            }
+        }
+        q.release(&mut worker.place_q);
+    }
+}
+
+/// Numbers in which a row of a block is kept: whole registers for the blocks of P that have kernels.
+fn width(block: (usize, usize)) -> usize {
+    match block {
+        (3, 3) => 4,
+        (3 | 6, 6) => 8,
+        (_, k) => k,
+    }
+}
+
+/// [`Factors::rows`] as something that can be compiled for several instruction sets.
+struct Run<'a, T, D, const B: usize, const K: usize, const W: usize> {
+    factors: &'a Factors<'a, T>,
+    worker: &'a mut Worker<T>,
+    done: &'a mut D,
+}
+
+impl<T: Real, D: Done<T>, const B: usize, const K: usize, const W: usize> simd::Kernel<T>
+    for Run<'_, T, D, B, K, W>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: simd::Set<T>>(self, _: S) {
+        self.factors.rows::<B, K, W>(self.worker, self.done);
+    }
+}
