@@ -16,7 +16,7 @@ use coarsen::backend::{Backend, Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
 use coarsen::problems::{Options, Problem};
-use coarsen::relax::{Chebyshev, GaussSeidel};
+use coarsen::relax::{Chebyshev, Damped, GaussSeidel, Scaling};
 use coarsen::sparse::{Strength, System};
 use coarsen::{LinearOperator, Stop, parallel};
 
@@ -161,6 +161,21 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             ("--runs", _) => settings.runs = value.parse()?,
             ("--smoother", "gs") => {
                 settings.change.push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
+            }
+            ("--smoother", "damped") => {
+                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Damped(Damped::default())));
+            }
+            ("--smoother", "spai0") => {
+                let recipe = Damped { scaling: Scaling::Spai0, ..Damped::default() };
+                settings.change.push(Box::new(move |m| m.smoothing = Smoothing::Damped(recipe)));
+            }
+            ("--factor", _) => {
+                let factor = number?;
+                settings.change.push(Box::new(move |m| {
+                    if let Smoothing::Damped(damped) = &mut m.smoothing {
+                        damped.factor = factor;
+                    }
+                }));
             }
             ("--smoother", degree) => {
                 let degree: usize = degree.parse()?;

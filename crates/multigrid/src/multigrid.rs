@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Backend, Setup, SetupError, Smoother, Staged};
 use coarsen_core::{Error, Preconditioner, Real};
-use coarsen_relax::{Chebyshev, GaussSeidel};
+use coarsen_relax::{Chebyshev, Damped, GaussSeidel};
 use coarsen_sparse::{Bsr, System};
 
 use crate::{Coarsening, Hierarchy, SmoothedAggregation};
@@ -92,6 +92,8 @@ pub enum Smoothing {
     GaussSeidel(GaussSeidel),
     /// A Chebyshev polynomial in D⁻¹A.
     Chebyshev(Chebyshev),
+    /// Block Jacobi or SPAI-0 with a damping that is found: the cheapest.
+    Damped(Damped),
 }
 
 /// A smoother that can follow its matrix, together with the other levels.
@@ -116,6 +118,10 @@ impl Smoothing {
                 Box::new(recipe.build(a, on)?)
             }
             Self::Chebyshev(mut recipe) => {
+                recipe.symmetric |= depth > 0;
+                Box::new(recipe.build(a, on)?)
+            }
+            Self::Damped(mut recipe) => {
                 recipe.symmetric |= depth > 0;
                 Box::new(recipe.build(a, on)?)
             }

@@ -17,7 +17,6 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 

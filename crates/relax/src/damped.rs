@@ -13,10 +13,10 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
-use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
+use crate::Spectrum;
 use crate::spai0::spai0;
 
 /// The block diagonal M of a [`Damped`] step.
@@ -32,8 +32,8 @@ pub enum Scaling {
 /// Damped block Jacobi or SPAI-0, the cheapest smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
 /// The error of an eigenvector of M A with eigenvalue λ is multiplied by 1 − ω λ, whose size is below 1 on the whole spectrum as long as
-/// `factor` is below 2. A guessed ω is not safe: elastic systems have ρ of 3 and more, where ω = 0.7 diverges. ρ comes from a few Lanczos steps
-/// times `safety`, since they approach it from below.
+/// `factor` is below 2. A guessed ω is not safe: elastic systems have ρ of 3 and more, where ω = 0.7 diverges. ρ is the
+/// [`Spectrum`]'s bound.
 /// *Use* as the smoother of a hierarchy where a sweep must be cheap; alone, under conjugate gradients, the damping changes nothing.
 /// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place. A step from a zero guess reads M and one
 /// vector, and no matrix; another step is one pass over A, M and 2 vectors that writes 2. SPAI-0 costs a pass over A more in setup.
@@ -60,13 +60,15 @@ pub struct Damped {
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ.
     pub safety: f64,
+    /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
+    pub symmetric: bool,
 }
 
 impl Default for Damped {
     /// Block Jacobi with ω = 1.6 / ρ: the error falls to 0.6 or less on the upper three quarters of the spectrum. 10 Lanczos
     /// steps, safety 1.1.
     fn default() -> Self {
-        Self { scaling: Scaling::Inverse, factor: 1.6, lanczos_steps: 10, safety: 1.1 }
+        Self { scaling: Scaling::Inverse, factor: 1.6, lanczos_steps: 10, safety: 1.1, symmetric: false }
     }
 }
 
@@ -94,8 +96,7 @@ pub struct DampedStep<T: Real, B: Backend> {
     on: B,
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
-    estimate: SpectralRadius<Vec<T>>,
-    start: Vec<T>,
+    spectrum: Spectrum<T>,
     radius: f64,
     class: Class,
     /// ρ and the class of what is prepared.
@@ -108,16 +109,13 @@ pub struct DampedStep<T: Real, B: Backend> {
 
 /// ρ(M A) and what the step promises.
 fn measure<T: Real>(
+    recipe: &Damped,
     a: &Bsr<T>,
     m: &DenseBlocks<T>,
-    estimate: &mut SpectralRadius<Vec<T>>,
-    start: &Vec<T>,
+    spectrum: &mut Spectrum<T>,
 ) -> Result<(f64, Class), SetupError> {
-    if start.is_empty() {
-        return Ok((1.0, Class::Symmetric)); // nothing to bound
-    }
-    let radius = estimate.estimate(a, &mut &*m, start)?.wide();
-    let symmetric = a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
+    let radius = spectrum.bound(a, m)?;
+    let symmetric = recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
     Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
 }
 
@@ -135,17 +133,14 @@ impl<T: Real, B: Backend> Setup<T, B> for Damped {
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;
-        let mut estimate = SpectralRadius::default();
-        (estimate.steps, estimate.safety) = (self.lanczos_steps, self.safety);
-        let start = start_vector(a.shape().0);
-        let (radius, class) = measure(a, &host, &mut estimate, &start)?;
+        let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety);
+        let (radius, class) = measure(self, a, &host, &mut spectrum)?;
         let step = on.vector(&vec![zero(); a.shape().0])?;
         Ok(DampedStep {
             recipe: *self,
             on: on.clone(),
             pattern: a.pattern().clone(),
-            estimate,
-            start,
+            spectrum,
             radius,
             class,
             prepared: (radius, class),
@@ -159,7 +154,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Damped {
 }
 
 impl<T: Real, B: Backend> DampedStep<T, B> {
-    /// ρ: the estimated spectral radius of M A, safety factor included.
+    /// ρ, a bound of the spectrum of M A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -199,11 +194,15 @@ impl<T: Real, B: Backend> Smoother<B> for DampedStep<T, B> {
         mem::swap(x, &mut self.ahead);
     }
 
+    fn radius(&self) -> Option<f64> {
+        (self.recipe.scaling == Scaling::Inverse).then_some(self.radius)
+    }
+
     fn bytes(&self) -> usize {
         let (n, blocks) = (self.host.count() * self.host.size(), self.host.values().len());
         let stored = self.pattern.len() * self.host.size().pow(2) + blocks;
         let place = stored * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
-        place + (blocks + 5 * n) * size_of::<T>() // here: M, and five vectors of the estimate
+        place + blocks * size_of::<T>() + self.spectrum.bytes()
     }
 }
 
@@ -227,7 +226,7 @@ impl<T: Real, B: Backend> Staged<T> for DampedStep<T, B> {
         self.recipe.fill(a, &mut self.host)?;
         check_range::<T, B::Stored>("the matrix", a.values())?;
         check_range::<T, B::Stored>("the block diagonal", self.host.values())?;
-        self.prepared = measure(a, &self.host, &mut self.estimate, &self.start)?;
+        self.prepared = measure(&self.recipe, a, &self.host, &mut self.spectrum)?;
         Ok(())
     }
 
