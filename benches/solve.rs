@@ -82,7 +82,8 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     on: &B,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
-    let system = System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
+    let system =
+        System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
     let mut recipe = Multigrid::smoothed_aggregation();
     settings.change.iter().for_each(|change| change(&mut recipe));
     let (mut setup, mut solve, mut iterations, mut table, mut bytes) = (vec![], vec![], 0, String::new(), 0);
@@ -139,8 +140,14 @@ fn parse(spec: &str) -> Result<(&str, Options), Box<dyn std::error::Error>> {
 }
 
 fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
-    let mut settings =
-        Settings { problems: vec![], threads: vec![2], runs: 3, levels: false, double: false, change: vec![] };
+    let mut settings = Settings {
+        problems: vec![],
+        threads: vec![2],
+        runs: 3,
+        levels: false,
+        double: false,
+        change: vec![],
+    };
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
     while let Some(argument) = arguments.next() {
         if !argument.starts_with("--") {
@@ -160,7 +167,9 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             }
             ("--runs", _) => settings.runs = value.parse()?,
             ("--smoother", "gs") => {
-                settings.change.push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
+                settings
+                    .change
+                    .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
             }
             ("--smoother", "damped") => {
                 settings.change.push(Box::new(|m| m.smoothing = Smoothing::Damped(Damped::default())));
@@ -180,7 +189,8 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             ("--smoother", degree) => {
                 let degree: usize = degree.parse()?;
                 settings.change.push(Box::new(move |m| {
-                    m.smoothing = Smoothing::Chebyshev(Chebyshev { degree, ratio: 10.0, ..Default::default() });
+                    m.smoothing =
+                        Smoothing::Chebyshev(Chebyshev { degree, ratio: 10.0, ..Default::default() });
                 }));
             }
             ("--ratio", _) => {
@@ -191,13 +201,17 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                     }
                 }));
             }
-            ("--modes", "constants") => settings.change.push(Box::new(|m| m.coarsening.modes = Modes::Constants)),
+            ("--modes", "constants") => {
+                settings.change.push(Box::new(|m| m.coarsening.modes = Modes::Constants))
+            }
             ("--spread", "1") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Neighbours)),
             ("--spread", "2") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Second)),
             ("--cycle", "w") => settings.change.push(Box::new(|m| m.cycle = Cycle::W)),
             ("--theta", _) => {
                 let theta = number?;
-                settings.change.push(Box::new(move |m| m.coarsening.strength = Strength::SpectralRadius { theta }));
+                settings
+                    .change
+                    .push(Box::new(move |m| m.coarsening.strength = Strength::SpectralRadius { theta }));
             }
             ("--prune", _) => {
                 let prune = number?;

@@ -101,7 +101,11 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
 
 /// Symmetric where A is and every diagonal block may be positive definite.
 fn class<T: Real>(recipe: &GaussSeidel, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Class {
-    if recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none() { inverses.class() } else { Class::Linear }
+    if recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
+        inverses.class()
+    } else {
+        Class::Linear
+    }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {

@@ -68,7 +68,9 @@ impl Pattern {
                 return Err(SparseError::TooLarge { what, count, limit });
             }
         }
-        let first = |rows: Range<usize>| rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err());
+        let first = |rows: Range<usize>| {
+            rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err())
+        };
         let work = parallel::worth(indices.len());
         if let Some(error) = tree(0..offsets.len() - 1, LEAF, work, &first, &|left, right| left.or(right)) {
             return Err(error);

@@ -38,7 +38,13 @@ impl<T: Real> Free<T> {
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         let (n, k) = (coarse.shape().0, coarse.block().0);
         let zeros = |n: usize| vec![T::zero(); n];
-        Self { diagonal: zeros(a.shape().0), sizes: zeros(n), c: zeros(k * k), v: zeros(k), order: Vec::with_capacity(k) }
+        Self {
+            diagonal: zeros(a.shape().0),
+            sizes: zeros(n),
+            c: zeros(k * k),
+            v: zeros(k),
+            order: Vec::with_capacity(k),
+        }
     }
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.

@@ -133,7 +133,13 @@ impl<T: Real> Host<T> {
     /// The next coarser grid.
     fn grid(&self, depth: usize) -> Grid<'_, T> {
         let near_kernel: Option<&NearKernel> = self.coarse.near_kernel.as_ref();
-        Grid { a: &self.matrix, near_kernel, positions: self.coarse.positions.as_deref(), radius: None, depth }
+        Grid {
+            a: &self.matrix,
+            near_kernel,
+            positions: self.coarse.positions.as_deref(),
+            radius: None,
+            depth,
+        }
     }
 }
 

@@ -35,8 +35,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
         let mut seconds = Seconds::default();
 
         let last = self.levels.len();
-        let mut grid =
-            Grid { a: &*finest, near_kernel: system.near_kernel, positions: system.positions, radius: None, depth: 0 };
+        let mut grid = Grid {
+            a: &*finest,
+            near_kernel: system.near_kernel,
+            positions: system.positions,
+            radius: None,
+            depth: 0,
+        };
         for (l, level) in self.levels.iter_mut().enumerate() {
             let here = |cause: SetupError| cause.on_level(l);
             grid = level

@@ -91,8 +91,7 @@ pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> 
 ///
 /// With `twice`, free neighbours of neighbours join as well, as far as `root` goes.
 fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
-    let neighbours =
-        |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
+    let neighbours = |i: usize| a.of(i).filter(|&(j, _, strong)| strong && !special[j]).map(|(j, ..)| j); // 5
     if root[i - first] == NONE
         && neighbours(i).all(|j| root[j - first] == NONE)
         && neighbours(i).next().is_some()
@@ -181,7 +180,11 @@ mod tests {
         let strength = Strength::SpectralRadius { theta: 0.48 };
         let weights = strength.weights(a).unwrap();
         let strong = strength.strong(a.pattern(), &weights);
-        aggregate(&Couplings { pattern: a.pattern(), weights: &weights, strong: &strong }, special, Spread::Neighbours)
+        aggregate(
+            &Couplings { pattern: a.pattern(), weights: &weights, strong: &strong },
+            special,
+            Spread::Neighbours,
+        )
     }
 
     #[test]
@@ -212,7 +215,10 @@ mod tests {
             assert_eq!(one, coarsen_core::parallel::threads(threads, || run(&a, &special)).unwrap());
         }
         let (of, count) = one;
-        assert!(of.windows(2).all(|w| w[1] == w[0] || w[1] == w[0] + 1), "aggregates of a chain are intervals, in order");
+        assert!(
+            of.windows(2).all(|w| w[1] == w[0] || w[1] == w[0] + 1),
+            "aggregates of a chain are intervals, in order"
+        );
         assert!(count.abs_diff(n as usize / 3) < 8, "{count} aggregates of {n} nodes");
     }
 

@@ -123,7 +123,8 @@ impl<T: Real> Smoother<'_, T> {
     #[inline(always)]
     fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> Rows<T> {
         let size = self.a.block().0 * self.basis.columns;
-        let mut rows = Rows { ends: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
+        let mut rows =
+            Rows { ends: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
         let mut row = Row::default();
         for i in range {
             row.columns.clear();

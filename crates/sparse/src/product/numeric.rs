@@ -6,9 +6,7 @@ use crate::Bsr;
 
 /// The kernel for blocks of r x m and m x c: `kernel(left, right, i, targets of row i, values of row i of C)`.
 #[allow(clippy::type_complexity)] // the signature says it all, and a name for it would be read no less often
-pub(super) fn kernel<T: Real>(
-    sizes: (usize, usize, usize),
-) -> fn(&Bsr<T>, &Bsr<T>, usize, &[u32], &mut [T]) {
+pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> fn(&Bsr<T>, &Bsr<T>, usize, &[u32], &mut [T]) {
     match sizes {
         (1, 1, 1) => row::<T, 1, 1, 1>,
         (3, 3, 3) => row::<T, 3, 3, 3>, // A P between levels of point blocks

@@ -48,7 +48,8 @@ impl TransposePlan {
 
         let (mut indices, mut source) = (vec![0_u32; of.len()], vec![0_usize; of.len()]);
         let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
-        let all = Columns { offsets: &offsets, columns: 0..columns, indices: &mut indices, source: &mut source };
+        let all =
+            Columns { offsets: &offsets, columns: 0..columns, indices: &mut indices, source: &mut source };
         all.fill(of, tasks);
         let pattern = Arc::new(Pattern::new(rows, offsets, indices)?);
         Ok(Self { of: of.clone(), pattern, source })

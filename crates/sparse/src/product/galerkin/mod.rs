@@ -15,7 +15,9 @@
 //! |---|---|
 //! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
 //! | `worker` | one task: rows of Q made, kept and dropped; coarse rows summed |
+//! | `scalars` | the same for 1 x 1 blocks |
 
+mod scalars;
 mod worker;
 
 use std::ops::Range;

@@ -7,7 +7,10 @@ use coarsen_core::{Real, simd};
 use crate::{Bsr, Pattern, TransposePlan};
 
 /// Nowhere: no row is numbered so, since a pattern has at most 2³² − 1 of them.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A block of zeros, up to 6 rows of 8.
+const ZEROS: [f64; 48] = [0.0; 48];
 
 /// A task's share of the coarse rows, its scratch, and the rows it made last.
 #[derive(Clone, Debug)]
@@ -19,21 +22,21 @@ pub(super) struct Worker<T> {
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The place of a coarse column in the coarse row that is being summed, and in the row of Q.
-    place: Vec<u32>,
-    place_q: Vec<u32>,
+    pub(super) place: Vec<u32>,
+    pub(super) place_q: Vec<u32>,
     /// Where the row of Q of a fine row is kept.
-    kept: Vec<u32>,
-    q: Vec<Row<T>>,
+    pub(super) kept: Vec<u32>,
+    pub(super) q: Vec<Row<T>>,
     free: Vec<u32>,
-    row: Row<T>,
+    pub(super) row: Row<T>,
     order: Vec<u32>,
 }
 
 /// A block row in the order in which its columns appear, each row of a block padded with zeros to whole registers.
 #[derive(Clone, Debug)]
-struct Row<T> {
-    columns: Vec<u32>,
-    values: Vec<T>,
+pub(super) struct Row<T> {
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<T>,
 }
 
 impl<T: Real> Row<T> {
@@ -41,7 +44,7 @@ impl<T: Real> Row<T> {
         Self { columns: Vec::new(), values: Vec::new() }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.columns.clear();
         self.values.clear();
     }
@@ -53,14 +56,17 @@ impl<T: Real> Row<T> {
         if *at == NONE {
             *at = self.columns.len() as u32;
             self.columns.push(column);
-            self.values.resize(self.values.len() + size, T::zero());
+            match ZEROS.get(..size) {
+                Some(zeros) => self.values.extend(zeros.iter().map(|&z| T::of(z))),
+                None => self.values.resize(self.values.len() + size, T::zero()),
+            }
         }
         let start = *at as usize * size;
         &mut self.values[start..start + size]
     }
 
     /// Forgets the places of its columns.
-    fn release(&self, place: &mut [u32]) {
+    pub(super) fn release(&self, place: &mut [u32]) {
         self.columns.iter().for_each(|&j| place[j as usize] = NONE);
     }
 }
@@ -84,7 +90,18 @@ impl<T: Real> Worker<T> {
     }
 }
 
-impl<T> Worker<T> {
+impl<T: Real> Worker<T> {
+    /// An empty row of Q for row `fine`: its place in `q`.
+    pub(super) fn keep(&mut self, fine: usize) -> usize {
+        let kept = self.free.pop().unwrap_or_else(|| {
+            self.q.push(Row::new());
+            self.q.len() as u32 - 1
+        });
+        self.kept[fine] = kept;
+        self.q[kept as usize].clear();
+        kept as usize
+    }
+
     /// Bytes of the scratch.
     pub(super) fn bytes(&self) -> usize {
         let row = |row: &Row<T>| row.columns.capacity() * 4 + row.values.capacity() * size_of::<T>();
@@ -100,7 +117,7 @@ pub(super) struct Factors<'a, T> {
 }
 
 /// What becomes of a coarse row.
-trait Done<T> {
+pub(super) trait Done<T> {
     /// Takes `worker.row`, the coarse row `coarse`, and leaves it empty.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
@@ -164,7 +181,7 @@ impl<T: Real> Factors<'_, T> {
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
         let factors = self;
         match self.p.block() {
-            (1, 1) => simd::run(Run::<T, D, 1, 1, 1> { factors, worker, done }),
+            (1, 1) => self.scalars(worker, done),
             (3, 3) => simd::run(Run::<T, D, 3, 3, 4> { factors, worker, done }), // translations
             (3, 6) => simd::run(Run::<T, D, 3, 6, 8> { factors, worker, done }), // displacements to rigid-body modes
             (6, 6) => simd::run(Run::<T, D, 6, 6, 8> { factors, worker, done }), // rigid-body modes on all coarser levels
@@ -201,15 +218,21 @@ impl<T: Real> Factors<'_, T> {
                         }
                     }
                 }
-                let last = self.p.pattern().row(fine).iter().rfind(|&&j| (j as usize) < end);
-                if last == Some(&(coarse as u32)) {
-                    worker.kept[fine] = NONE;
-                    worker.free.push(kept);
-                }
+                self.drop_after(worker, fine, coarse, end);
             }
             done.row(worker, coarse);
             worker.row.release(&mut worker.place);
             worker.row.clear();
+        }
+    }
+
+    /// Drops row `fine` of Q if `coarse` is the last row before `end` that asks for it.
+    #[inline(always)]
+    pub(super) fn drop_after(&self, worker: &mut Worker<T>, fine: usize, coarse: usize, end: usize) {
+        let last = self.p.pattern().row(fine).iter().rfind(|&&j| (j as usize) < end);
+        if last == Some(&(coarse as u32)) {
+            worker.free.push(worker.kept[fine]);
+            worker.kept[fine] = NONE;
         }
     }
 
@@ -218,13 +241,8 @@ impl<T: Real> Factors<'_, T> {
     fn make_q<const B: usize, const K: usize, const W: usize>(&self, worker: &mut Worker<T>, fine: usize) {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { W };
-        let kept = worker.free.pop().unwrap_or_else(|| {
-            worker.q.push(Row::new());
-            worker.q.len() as u32 - 1
-        });
-        worker.kept[fine] = kept;
-        let q = &mut worker.q[kept as usize];
-        q.clear();
+        let kept = worker.keep(fine);
+        let q = &mut worker.q[kept];
         let mut padded = [T::zero(); 8];
         for (j, a) in self.a.row(fine) {
             let a = &a[..b * b];
