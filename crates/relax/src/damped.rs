@@ -47,7 +47,7 @@ pub enum Scaling {
 /// let mut m = coarsen_relax::Damped::default().build(&a, &Cpu::new())?;
 /// let mut z = vec![0.0; 2];
 /// m.apply(&vec![2.0, 2.0], &mut z);
-/// assert!(m.radius() > 1.5 && z[0] > 0.5 && z[0] == z[1]);
+/// assert!(m.radius() >= 1.5 && z[0] > 0.5 && z[0] == z[1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
