@@ -28,17 +28,19 @@
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`problems`] | the gallery |
+//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 pub use coarsen_core::{
     Accepted, Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor,
-    NotConverged, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn, parallel,
+    NotConverged, Objective, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn,
+    parallel,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
-    coarsen_multigrid as multigrid, coarsen_problems as problems, coarsen_relax as relax,
-    coarsen_schwarz as schwarz, coarsen_sparse as sparse,
+    coarsen_multigrid as multigrid, coarsen_optimize as optimize, coarsen_problems as problems,
+    coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
@@ -56,6 +58,7 @@ pub mod prelude {
     pub use coarsen_direct::Direct;
     pub use coarsen_krylov::{Cg, FlexibleCg, Gmres, Krylov, Minres};
     pub use coarsen_multigrid::{Cycle, Keep, Multigrid};
+    pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_schwarz::Schwarz;
     pub use coarsen_sparse::{Bsr, NearKernel, System, assembly, matrix_market};

@@ -10,6 +10,7 @@
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
+//! | [`objective`](Objective) | f(x), to be minimised |
 //! | [`stop`](Stop) | when a solve may end |
 //! | [`monitor`](Monitor) | who looks on |
 //! | [`report`](Report) | how it ended |
@@ -19,6 +20,7 @@
 
 mod error;
 mod monitor;
+mod objective;
 mod operator;
 pub mod parallel;
 mod preconditioner;
@@ -31,6 +33,7 @@ mod vector;
 
 pub use error::Error;
 pub use monitor::{Every, History, Iteration, Monitor, every};
+pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
 pub use real::Real;

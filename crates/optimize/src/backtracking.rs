@@ -1,0 +1,154 @@
+//! Backtracking to sufficient decrease.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | φ(α) | `value` | energy along the direction |
+//! | c₁ | `armijo` | share of the first-order decrease that is asked for |
+//! | ε | `noise` | relative round-off of the energy |
+
+use coarsen_core::Real;
+
+use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
+
+/// Steps back from the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
+///
+/// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), kept between a tenth and half of α. A value that is
+/// not finite counts as too high. Where the decrease that the slope forecasts is below the round-off of the energy, values
+/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε |φ(0)| and φ′(α) ≤ (2 c₁ − 1) φ′(0) (approximate Wolfe conditions).
+/// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps;
+/// for nonlinear conjugate gradients take [`MoreThuente`](crate::MoreThuente), which also steps forward.
+/// *Cost* one value a trial; one gradient more where round-off rules.
+/// *Reference* Nocedal & Wright 2006, §3.5 and Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with
+/// guaranteed descent and an efficient line search", (4.1) and (4.4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backtracking<T> {
+    /// c₁, in (0, 1/2).
+    pub armijo: T,
+    /// Smallest and largest share of α that the next trial keeps, in (0, 1).
+    pub shrink: [T; 2],
+    /// ε: how much of |φ(0)| is round-off. Raise it for energies that cancel.
+    pub noise: T,
+    /// Trials at most.
+    pub trials: usize,
+}
+
+impl<T: Real> Default for Backtracking<T> {
+    fn default() -> Self {
+        Self {
+            armijo: T::of(1e-4),
+            shrink: [T::of(0.1), T::of(0.5)],
+            noise: T::of(16.0) * T::EPSILON,
+            trials: 60,
+        }
+    }
+}
+
+impl<T: Real> LineSearch<T> for Backtracking<T> {
+    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
+        let &Start { value: at0, slope, first, least, most } = start;
+        let slope_wide = slope.wide();
+        if slope.is_nan() || slope >= T::zero() {
+            return Err(LineSearchFailure::Ascent { slope: slope_wide });
+        }
+        let mut alpha = first.min(most);
+        if alpha.is_nan() || alpha <= T::zero() {
+            return Err(LineSearchFailure::Blocked { most: most.wide() });
+        }
+        let noise = self.noise * at0.abs();
+        let blurred = -alpha * slope <= T::of(4.0) * noise;
+        let mut finite = false;
+        for _ in 0..self.trials {
+            let value = phi.value(alpha);
+            let enough = value < at0 && value <= at0 + self.armijo * alpha * slope;
+            let level = blurred && value <= at0 + noise;
+            if enough || level && phi.slope(alpha) <= (T::of(2.0) * self.armijo - T::one()) * slope {
+                return Ok(Step { alpha, value });
+            }
+            finite |= value.is_finite();
+            let shorter = alpha * self.keep(value - at0, alpha * slope);
+            if shorter < least || shorter == T::zero() {
+                break;
+            }
+            alpha = shorter;
+        }
+        let alpha = alpha.wide();
+        Err(if finite {
+            LineSearchFailure::RoundOff { alpha }
+        } else {
+            LineSearchFailure::NotFinite { alpha }
+        })
+    }
+}
+
+impl<T: Real> Backtracking<T> {
+    /// The share of α at which the parabola with φ(α) − φ(0) = `rise` and α φ′(0) = `fall` is least, safeguarded.
+    fn keep(&self, rise: T, fall: T) -> T {
+        let [low, high] = self.shrink;
+        let share = -fall / (T::of(2.0) * (rise - fall)); // Nocedal & Wright (3.58)
+        if rise.is_finite() && share.is_finite() { share.max(low).min(high) } else { low.max(high * high) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// φ and φ′ as closures.
+    struct Of<F, G>(F, G);
+
+    impl<F: FnMut(f64) -> f64, G: FnMut(f64) -> f64> Ray<f64> for Of<F, G> {
+        fn value(&mut self, alpha: f64) -> f64 {
+            self.0(alpha)
+        }
+        fn slope(&mut self, alpha: f64) -> f64 {
+            self.1(alpha)
+        }
+    }
+
+    fn start(value: f64, slope: f64) -> Start<f64> {
+        Start { value, slope, first: 1.0, least: 1e-18, most: f64::INFINITY }
+    }
+
+    fn search(phi: &mut dyn Ray<f64>, start: &Start<f64>) -> Result<Step<f64>, LineSearchFailure> {
+        Backtracking::default().search(phi, start)
+    }
+
+    #[test]
+    fn accepts_the_first_step_that_is_low_enough() {
+        let step = search(&mut Of(|a| 1.0 - a, |_| -1.0), &start(1.0, -1.0)).unwrap();
+        assert_eq!((step.alpha, step.value), (1.0, 0.0));
+    }
+
+    #[test]
+    fn stays_below_the_bound() {
+        let bounded = Start { most: 0.25, ..start(1.0, -1.0) };
+        assert_eq!(search(&mut Of(|a| 1.0 - a, |_| -1.0), &bounded).unwrap().alpha, 0.25);
+        let blocked = Start { most: 0.0, ..bounded };
+        let failure = search(&mut Of(|a| 1.0 - a, |_| -1.0), &blocked).unwrap_err();
+        assert_eq!(failure, LineSearchFailure::Blocked { most: 0.0 });
+    }
+
+    #[test]
+    fn steps_back_from_where_there_is_no_energy() {
+        let log = |a: f64| if a < 0.01 { -(1.0 + a).ln() } else { f64::NAN };
+        let step = search(&mut Of(log, |_| -1.0), &start(0.0, -1.0)).unwrap();
+        assert!(step.alpha < 0.01 && step.value < 0.0);
+        let nowhere = search(&mut Of(|_| f64::NAN, |_| -1.0), &start(0.0, -1.0)).unwrap_err();
+        assert!(matches!(nowhere, LineSearchFailure::NotFinite { .. }));
+    }
+
+    #[test]
+    fn a_slope_without_a_fall_is_a_failure() {
+        let flat = search(&mut Of(|_| 5.0, |_| -1.0), &start(5.0, -1.0)).unwrap_err();
+        assert!(matches!(flat, LineSearchFailure::RoundOff { .. }));
+        let uphill = search(&mut Of(|a| a, |_| 1.0), &start(0.0, 1.0)).unwrap_err();
+        assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
+    }
+
+    /// 1e6 + (α − 1)² 1e-12: no value differs, the slope decides.
+    #[test]
+    fn the_slope_judges_below_round_off() {
+        let mut phi = Of(|a: f64| 1e6 + 1e-12 * (a - 1.0).powi(2), |a: f64| 2e-12 * (a - 1.0));
+        assert_eq!(search(&mut phi, &start(1e6, -2e-12)).unwrap().alpha, 1.0);
+    }
+}

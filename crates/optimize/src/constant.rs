@@ -1,0 +1,72 @@
+//! A constant matrix with an inner solve.
+
+use coarsen_core::{LinearOperator, Outcome, Preconditioner, Vector};
+use coarsen_krylov::Krylov;
+
+use crate::direction::{minus, vectors};
+use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
+
+/// d = −A⁻¹ ∇f(x) for a matrix A that stays, solved by a Krylov method: the global step of Projective Dynamics.
+///
+/// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
+/// *Use* when A is too large to factor; with a factor, [`Gradient::fixed`](crate::Gradient::fixed) does without inner
+/// iterations.
+/// *Cost* 1 inner solve; 1 vector and those of the inner method.
+/// *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
+///
+/// ```
+/// use coarsen_core::{Identity, Stop, from_fn};
+/// use coarsen_krylov::Cg;
+/// use coarsen_optimize::{Backtracking, Constant, Descent, Rosenbrock};
+/// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| y.iter_mut().zip(x).for_each(|(y, x)| *y = 1000.0 * x));
+/// let mut direction = Constant::new(a, Identity, Cg::new(Stop::relative(1e-3)));
+/// let mut x = vec![0.9, 0.8];
+/// Descent::new(Backtracking::default(), Stop::absolute(0.1)).minimize(&mut Rosenbrock, &mut direction, &mut x, &mut ())?.converged()?;
+/// # Ok::<(), coarsen_optimize::DescentError>(())
+/// ```
+pub struct Constant<V: Vector, A, M, K> {
+    /// A.
+    pub matrix: A,
+    /// The preconditioner of A.
+    pub inverse: M,
+    /// The inner method, with its tolerance.
+    pub inner: K,
+    p: Vec<V>,
+}
+
+impl<V: Vector, A: LinearOperator<V>, M: Preconditioner<V>, K: Krylov<V>> Constant<V, A, M, K> {
+    /// Matrix, preconditioner and inner method.
+    pub fn new(matrix: A, inverse: M, inner: K) -> Self {
+        Self { matrix, inverse, inner, p: Vec::new() }
+    }
+}
+
+impl<V, F, A, M, K> Direction<V, F> for Constant<V, A, M, K>
+where
+    V: Vector,
+    F: ?Sized,
+    A: LinearOperator<V>,
+    M: Preconditioner<V>,
+    K: Krylov<V>,
+{
+    fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        let [p] = vectors(&mut self.p, x)?;
+        p.fill(num_traits::zero());
+        let report = self.inner.solve(&self.matrix, &mut self.inverse, g, p)?;
+        Ok(match report.outcome {
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
+                d.scaled(&minus(g), p);
+                Proposal::Unit
+            }
+            outcome => Proposal::Refused(Refusal::Inner(outcome)),
+        })
+    }
+}
+
+impl<V: Vector, A, M: Preconditioner<V>, K> Preconditioned<V> for Constant<V, A, M, K> {
+    type Inverse = M;
+
+    fn inverse_mut(&mut self) -> &mut M {
+        &mut self.inverse
+    }
+}

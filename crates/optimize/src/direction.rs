@@ -1,0 +1,106 @@
+//! Where to go next.
+
+use coarsen_core::{Real, Vector};
+use num_traits::Float;
+
+use crate::{DescentError, Refusal};
+
+/// What a direction says about the d it wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Proposal<T> {
+    /// The natural step along d is 1: d comes from a model of f.
+    Unit,
+    /// The length of d means little: the driver carries the scale over from the last step and begins with this step.
+    Scaled(T),
+    /// There is no d.
+    Refused(Refusal),
+}
+
+/// A rule that turns gradients into directions; it owns what it remembers and its preconditioner.
+///
+/// `F` is what the rule asks of the objective: first-order rules take any, Newton's method a
+/// [`Linearize`](crate::Linearize). The driver tests every d for descent and calls [`retreat`](Self::retreat) when it, or
+/// the line search along it, fails.
+///
+/// ```
+/// use coarsen_optimize::{DescentError, Direction, Proposal};
+/// struct Downhill;
+/// impl<F: ?Sized> Direction<Vec<f64>, F> for Downhill {
+///     fn propose(&mut self, _: &mut F, _: &Vec<f64>, g: &Vec<f64>, d: &mut Vec<f64>) -> Result<Proposal<f64>, DescentError> {
+///         d.iter_mut().zip(g).for_each(|(d, g)| *d = -g);
+///         Ok(Proposal::Scaled(1.0))
+///     }
+/// }
+/// ```
+pub trait Direction<V: Vector, F: ?Sized> {
+    /// d, from x and g = ∇f(x).
+    ///
+    /// # Errors
+    /// [`DescentError`] for failures of the machine, of the Hessian's assembly or the preconditioner's setup; what the
+    /// mathematics refuses is a [`Proposal::Refused`].
+    fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
+
+    /// A step s = α d was taken, and the gradient has changed by y.
+    fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
+        let _ = (s, y, alpha);
+    }
+
+    /// Drops what earlier steps taught: the objective is another one now.
+    fn forget(&mut self) {}
+
+    /// Makes the next proposal at this x a safer one; false if there is none.
+    fn retreat(&mut self) -> bool {
+        false
+    }
+
+    /// Rebuilds the preconditioner from the curvature at x; false if nothing follows the objective.
+    ///
+    /// # Errors
+    /// As [`propose`](Self::propose); the old preconditioner is then still in use.
+    fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
+        let _ = (f, x);
+        Ok(false)
+    }
+}
+
+impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<D> {
+    fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        (**self).propose(f, x, g, d)
+    }
+    fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
+        (**self).learn(s, y, alpha);
+    }
+    fn forget(&mut self) {
+        (**self).forget();
+    }
+    fn retreat(&mut self) -> bool {
+        (**self).retreat()
+    }
+    fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
+        (**self).refresh(f, x)
+    }
+}
+
+/// The first step along a gradient whose scale nobody knows: it moves x by 1, or by ‖g‖ where that is shorter.
+pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
+    g.norm().max(V::Real::of(1.0)).recip()
+}
+
+/// N vectors like x, made at the first step and again when the length changes.
+pub(crate) fn vectors<'a, V: Vector, const N: usize>(
+    kept: &'a mut Vec<V>,
+    x: &V,
+) -> Result<&'a mut [V; N], coarsen_core::Error> {
+    if kept.first().is_some_and(|v| v.size() != x.size()) {
+        kept.clear();
+    }
+    while kept.len() < N {
+        kept.push(x.like()?);
+    }
+    Ok(kept.first_chunk_mut().expect("N vectors were made"))
+}
+
+/// `-1` as a scalar of the place of v.
+pub(crate) fn minus<V: Vector>(v: &V) -> V::Scalar {
+    v.scalar(-V::Real::of(1.0))
+}

@@ -1,0 +1,78 @@
+//! Steepest descent, and the constant matrix of Projective Dynamics.
+
+use coarsen_core::{Identity, Preconditioner, Vector};
+
+use crate::direction::{cautious, minus, vectors};
+use crate::{DescentError, Direction, Preconditioned, Proposal};
+
+/// d = −M⁻¹ ∇f(x).
+///
+/// With M = I it is steepest descent; with a factored constant matrix it is the global step of Projective Dynamics, with a
+/// preconditioner of the Hessian a Newton method whose linear systems get one iteration.
+/// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1 descend; `scaled` for
+/// a preconditioner whose scale is not that of the Hessian (additive Schwarz, undamped Jacobi); otherwise rather
+/// [`Lbfgs`](crate::Lbfgs), which costs little more.
+/// *Cost* 1 apply of M; 1 vector.
+/// *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu 2019, Eq. 3; Bouaziz et al. 2014.
+///
+/// ```
+/// use coarsen_core::Stop;
+/// use coarsen_optimize::{Backtracking, Descent, Gradient, Rosenbrock};
+/// let mut x = vec![0.9, 0.8];
+/// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.1));
+/// descent.minimize(&mut Rosenbrock, &mut Gradient::steepest(), &mut x, &mut ())?.converged()?;
+/// # Ok::<(), coarsen_optimize::DescentError>(())
+/// ```
+pub struct Gradient<V: Vector, P> {
+    /// M.
+    pub inverse: P,
+    first: First,
+    z: Vec<V>,
+}
+
+/// How far the first step reaches.
+enum First {
+    Cautious,
+    Scaled,
+    Unit,
+}
+
+impl<V: Vector> Gradient<V, Identity> {
+    /// d = −∇f(x).
+    pub fn steepest() -> Self {
+        Self { inverse: Identity, first: First::Cautious, z: Vec::new() }
+    }
+}
+
+impl<V: Vector, P: Preconditioner<V>> Gradient<V, P> {
+    /// d = −M⁻¹ ∇f(x), every step tried at 1: a constant or well-scaled M.
+    pub fn fixed(inverse: P) -> Self {
+        Self { inverse, first: First::Unit, z: Vec::new() }
+    }
+
+    /// d = −M⁻¹ ∇f(x), the scale of each step carried over from the last.
+    pub fn scaled(inverse: P) -> Self {
+        Self { inverse, first: First::Scaled, z: Vec::new() }
+    }
+}
+
+impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Gradient<V, P> {
+    fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        let [z] = vectors(&mut self.z, x)?;
+        self.inverse.apply(g, z);
+        d.scaled(&minus(g), z);
+        Ok(match self.first {
+            First::Cautious => Proposal::Scaled(cautious(g)),
+            First::Scaled => Proposal::Scaled(num_traits::one()),
+            First::Unit => Proposal::Unit,
+        })
+    }
+}
+
+impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for Gradient<V, P> {
+    type Inverse = P;
+
+    fn inverse_mut(&mut self) -> &mut P {
+        &mut self.inverse
+    }
+}

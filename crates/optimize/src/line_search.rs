@@ -1,0 +1,122 @@
+//! How far along a direction.
+
+/// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
+///
+/// Asking again for the α asked for last costs nothing.
+pub trait Ray<T> {
+    /// φ(α).
+    fn value(&mut self, alpha: T) -> T;
+    /// φ′(α).
+    fn slope(&mut self, alpha: T) -> T;
+}
+
+/// Where a line search begins, and between what it may step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start<T> {
+    /// φ(0), finite.
+    pub value: T,
+    /// φ′(0) < 0.
+    pub slope: T,
+    /// The step to try first, not above `most`.
+    pub first: T,
+    /// Steps below this one do not change x in floating point; 0 where unknown.
+    pub least: T,
+    /// The largest step allowed, by the objective.
+    pub most: T,
+}
+
+/// An accepted step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step<T> {
+    /// α.
+    pub alpha: T,
+    /// φ(α).
+    pub value: T,
+}
+
+/// Why no step was found.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineSearchFailure {
+    /// φ′(0) ≥ 0.
+    #[error("the slope {slope:.3e} is not negative")]
+    Ascent {
+        /// φ′(0).
+        slope: f64,
+    },
+    /// The objective allows no step at all.
+    #[error("the objective allows steps up to {most:.3e} only")]
+    Blocked {
+        /// The bound of the objective.
+        most: f64,
+    },
+    /// φ is NaN or infinite however short the step.
+    #[error("the energy is not finite even at step {alpha:.3e}")]
+    NotFinite {
+        /// The shortest step tried.
+        alpha: f64,
+    },
+    /// The step has become so short that x does not change, and the energy does not fall.
+    #[error("the energy does not fall down to step {alpha:.3e}, where x no longer changes")]
+    RoundOff {
+        /// The shortest step tried.
+        alpha: f64,
+    },
+    /// The budget of evaluations is spent.
+    #[error("{evaluations} evaluations found no step; the best was {alpha:.3e}")]
+    Exhausted {
+        /// Points tried.
+        evaluations: usize,
+        /// The last of them.
+        alpha: f64,
+    },
+}
+
+impl LineSearchFailure {
+    /// The likely cause and the cure, one sentence each.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Ascent { .. } => {
+                "the direction points uphill: an indefinite Hessian or preconditioner; project it, or chain a safer direction with OrElse"
+            }
+            Self::Blocked { .. } => {
+                "Objective::max_step is zero, negative or NaN: bodies touch at the start, or its bound is wrong"
+            }
+            Self::NotFinite { .. } => {
+                "the start lies at the edge of where the energy exists, or value and gradient disagree; run check_gradient"
+            }
+            Self::RoundOff { .. } => {
+                "the gradient is not that of the energy (run check_gradient), or the tolerance is below the round-off of the energy"
+            }
+            Self::Exhausted { .. } => {
+                "the energy is rough or not differentiable along this direction, or the budget too small"
+            }
+        }
+    }
+}
+
+/// A rule that picks α so that the energy falls enough.
+///
+/// ```
+/// use coarsen_optimize::{Backtracking, LineSearch, Ray, Start};
+/// struct Parabola; // (α − 1)²
+/// impl Ray<f64> for Parabola {
+///     fn value(&mut self, a: f64) -> f64 {
+///         (a - 1.0) * (a - 1.0)
+///     }
+///     fn slope(&mut self, a: f64) -> f64 {
+///         2.0 * (a - 1.0)
+///     }
+/// }
+/// let start = Start { value: 1.0, slope: -2.0, first: 4.0, least: 0.0, most: f64::INFINITY };
+/// let step = Backtracking::default().search(&mut Parabola, &start)?;
+/// assert_eq!(step.alpha, 1.0); // the parabola through what is known
+/// # Ok::<(), coarsen_optimize::LineSearchFailure>(())
+/// ```
+pub trait LineSearch<T> {
+    /// A step along φ from `start`.
+    ///
+    /// # Errors
+    /// [`LineSearchFailure`] says what φ did instead of falling.
+    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
+}

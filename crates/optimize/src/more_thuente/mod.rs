@@ -1,0 +1,145 @@
+//! The line search of Moré and Thuente.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | φ(α) | `p.value` | energy along the direction |
+//! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | auxiliary function of stage one, up to φ(0) | |
+//! | μ | `decrease` | share of the first-order decrease that is asked for |
+//! | η | `curvature` | share of the first slope that may remain |
+//! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
+//! | δ | [`SHRINK`] | factor by which I must shrink in two trials |
+//!
+//! Step numbers at line ends are those of the search algorithm of Moré & Thuente 1994, §2; `trial` holds its §4.
+
+mod trial;
+
+use coarsen_core::Real;
+
+use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
+use trial::{Interval, Point};
+
+/// δ of §4: two trials must shrink the interval by this factor, or it is halved.
+const SHRINK: f64 = 0.66;
+
+/// Before a minimiser is bracketed, trials grow at least and at most by these factors of the last increase (§4: δ_max = 4;
+/// the lower one from the authors' code in MINPACK-2).
+const GROW: [f64; 2] = [1.1, 4.0];
+
+/// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
+///
+/// Safeguarded cubic and quadratic interpolation in an interval that provably comes to hold such a point, or steps forward to
+/// the bound of the objective. Where rounding or the budget end the search first, the lowest point with sufficient decrease
+/// is taken.
+/// *Use* with nonlinear conjugate gradients (η = 0.1) and L-BFGS without a preconditioner (η = 0.9).
+/// *Cost* one value and one gradient a trial.
+/// *Reference* Moré & Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoreThuente<T> {
+    /// μ, in (0, 1/2).
+    pub decrease: T,
+    /// η, in (μ, 1).
+    pub curvature: T,
+    /// Relative width of the interval at which the search gives up narrowing it.
+    pub width: T,
+    /// How much of |φ(0)| is round-off; where less than that is to be gained, the slope alone judges.
+    pub noise: T,
+    /// Trials at most.
+    pub trials: usize,
+}
+
+impl<T: Real> Default for MoreThuente<T> {
+    /// μ = 1e-4, η = 0.9.
+    fn default() -> Self {
+        Self {
+            decrease: T::of(1e-4),
+            curvature: T::of(0.9),
+            width: T::of(16.0) * T::EPSILON,
+            noise: T::of(16.0) * T::EPSILON,
+            trials: 40,
+        }
+    }
+}
+
+impl<T: Real> MoreThuente<T> {
+    /// η = 0.1: close enough to the minimiser along the line for conjugate gradients.
+    pub fn tight() -> Self {
+        Self { curvature: T::of(0.1), ..Self::default() }
+    }
+}
+
+impl<T: Real> LineSearch<T> for MoreThuente<T> {
+    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
+        let &Start { value: at0, slope, least, mut most, .. } = start;
+        let zero = T::zero();
+        if slope.is_nan() || slope >= zero {
+            return Err(LineSearchFailure::Ascent { slope: slope.wide() });
+        }
+        let mut alpha = start.first.min(most);
+        if alpha.is_nan() || alpha <= zero {
+            return Err(LineSearchFailure::Blocked { most: most.wide() });
+        }
+        let mu_slope = self.decrease * slope;
+        let noise = self.noise * at0.abs();
+        let blurred = -alpha * slope <= T::of(4.0) * noise;
+        let mut interval = Interval::at(Point { alpha: zero, value: at0, slope });
+        let (mut stage_one, mut finite) = (true, false);
+        let [mut width, mut width_before] = [T::infinity(); 2];
+
+        for _ in 0..self.trials {
+            let value = phi.value(alpha);
+            let p =
+                Point { alpha, value, slope: if value.is_finite() { phi.slope(alpha) } else { T::nan() } };
+            if !p.slope.is_finite() {
+                // Deviation: the paper knows no points without a value; they bound the search.
+                most = alpha;
+                alpha = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
+                if alpha <= least || alpha == interval.low.alpha {
+                    break;
+                }
+                continue;
+            }
+            finite = true;
+            let enough = value <= at0 + mu_slope * alpha;
+            let level = blurred && value <= at0 + noise;
+            if (enough || level) && p.slope.abs() <= -self.curvature * slope {
+                return Ok(Step { alpha, value }); // (1.1), (1.2)
+            }
+            if alpha == most && enough && p.slope <= mu_slope {
+                return Ok(Step { alpha, value }); // still falling at the bound
+            }
+            stage_one &= !(enough && p.slope >= zero);
+
+            let ends = interval.reach(alpha, most);
+            alpha = if stage_one && value <= interval.low.value && !enough {
+                interval.tilted(mu_slope, |psi, p| psi.next(p, ends), p) // psi of (2.1)
+            } else {
+                interval.next(p, ends) // phi
+            };
+            if interval.bracketed {
+                let [low, high] = interval.ends();
+                if high - low >= T::of(SHRINK) * width_before {
+                    alpha = interval.low.alpha + (interval.high.alpha - interval.low.alpha) * T::of(0.5);
+                }
+                width_before = width;
+                width = high - low;
+                if high - low <= self.width * high || alpha <= low || alpha >= high {
+                    break; // nothing between the ends
+                }
+            }
+            alpha = alpha.max(least).min(most);
+        }
+        let Point { alpha: best, value, .. } = interval.low;
+        if best > zero && value < at0 && value <= at0 + mu_slope * best {
+            return Ok(Step { alpha: best, value });
+        }
+        let alpha = alpha.wide();
+        Err(match (finite, interval.bracketed) {
+            (false, _) => LineSearchFailure::NotFinite { alpha },
+            (true, true) => LineSearchFailure::RoundOff { alpha },
+            (true, false) => LineSearchFailure::Exhausted { evaluations: self.trials, alpha },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

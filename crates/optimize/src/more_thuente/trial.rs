@@ -1,0 +1,136 @@
+//! The interval and the next trial inside it: Moré & Thuente 1994, §4.
+
+use coarsen_core::Real;
+
+use super::GROW;
+
+/// A point of φ, or of ψ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point<T> {
+    pub(super) alpha: T,
+    pub(super) value: T,
+    pub(super) slope: T,
+}
+
+/// I: between α_l and α_u in either order, and whether it is known to hold a minimiser.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval<T> {
+    pub(super) low: Point<T>,
+    pub(super) high: Point<T>,
+    pub(super) bracketed: bool,
+}
+
+impl<T: Real> Interval<T> {
+    pub(super) fn at(p: Point<T>) -> Self {
+        Self { low: p, high: p, bracketed: false }
+    }
+
+    /// The ends in order.
+    pub(super) fn ends(&self) -> [T; 2] {
+        let (a, b) = (self.low.alpha, self.high.alpha);
+        [a.min(b), a.max(b)]
+    }
+
+    /// Where the trial after α may lie.
+    pub(super) fn reach(&self, alpha: T, most: T) -> [T; 2] {
+        if self.bracketed {
+            return self.ends();
+        }
+        let [least, farthest] =
+            GROW.map(|factor| (alpha + T::of(factor) * (alpha - self.low.alpha)).min(most));
+        [if self.low.alpha.is_zero() { T::zero() } else { least }, farthest]
+    }
+
+    /// `f` on the interval of ψ(α) = φ(α) − c α instead of φ.
+    pub(super) fn tilted(&mut self, c: T, f: impl FnOnce(&mut Self, Point<T>) -> T, p: Point<T>) -> T {
+        let tilt = |p: Point<T>, c: T| Point { value: p.value - c * p.alpha, slope: p.slope - c, ..p };
+        (self.low, self.high) = (tilt(self.low, c), tilt(self.high, c));
+        let alpha = f(self, tilt(p, c));
+        (self.low, self.high) = (tilt(self.low, -c), tilt(self.high, -c));
+        alpha
+    }
+
+    /// Takes trial p into the interval and returns the next one, between `least` and `most` while nothing is bracketed.
+    pub(super) fn next(&mut self, p: Point<T>, [least, most]: [T; 2]) -> T {
+        let l = self.low;
+        let (half, beyond) = (T::of(0.5), p.alpha > l.alpha);
+        let nearer = |a: T, b: T, to: T| if (a - to).abs() < (b - to).abs() { a } else { b };
+        let farther = |a: T, b: T, from: T| if (a - from).abs() > (b - from).abs() { a } else { b };
+        let opposite = p.slope * l.slope < T::zero();
+
+        let alpha = if p.value > l.value {
+            // Case 1: higher than the best
+            self.bracketed = true;
+            let (c, q) = (cubic(l, p), quadratic(l, p));
+            if (c - l.alpha).abs() < (q - l.alpha).abs() { c } else { c + (q - c) * half }
+        } else if opposite {
+            // Case 2: lower, with a slope of the other sign
+            self.bracketed = true;
+            farther(cubic(p, l), secant(l, p), p.alpha)
+        } else if p.slope.abs() < l.slope.abs() {
+            // Case 3: lower, with a gentler slope of the same sign
+            let c = cubic_forward(l, p).unwrap_or(if beyond { most } else { least });
+            let s = secant(l, p);
+            if self.bracketed {
+                let bound = p.alpha + T::of(super::SHRINK) * (self.high.alpha - p.alpha);
+                let next = nearer(c, s, p.alpha);
+                if beyond { next.min(bound) } else { next.max(bound) }
+            } else {
+                farther(c, s, p.alpha).max(least).min(most)
+            }
+        } else if self.bracketed {
+            // Case 4: lower, and no gentler
+            cubic(p, self.high)
+        } else if beyond {
+            most
+        } else {
+            least
+        };
+        // The next interval (§2, updating algorithm).
+        if p.value > l.value {
+            self.high = p;
+        } else {
+            if opposite {
+                self.high = l;
+            }
+            self.low = p;
+        }
+        alpha
+    }
+}
+
+/// γ of the cubic through two points, and θ; without a real minimiser γ is 0.
+fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
+    let theta = T::of(3.0) * (a.value - b.value) / (b.alpha - a.alpha) + a.slope + b.slope;
+    let s = theta.abs().max(a.slope.abs()).max(b.slope.abs());
+    let square = (theta / s).powi(2) - (a.slope / s) * (b.slope / s);
+    (s * square.max(T::zero()).sqrt(), theta)
+}
+
+/// The minimiser of the cubic through values and slopes of a and b; a is the lower one.
+fn cubic<T: Real>(a: Point<T>, b: Point<T>) -> T {
+    let (gamma, theta) = discriminant(a, b);
+    let gamma = if b.alpha < a.alpha { -gamma } else { gamma };
+    let p = (gamma - a.slope) + theta;
+    let q = ((gamma - a.slope) + gamma) + b.slope;
+    a.alpha + p / q * (b.alpha - a.alpha)
+}
+
+/// The minimiser of that cubic if it lies beyond p, as seen from l.
+fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
+    let (gamma, theta) = discriminant(l, p);
+    let gamma = if p.alpha > l.alpha { -gamma } else { gamma };
+    let r = ((gamma - p.slope) + theta) / ((gamma + (l.slope - p.slope)) + gamma);
+    (r < T::zero() && gamma != T::zero()).then(|| p.alpha + r * (l.alpha - p.alpha))
+}
+
+/// The minimiser of the parabola through both values and the slope at l.
+fn quadratic<T: Real>(l: Point<T>, p: Point<T>) -> T {
+    let chord = (l.value - p.value) / (p.alpha - l.alpha);
+    l.alpha + l.slope / (chord + l.slope) / T::of(2.0) * (p.alpha - l.alpha)
+}
+
+/// The zero of the line through both slopes.
+fn secant<T: Real>(l: Point<T>, p: Point<T>) -> T {
+    p.alpha + p.slope / (p.slope - l.slope) * (l.alpha - p.alpha)
+}

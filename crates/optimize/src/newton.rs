@@ -1,0 +1,140 @@
+//! Newton's method with iterative inner solves.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | H | `a` | Hessian, or its positive definite stand-in |
+//! | M | `m` | preconditioner of H |
+//! | η | `eta` | relative tolerance of the inner solve (forcing term) |
+
+use coarsen_core::{Outcome, Real, Scalar, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use num_traits::Float;
+
+use crate::direction::{minus, vectors};
+use crate::{DescentError, Direction, Linearize, Proposal, Refusal};
+
+/// How accurately the inner system H p = g is solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Forcing<T> {
+    /// As the stopping rule of the inner method says: a fixed tolerance, or a fixed number of iterations.
+    AsGiven,
+    /// η = γ (‖g‖ / ‖g_old‖)^2 with γ = 0.9, not below γ η_old² while that is above 0.1, at most 0.5: quadratic convergence
+    /// up to a factor, no wasted inner iterations far from the solution. Eisenstat & Walker 1996, (2.6) and §2.1.
+    EisenstatWalker,
+    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): weighs stiff and soft parts by the preconditioner, so that stiff ones do not ask
+    /// for tolerances that soft ones need. τ is the outer tolerance in that norm. Wang et al. 2020 (HOT), §5.3.
+    /// Deviation: the inner solve measures its residual in the Euclidean norm.
+    Preconditioned {
+        /// τ.
+        floor: T,
+    },
+}
+
+/// Newton's method: d = −H⁻¹ ∇f, by a Krylov method.
+///
+/// Near a minimiser with a positive definite Hessian the error is squared by every exact step. Far from it H must be a
+/// positive definite stand-in: an inner solve that meets negative curvature refuses the direction
+/// ([`Refusal::Inner`]), and [`OrElse`](crate::OrElse) may take another one.
+/// *Use* where Hessians are cheap beside the solve, or where high accuracy is asked for.
+/// *Cost* 1 Hessian, 1 inner solve; 1 vector and those of the inner method.
+/// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1.
+///
+/// See [`Linearized`](crate::Linearized) for an example.
+pub struct Newton<V: Vector, K> {
+    /// The inner method.
+    pub inner: K,
+    /// Its tolerance.
+    pub forcing: Forcing<V::Real>,
+    /// Inner iterations since the start or the last [`forget`](Direction::forget).
+    pub inner_iterations: usize,
+    last: Option<Last<V::Real>>,
+    renew: bool,
+    p: Vec<V>,
+}
+
+struct Last<T> {
+    norm: T,
+    eta: T,
+}
+
+impl<V: Vector> Newton<V, Cg<V>> {
+    /// Inner systems solved to all that the precision gives, within reason: 1e-12 in `f64`, 1e-5 in `f32`.
+    pub fn exact() -> Self {
+        let tolerance = V::Real::of(if V::Real::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-12 });
+        Self::with(Cg::new(Stop::relative(tolerance)), Forcing::AsGiven)
+    }
+
+    /// Inner systems solved as accurately as the outer iteration deserves.
+    pub fn inexact() -> Self {
+        Self::with(Cg::default(), Forcing::EisenstatWalker)
+    }
+
+    /// A fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3: 32).
+    pub fn fixed(iterations: usize) -> Self {
+        let stop = Stop { max_iterations: iterations, ..Stop::relative(num_traits::zero()) };
+        Self::with(Cg::new(stop), Forcing::AsGiven)
+    }
+}
+
+impl<V: Vector, K: Krylov<V>> Newton<V, K> {
+    /// Any inner method; `FlexibleCg` for preconditioners that vary.
+    pub fn with(inner: K, forcing: Forcing<V::Real>) -> Self {
+        Self { inner, forcing, inner_iterations: 0, last: None, renew: false, p: Vec::new() }
+    }
+
+    /// η for a gradient of norm `norm`.
+    fn eisenstat_walker(&mut self, norm: V::Real) -> V::Real {
+        let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::of);
+        let eta = match &self.last {
+            None => most,
+            Some(Last { norm: old, eta: before }) => {
+                let safeguard = gamma * *before * *before;
+                let eta = gamma * (norm / *old).powi(2); // (2.6)
+                if safeguard > threshold { eta.max(safeguard).min(most) } else { eta.min(most) }
+            }
+        };
+        self.last = Some(Last { norm, eta });
+        eta
+    }
+}
+
+impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
+    fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        let renew = std::mem::take(&mut self.renew);
+        let (a, m) = if renew { f.relinearize(x)? } else { f.linearize(x)? };
+        match self.forcing {
+            Forcing::AsGiven => {}
+            Forcing::EisenstatWalker => {
+                let eta = self.eisenstat_walker(g.norm());
+                self.inner.stop_mut().relative = eta;
+            }
+            Forcing::Preconditioned { floor } => {
+                let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
+                let eta = energy.sqrt().max(floor).sqrt().min(V::Real::of(0.5));
+                self.inner.stop_mut().relative = eta;
+            }
+        }
+        let [p] = vectors(&mut self.p, x)?;
+        p.fill(V::Real::of(0.0));
+        let report = self.inner.solve(a, m, g, p)?;
+        self.inner_iterations += report.iterations;
+        Ok(match report.outcome {
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
+                d.scaled(&minus(g), p);
+                Proposal::Unit
+            }
+            outcome => Proposal::Refused(Refusal::Inner(outcome)),
+        })
+    }
+
+    fn forget(&mut self) {
+        self.last = None;
+        self.inner_iterations = 0;
+    }
+
+    fn refresh(&mut self, _: &mut F, _: &V) -> Result<bool, DescentError> {
+        self.renew = true;
+        Ok(true)
+    }
+}

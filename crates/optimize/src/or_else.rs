@@ -1,0 +1,65 @@
+//! A direction, and another one for where it fails.
+
+use coarsen_core::Vector;
+
+use crate::{DescentError, Direction, Proposal};
+
+/// The first direction; where it is refused, does not descend or leads nowhere, the second one for one step.
+///
+/// Both learn from every step. Chains nest: `OrElse::new(newton, OrElse::new(lbfgs, Gradient::steepest()))`.
+/// *Use* for Hessians that may be indefinite far from the solution. *Reference* the fallback list of PolySolve.
+///
+/// ```
+/// use coarsen_core::Stop;
+/// use coarsen_optimize::{Backtracking, Descent, Gradient, Lbfgs, OrElse, Rosenbrock};
+/// let mut chain = OrElse::new(Lbfgs::scaled(4), Gradient::steepest());
+/// let mut x = vec![-1.2, 1.0];
+/// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+/// descent.minimize(&mut Rosenbrock, &mut chain, &mut x, &mut ())?.converged()?;
+/// # Ok::<(), coarsen_optimize::DescentError>(())
+/// ```
+pub struct OrElse<A, B> {
+    /// What is tried first.
+    pub first: A,
+    /// What is tried when that fails.
+    pub second: B,
+    fallen: bool,
+}
+
+impl<A, B> OrElse<A, B> {
+    /// Chains two directions.
+    pub fn new(first: A, second: B) -> Self {
+        Self { first, second, fallen: false }
+    }
+}
+
+impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, F> for OrElse<A, B> {
+    fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        if self.fallen { self.second.propose(f, x, g, d) } else { self.first.propose(f, x, g, d) }
+    }
+
+    fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
+        self.fallen = false;
+        self.first.learn(s, y, alpha);
+        self.second.learn(s, y, alpha);
+    }
+
+    fn forget(&mut self) {
+        self.fallen = false;
+        self.first.forget();
+        self.second.forget();
+    }
+
+    fn retreat(&mut self) -> bool {
+        if self.fallen {
+            return self.second.retreat();
+        }
+        self.fallen = !self.first.retreat();
+        true
+    }
+
+    fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
+        let first = self.first.refresh(f, x)?;
+        Ok(self.second.refresh(f, x)? || first)
+    }
+}

@@ -1,0 +1,68 @@
+//! An objective along a direction.
+
+use coarsen_core::{Objective, Scalar, Vector};
+
+use crate::{Ray, Step};
+
+/// φ(α) = f(x + α d), remembering the last point so that nothing is evaluated twice.
+pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
+    f: &'a mut F,
+    x: &'a V,
+    d: &'a V,
+    /// x + α d of the last α.
+    trial: &'a mut V,
+    /// ∇f there, once its slope was asked for.
+    g: &'a mut V,
+    /// Evaluations of f and ∇f.
+    evaluations: &'a mut [usize; 2],
+    at: Option<V::Real>,
+    value: Option<V::Real>,
+    slope: Option<V::Real>,
+}
+
+impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
+    pub(crate) fn new(
+        f: &'a mut F,
+        x: &'a V,
+        d: &'a V,
+        trial: &'a mut V,
+        g: &'a mut V,
+        evaluations: &'a mut [usize; 2],
+    ) -> Self {
+        Self { f, x, d, trial, g, evaluations, at: None, value: None, slope: None }
+    }
+
+    /// Leaves the point of an accepted step in `trial`, its gradient in `g`.
+    pub(crate) fn settle(&mut self, step: Step<V::Real>) -> Step<V::Real> {
+        self.slope(step.alpha);
+        step
+    }
+
+    /// Moves the trial point to α.
+    fn go(&mut self, alpha: V::Real) {
+        if self.at != Some(alpha) {
+            self.trial.copy(self.x);
+            self.trial.axpy(&self.x.scalar(alpha), self.d);
+            (self.at, self.value, self.slope) = (Some(alpha), None, None);
+        }
+    }
+}
+
+impl<V: Vector, F: Objective<V> + ?Sized> Ray<V::Real> for Along<'_, V, F> {
+    fn value(&mut self, alpha: V::Real) -> V::Real {
+        self.go(alpha);
+        *self.value.get_or_insert_with(|| {
+            self.evaluations[0] += 1;
+            self.f.value(self.trial)
+        })
+    }
+
+    fn slope(&mut self, alpha: V::Real) -> V::Real {
+        self.go(alpha);
+        *self.slope.get_or_insert_with(|| {
+            self.evaluations[1] += 1;
+            self.f.gradient(self.trial, self.g);
+            self.g.dot(self.d).read()
+        })
+    }
+}

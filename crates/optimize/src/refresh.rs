@@ -1,0 +1,181 @@
+//! When a preconditioner follows the objective.
+
+use coarsen_core::{Preconditioner, Real, Vector};
+
+use crate::{DescentError, Direction, Proposal};
+
+/// When the driver asks its direction to rebuild the preconditioner from the curvature at the current x.
+///
+/// Whatever the policy, a line search that fails with an old preconditioner is tried again with a new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refresh {
+    /// Only after a failure: the caller refreshes, or the preconditioner is a constant one.
+    #[default]
+    Never,
+    /// Before the first iteration of every `minimize`: once per time step (Wang et al. 2020, Algorithm 3).
+    AtStart,
+    /// Before iterations 0, k, 2k, …; 0 counts as 1 (Wu, Wang & Wang 2022, §4.3: 8).
+    Every(usize),
+    /// Before the first iteration, and when ‖∇f‖ falls half as fast, in orders of magnitude, over a stretch of this many
+    /// iterations as over the first stretch after the last refresh; 0 counts as 1.
+    WhenSlower(usize),
+}
+
+/// The age of the preconditioner, and the measured contraction that [`Refresh::WhenSlower`] judges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// The iteration of the last refresh.
+    born: usize,
+    /// The last iteration judged, plus one: every iteration is judged once, however often it is tried.
+    judged: usize,
+    /// log ‖∇f‖ at the start of this stretch.
+    mark: f64,
+    /// Change of it over the first stretch.
+    first: f64,
+}
+
+impl Pace {
+    /// Whether the policy asks for a refresh before iteration `k`, at gradient norm `norm`.
+    pub(crate) fn due<T: Real>(&mut self, policy: Refresh, k: usize, norm: T) -> bool {
+        if self.judged > k {
+            return false;
+        }
+        self.judged = k + 1;
+        let due = match policy {
+            Refresh::Never => false,
+            Refresh::AtStart => k == 0,
+            Refresh::Every(n) => k.is_multiple_of(n.max(1)),
+            Refresh::WhenSlower(n) => k == 0 || self.slower(n.max(1), k - self.born, norm.wide().ln()),
+        };
+        if due {
+            self.renewed(k, norm);
+        }
+        due
+    }
+
+    /// The preconditioner is that of iteration `k`.
+    pub(crate) fn renewed<T: Real>(&mut self, k: usize, norm: T) {
+        *self = Self { born: k, judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
+    }
+
+    /// Whether the preconditioner is older than iteration `k`.
+    pub(crate) fn stale(&self, k: usize) -> bool {
+        k > self.born
+    }
+
+    fn slower(&mut self, stretch: usize, age: usize, log: f64) -> bool {
+        if age == 0 || !age.is_multiple_of(stretch) {
+            return false;
+        }
+        let fall = log - std::mem::replace(&mut self.mark, log);
+        if age == stretch {
+            self.first = fall;
+            return false;
+        }
+        fall >= 0.0 || fall > 0.5 * self.first
+    }
+}
+
+/// A direction with a preconditioner of its own.
+pub trait Preconditioned<V: Vector> {
+    /// The type of M.
+    type Inverse;
+
+    /// M, to be changed: what refers to the old one is dropped.
+    fn inverse_mut(&mut self) -> &mut Self::Inverse;
+}
+
+/// A direction whose preconditioner follows the objective: `update(f, x, m)` takes the curvature of f at x into m.
+///
+/// [`Descent::refresh`](crate::Descent::refresh) says when. Newton's method needs no such wrapper: its
+/// [`Linearize`](crate::Linearize) knows the matrix.
+///
+/// ```
+/// use coarsen_core::{Identity, Stop};
+/// use coarsen_optimize::{Backtracking, Descent, Lbfgs, Refresh, Refreshed, Rosenbrock};
+/// let mut built = 0;
+/// let mut lbfgs = Refreshed::new(Lbfgs::new(8, Identity), |_: &mut Rosenbrock, _: &Vec<f64>, _: &mut Identity| {
+///     built += 1; // assemble the Hessian of the first, update the third from it
+///     Ok(())
+/// });
+/// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+/// descent.refresh = Refresh::Every(8);
+/// let mut x = vec![-1.2, 1.0];
+/// let report = descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x, &mut ())?.converged()?;
+/// assert_eq!(report.refreshes, built);
+/// # Ok::<(), coarsen_optimize::DescentError>(())
+/// ```
+pub struct Refreshed<D, U> {
+    /// The direction.
+    pub direction: D,
+    update: U,
+}
+
+impl<D, U> Refreshed<D, U> {
+    /// `direction`, its preconditioner updated by `update`.
+    pub fn new<V, F: ?Sized>(direction: D, update: U) -> Self
+    where
+        V: Vector,
+        D: Preconditioned<V>,
+        U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<(), DescentError>,
+    {
+        Self { direction, update }
+    }
+}
+
+impl<V, F, D, U> Direction<V, F> for Refreshed<D, U>
+where
+    V: Vector,
+    F: ?Sized,
+    D: Direction<V, F> + Preconditioned<V>,
+    D::Inverse: Preconditioner<V>,
+    U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<(), DescentError>,
+{
+    fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        self.direction.propose(f, x, g, d)
+    }
+    fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
+        self.direction.learn(s, y, alpha);
+    }
+    fn forget(&mut self) {
+        self.direction.forget();
+    }
+    fn retreat(&mut self) -> bool {
+        self.direction.retreat()
+    }
+    fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
+        (self.update)(f, x, self.direction.inverse_mut())?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refreshes(policy: Refresh, norms: &[f64]) -> Vec<usize> {
+        let mut pace = Pace::default();
+        (0..norms.len()).filter(|&k| pace.due(policy, k, norms[k])).collect()
+    }
+
+    #[test]
+    fn every_eighth() {
+        assert_eq!(refreshes(Refresh::Every(8), &[1.0; 20]), [0, 8, 16]);
+        assert_eq!(refreshes(Refresh::AtStart, &[1.0; 20]), [0]);
+        assert!(refreshes(Refresh::Never, &[1.0; 20]).is_empty());
+    }
+
+    /// A tenth each iteration at first, then a fifth less each: half as fast would be a third.
+    #[test]
+    fn when_the_contraction_worsens() {
+        let mut norm = 1.0;
+        let norms: Vec<f64> = (0..14)
+            .map(|k| {
+                norm *= if k < 6 { 0.1 } else { 0.8 };
+                norm
+            })
+            .collect();
+        assert_eq!(refreshes(Refresh::WhenSlower(2), &norms), [0, 8]);
+    }
+}

@@ -1,0 +1,236 @@
+//! How a descent ended.
+
+use std::fmt;
+use std::ops::Deref;
+
+use coarsen_core::{Outcome, Real};
+
+use crate::LineSearchFailure;
+
+/// The criterion that ended a descent well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Criterion {
+    /// ‖∇f‖₂ is within the tolerance.
+    Gradient,
+    /// A monitor's own norm is.
+    Monitor,
+    /// The last step lowered f by less than was asked for.
+    Decrease,
+    /// The last step moved x by less than was asked for.
+    Step,
+}
+
+/// Why a direction could not be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// ∇f·d is not negative by more than round-off.
+    Ascent {
+        /// ∇f·d.
+        slope: f64,
+    },
+    /// The linear solve inside a Newton step ended badly.
+    Inner(Outcome),
+    /// The direction holds NaN or infinity.
+    NotFinite,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ascent { slope } => write!(f, "the direction does not descend (slope {slope:.3e})"),
+            Self::Inner(outcome) => write!(f, "the inner solve ended as {outcome}"),
+            Self::NotFinite => f.write_str("the direction is not finite"),
+        }
+    }
+}
+
+/// What the mathematics of a descent did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DescentOutcome {
+    /// A criterion is met.
+    Converged(Criterion),
+    /// The budget of iterations is spent.
+    IterationLimit,
+    /// A monitor asked to stop.
+    Stopped,
+    /// Neither f nor ‖∇f‖ falls any more: the tolerance is below the round-off of both.
+    Stagnated,
+    /// f or its gradient is not finite at the start, or the gradient is not at a point that was accepted.
+    NotFinite,
+    /// No direction could be had.
+    NoDirection(Refusal),
+    /// No step along the direction lowers f.
+    LineSearchFailed(LineSearchFailure),
+}
+
+impl DescentOutcome {
+    /// The name in reports for machines: snake case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converged(_) => "converged",
+            Self::IterationLimit => "iteration_limit",
+            Self::Stopped => "stopped",
+            Self::Stagnated => "stagnated",
+            Self::NotFinite => "not_finite",
+            Self::NoDirection(_) => "no_direction",
+            Self::LineSearchFailed(_) => "line_search_failed",
+        }
+    }
+
+    /// The likely cause and the cure, one sentence each; empty when converged.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Converged(_) => "",
+            Self::IterationLimit => {
+                "the method is too weak for this energy or the budget too small; use a stronger preconditioner or Newton's method, or raise max_iterations"
+            }
+            Self::Stopped => "a monitor ended the descent; x so far is kept",
+            Self::Stagnated => {
+                "the tolerance is below what the round-off of f and its gradient allows; loosen it, or scale the problem"
+            }
+            Self::NotFinite => {
+                "the start lies where the energy does not exist (an inverted element, an overlap), or the gradient divides by zero; run check_gradient"
+            }
+            Self::NoDirection(Refusal::Ascent { .. }) => {
+                "an indefinite Hessian or preconditioner; project it onto positive definite matrices, or chain a safer direction with OrElse"
+            }
+            Self::NoDirection(Refusal::Inner(outcome)) => outcome.advice(),
+            Self::NoDirection(Refusal::NotFinite) => {
+                "the preconditioner or the Hessian holds NaN or infinity; look at what computed it"
+            }
+            Self::LineSearchFailed(failure) => failure.advice(),
+        }
+    }
+}
+
+impl fmt::Display for DescentOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDirection(why) => why.fmt(f),
+            Self::LineSearchFailed(why) => write!(f, "line search failed: {why}"),
+            Self::Converged(Criterion::Monitor) => f.write_str("converged (the monitor's norm)"),
+            Self::Converged(Criterion::Decrease) => f.write_str("converged (decrease of the energy)"),
+            Self::Converged(Criterion::Step) => f.write_str("converged (length of the step)"),
+            other => f.write_str(&other.name().replace('_', " ")),
+        }
+    }
+}
+
+/// The end of a descent: small, `Copy`, and not to be ignored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "a descent can end without convergence: call .converged()? or .usable()?"]
+pub struct DescentReport<T> {
+    /// How it ended.
+    pub outcome: DescentOutcome,
+    /// Steps taken.
+    pub iterations: usize,
+    /// Evaluations of f.
+    pub values: usize,
+    /// Evaluations of ∇f.
+    pub gradients: usize,
+    /// Times a direction was given up for a safer one (memory dropped, momentum stopped, the next of a chain).
+    pub retreats: usize,
+    /// Times the preconditioner was rebuilt.
+    pub refreshes: usize,
+    /// f at the start.
+    pub initial_value: T,
+    /// f(x) of the returned x.
+    pub value: T,
+    /// ‖∇f‖₂ at the start.
+    pub initial_gradient: T,
+    /// ‖∇f(x)‖₂ of the returned x.
+    pub gradient: T,
+    /// The ‖∇f‖₂ that was asked for.
+    pub tolerance: T,
+}
+
+impl<T: Real> DescentReport<T> {
+    /// The report itself if a criterion was met.
+    ///
+    /// # Errors
+    /// [`NotMinimized`] for every other outcome.
+    pub fn converged(self) -> Result<Minimized<T>, NotMinimized> {
+        if matches!(self.outcome, DescentOutcome::Converged(_)) {
+            Ok(Minimized(self))
+        } else {
+            Err(self.into())
+        }
+    }
+
+    /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped.
+    ///
+    /// # Errors
+    /// [`NotMinimized`] for the others, whose x is the last one accepted.
+    pub fn usable(self) -> Result<Minimized<T>, NotMinimized> {
+        match self.outcome {
+            DescentOutcome::Converged(_)
+            | DescentOutcome::IterationLimit
+            | DescentOutcome::Stopped
+            | DescentOutcome::Stagnated => Ok(Minimized(self)),
+            _ => Err(self.into()),
+        }
+    }
+}
+
+impl<T: Real> fmt::Display for DescentReport<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} after {} iterations ({} values, {} gradients), gradient {:.2e} (asked {:.1e}), value {:.6e}",
+            self.outcome,
+            self.iterations,
+            self.values,
+            self.gradients,
+            self.gradient,
+            self.tolerance,
+            self.value
+        )
+    }
+}
+
+/// A report that somebody has looked at, from [`DescentReport::converged`] or [`DescentReport::usable`]: it may be dropped
+/// without a warning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Minimized<T>(DescentReport<T>);
+
+impl<T> Deref for Minimized<T> {
+    type Target = DescentReport<T>;
+
+    fn deref(&self) -> &DescentReport<T> {
+        &self.0
+    }
+}
+
+impl<T: Real> fmt::Display for Minimized<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A descent that met no criterion, as an error.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{outcome} after {iterations} iterations at gradient {gradient:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
+pub struct NotMinimized {
+    /// How it ended.
+    pub outcome: DescentOutcome,
+    /// Steps taken.
+    pub iterations: usize,
+    /// ‖∇f(x)‖₂ of the returned x.
+    pub gradient: f64,
+    /// What was asked for.
+    pub tolerance: f64,
+}
+
+impl<T: Real> From<DescentReport<T>> for NotMinimized {
+    fn from(r: DescentReport<T>) -> Self {
+        Self {
+            outcome: r.outcome,
+            iterations: r.iterations,
+            gradient: r.gradient.wide(),
+            tolerance: r.tolerance.wide(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! One descent while it runs: what was counted, and whether it ends.
+
+use std::ops::ControlFlow;
+
+use coarsen_core::{Dot, Objective, Real, Stop, Vector};
+
+use crate::refresh::Pace;
+use crate::{
+    Criterion, DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, Iterate, Proposal,
+    Refresh, Refusal, Start, Step, Verdict,
+};
+
+/// Steps without any progress after which a descent has stagnated.
+const PATIENCE: usize = 20;
+
+/// Share to which ‖∇f‖ must fall to count as progress where f no longer does.
+const PROGRESS: f64 = 0.9;
+
+/// How far the predicted first step may be from the one of equal first-order decrease.
+const SCALE: f64 = 10.0;
+
+/// What was asked for.
+pub(crate) struct Criteria<T> {
+    pub(crate) stop: Stop<T>,
+    pub(crate) decrease: T,
+    pub(crate) step: T,
+}
+
+/// A direction that descends: where the line search begins, and ‖d‖₂.
+pub(crate) struct Aim<T> {
+    pub(crate) start: Start<T>,
+    length: T,
+}
+
+/// The last step.
+struct Last<T> {
+    alpha: T,
+    slope: T,
+    fall: T,
+}
+
+/// The state of a descent beside its vectors.
+pub(crate) struct Run<T> {
+    pub(crate) evaluations: [usize; 2],
+    iterations: usize,
+    retreats: usize,
+    refreshes: usize,
+    initial: [T; 2],
+    value: T,
+    norm: T,
+    threshold: T,
+    last: Option<Last<T>>,
+    met: Option<Criterion>,
+    pace: Pace,
+    /// ‖∇f‖ at the last progress, and steps since.
+    mark: T,
+    idle: usize,
+    /// The last iterate shown, plus one.
+    shown: usize,
+}
+
+impl<T: Real> Run<T> {
+    /// Evaluates f and ∇f at the start.
+    pub(crate) fn begin<V, F>(f: &mut F, x: &V, g: &mut V, criteria: &Criteria<T>) -> Self
+    where
+        V: Vector<Real = T>,
+        F: Objective<V> + ?Sized,
+    {
+        let value = f.value(x);
+        f.gradient(x, g);
+        let norm = g.norm();
+        Self {
+            evaluations: [1, 1],
+            iterations: 0,
+            retreats: 0,
+            refreshes: 0,
+            initial: [value, norm],
+            value,
+            norm,
+            threshold: criteria.stop.threshold(norm),
+            last: None,
+            met: None,
+            pace: Pace::default(),
+            mark: norm,
+            idle: 0,
+            shown: 0,
+        }
+    }
+
+    /// Shows x to the monitor, once, and says whether the descent ends here.
+    pub(crate) fn judge<V: Vector<Real = T>>(
+        &mut self,
+        criteria: &Criteria<T>,
+        x: &V,
+        g: &V,
+        monitor: &mut dyn DescentMonitor<V>,
+    ) -> Option<DescentOutcome> {
+        if self.shown > self.iterations {
+            return None;
+        }
+        self.shown = self.iterations + 1;
+        if !(self.value.is_finite() && self.norm.is_finite()) {
+            return Some(DescentOutcome::NotFinite);
+        }
+        let (number, value, gradient, evaluations) =
+            (self.iterations, self.value, self.norm, self.evaluations);
+        let alpha = self.last.as_ref().map_or(T::zero(), |last| last.alpha);
+        let seen = monitor.observe(&Iterate { number, value, gradient, alpha, evaluations, x, g });
+        if self.norm <= self.threshold {
+            return Some(DescentOutcome::Converged(Criterion::Gradient));
+        }
+        match seen {
+            ControlFlow::Break(Verdict::Converged) => {
+                return Some(DescentOutcome::Converged(Criterion::Monitor));
+            }
+            ControlFlow::Break(Verdict::Stop) => return Some(DescentOutcome::Stopped),
+            ControlFlow::Continue(()) => {}
+        }
+        match self.met {
+            Some(criterion) => Some(DescentOutcome::Converged(criterion)),
+            None if self.idle >= PATIENCE => Some(DescentOutcome::Stagnated),
+            None if self.iterations >= criteria.stop.max_iterations => Some(DescentOutcome::IterationLimit),
+            None => None,
+        }
+    }
+
+    /// Rebuilds the preconditioner where the policy asks for it.
+    pub(crate) fn refresh_if_due<V, F, D>(
+        &mut self,
+        policy: Refresh,
+        f: &mut F,
+        direction: &mut D,
+        x: &V,
+    ) -> Result<(), DescentError>
+    where
+        V: Vector<Real = T>,
+        F: ?Sized,
+        D: Direction<V, F> + ?Sized,
+    {
+        if self.pace.due(policy, self.iterations, self.norm) && direction.refresh(f, x)? {
+            self.refreshes += 1;
+        }
+        Ok(())
+    }
+
+    /// A direction from x, unless it is refused or does not descend.
+    pub(crate) fn aim<V, F, D>(
+        &self,
+        f: &mut F,
+        direction: &mut D,
+        x: &V,
+        g: &V,
+        d: &mut V,
+    ) -> Result<Result<Aim<T>, Refusal>, DescentError>
+    where
+        V: Vector<Real = T>,
+        F: Objective<V> + ?Sized,
+        D: Direction<V, F> + ?Sized,
+    {
+        let proposal = direction.propose(f, x, g, d)?;
+        if let Proposal::Refused(refusal) = proposal {
+            return Ok(Err(refusal));
+        }
+        let (gd, dd, xx) = (g.dot_magnitude(d), d.dot(d), x.dot(x));
+        let [slope, magnitude, dd, xx] = V::wait_for([&gd.value, &gd.magnitude, &dd, &xx]);
+        if !(slope.is_finite() && dd.is_finite()) {
+            return Ok(Err(Refusal::NotFinite));
+        }
+        if slope >= -T::of(Dot::<T>::ROUNDINGS) * T::EPSILON * magnitude {
+            return Ok(Err(Refusal::Ascent { slope: slope.wide() }));
+        }
+        let first = match proposal {
+            Proposal::Scaled(first) => self.predict(slope).unwrap_or(first),
+            _ => T::one(),
+        };
+        let length = dd.sqrt();
+        let (least, most) = (T::EPSILON * xx.sqrt() / length, f.max_step(x, d));
+        Ok(Ok(Aim { start: Start { value: self.value, slope, first, least, most }, length }))
+    }
+
+    /// The first step along a direction without a scale: Nocedal & Wright 2006, §3.5.
+    fn predict(&self, slope: T) -> Option<T> {
+        let last = self.last.as_ref()?;
+        let same = last.alpha * last.slope / slope; // equal first-order decrease
+        let parabola = T::of(2.0) * last.fall / slope; // (3.60)
+        let scale = T::of(SCALE);
+        let guess = if parabola > T::zero() { parabola.max(same / scale).min(same * scale) } else { same };
+        (guess.is_finite() && guess > T::zero()).then_some(guess)
+    }
+
+    /// After a failure at x: whether a safer direction or a new preconditioner is to be had.
+    pub(crate) fn recover<V, F, D>(
+        &mut self,
+        f: &mut F,
+        direction: &mut D,
+        x: &V,
+    ) -> Result<bool, DescentError>
+    where
+        V: Vector<Real = T>,
+        F: ?Sized,
+        D: Direction<V, F> + ?Sized,
+    {
+        let retreats = direction.retreat();
+        self.retreats += usize::from(retreats);
+        if retreats || !self.pace.stale(self.iterations) || !direction.refresh(f, x)? {
+            return Ok(retreats);
+        }
+        self.pace.renewed(self.iterations, self.norm);
+        self.refreshes += 1;
+        Ok(true)
+    }
+
+    /// Counts a step that ends at gradient norm `norm`.
+    pub(crate) fn advance(&mut self, criteria: &Criteria<T>, aim: &Aim<T>, step: Step<T>, norm: T) {
+        let fall = step.value - self.value;
+        self.met = if -fall <= criteria.decrease * self.value.abs() && criteria.decrease > T::zero() {
+            Some(Criterion::Decrease)
+        } else if step.alpha * aim.length <= criteria.step {
+            Some(Criterion::Step)
+        } else {
+            None
+        };
+        self.idle += 1;
+        if -fall > T::of(4.0) * T::EPSILON * self.value.abs() || norm < T::of(PROGRESS) * self.mark {
+            (self.mark, self.idle) = (norm, 0);
+        }
+        self.last = Some(Last { alpha: step.alpha, slope: aim.start.slope, fall });
+        (self.value, self.norm) = (step.value, norm);
+        self.iterations += 1;
+    }
+
+    pub(crate) fn report(&self, outcome: DescentOutcome) -> DescentReport<T> {
+        let [initial_value, initial_gradient] = self.initial;
+        DescentReport {
+            outcome,
+            iterations: self.iterations,
+            values: self.evaluations[0],
+            gradients: self.evaluations[1],
+            retreats: self.retreats,
+            refreshes: self.refreshes,
+            initial_value,
+            value: self.value,
+            initial_gradient,
+            gradient: self.norm,
+            tolerance: self.threshold,
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What theory says of the methods, and how they end where it says nothing.
+
+mod common;
+
+use coarsen_core::{Class, Identity, LinearOperator, Objective, Outcome, Preconditioner, Stop, Vector};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_optimize::*;
+use common::{Inverse, Quadratic, Valley, noise};
+
+const N: usize = 40;
+
+#[test]
+fn lbfgs_with_the_exact_inverse_takes_one_step() {
+    let (mut f, inverse) = Quadratic::spread(N, 1e4);
+    let mut x = noise(N, 1);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-10));
+    let report = descent.minimize(&mut f, &mut Lbfgs::new(8, inverse), &mut x, &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().iterations, 1);
+}
+
+#[test]
+fn newton_takes_one_step_on_a_quadratic() {
+    let (f, inverse) = Quadratic::spread(N, 1e4);
+    let a = f.clone();
+    let mut f = Linearized::new(f, a, inverse, |_, _: &Vec<f64>, _| Ok(()), |_, _| Ok(()));
+    let mut x = noise(N, 1);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-9));
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().iterations, 1);
+}
+
+/// With exact line searches both variants walk through the iterates of linear conjugate gradients.
+#[test]
+fn nonlinear_cg_is_cg_on_a_quadratic() {
+    for beta in [Beta::PolakRibierePlus, Beta::DaiKou] {
+        let (mut f, _) = Quadratic::spread(N, 100.0);
+        let weights: Vec<f64> = (0..N).map(|i| 1.0 + (i % 3) as f64).collect();
+        let (a, b) = (f.clone(), f.b.clone());
+        let mut iterates = Vec::new();
+        let mut x = vec![0.0; N];
+        let stop = Stop { max_iterations: 12, ..Stop::relative(0.0) };
+        let _ = Cg::new(stop)
+            .solve_with(&a, &mut Inverse(weights.clone()), &b, &mut x, &mut |it: &coarsen_core::Iteration<
+                '_,
+                Vec<f64>,
+            >| {
+                iterates.push(it.x.unwrap().clone());
+                std::ops::ControlFlow::Continue(())
+            })
+            .unwrap();
+        // η small: the cubic through two points of a parabola is the parabola.
+        let search = MoreThuente { curvature: 1e-9, ..MoreThuente::default() };
+        let mut seen = Vec::new();
+        let mut look = |it: &Iterate<'_, Vec<f64>>| {
+            seen.push(it.x.clone());
+            std::ops::ControlFlow::Continue(())
+        };
+        let mut x = vec![0.0; N];
+        let mut ncg = NonlinearCg::new(beta, Inverse(weights));
+        let _ = Descent::new(search, stop).minimize(&mut f, &mut ncg, &mut x, &mut look).unwrap();
+        assert_eq!(seen.len(), 13);
+        for (k, (nonlinear, linear)) in seen.iter().zip(&iterates).enumerate() {
+            let gap: f64 = nonlinear.iter().zip(linear).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            assert!(gap < 1e-6 * linear.norm().max(1e-3), "{beta:?}, iterate {k}: {gap:e}");
+        }
+    }
+}
+
+/// ‖g_{k+1}‖ = C ‖g_k‖²: the measured order of the last steps is 2.
+#[test]
+fn newton_converges_quadratically() {
+    let mut f = Valley::<f64>::new(10).linearized();
+    let mut x: Vec<f64> = (0..10).map(|i| 1.05 + 0.01 * i as f64).collect();
+    let mut history = DescentHistory::default();
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-11));
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut history).unwrap();
+    assert!(report.converged().unwrap().iterations < 10);
+    let logs: Vec<f64> = history.gradients.iter().filter(|g| **g > 1e-12).map(|g| g.ln()).collect();
+    let orders: Vec<f64> = logs.windows(3).map(|w| (w[2] - w[1]) / (w[1] - w[0])).collect();
+    println!("gradients {:?}, orders {orders:.2?}", history.gradients);
+    assert!(orders[orders.len() - 1] > 1.7, "{orders:?}");
+}
+
+/// Eisenstat-Walker forcing needs at most two more steps and fewer inner iterations than exact solves.
+#[test]
+fn inexact_newton_wastes_less() {
+    let run = |mut newton: Newton<Vec<f64>, Cg<Vec<f64>>>| {
+        let mut f = Valley::<f64>::new(200).linearized();
+        let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+        let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ()).unwrap().converged().unwrap();
+        (report.iterations, newton.inner_iterations)
+    };
+    let (exact, forced) = (run(Newton::exact()), run(Newton::inexact()));
+    let scaled = run(Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 }));
+    println!("exact {exact:?}, Eisenstat-Walker {forced:?}, preconditioned {scaled:?}");
+    assert!(forced.1 < exact.1 && scaled.1 < exact.1);
+    assert!(forced.0 <= exact.0 + 6);
+}
+
+#[test]
+fn rosenbrock_in_2_and_10_000_dimensions() {
+    for n in [2, 10_000] {
+        let solve = |name: &str, f: &mut dyn FnMut(&mut Vec<f64>) -> DescentReport<f64>| {
+            let mut x = Rosenbrock::start::<f64>(n);
+            let report = f(&mut x);
+            println!("{name} in {n}: {report}");
+            report.converged().unwrap_or_else(|e| panic!("{name} in {n} dimensions: {e}"));
+            let far = x.iter().map(|x| (x - 1.0).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-4, "{name} in {n} dimensions: {far:e}");
+        };
+        let stop = Stop { max_iterations: 100_000, ..Stop::absolute(1e-6) };
+        let mut armijo = Descent::new(Backtracking::default(), stop);
+        let mut wolfe = Descent::new(MoreThuente::default(), stop);
+        let mut tight = Descent::new(MoreThuente::tight(), stop);
+        solve("l-bfgs", &mut |x| wolfe.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x, &mut ()).unwrap());
+        solve("l-bfgs, armijo", &mut |x| {
+            armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x, &mut ()).unwrap()
+        });
+        for beta in [Beta::PolakRibierePlus, Beta::DaiKou] {
+            solve("ncg", &mut |x| {
+                tight.minimize(&mut Rosenbrock, &mut NonlinearCg::new(beta, Identity), x, &mut ()).unwrap()
+            });
+        }
+        solve("newton", &mut |x| {
+            let mut chain = OrElse::new(Newton::exact(), Lbfgs::scaled(8));
+            armijo.minimize(&mut Valley::<f64>::new(n).linearized(), &mut chain, x, &mut ()).unwrap()
+        });
+        if n == 2 {
+            solve("accelerated", &mut |x| {
+                armijo
+                    .minimize(&mut Rosenbrock, &mut AcceleratedGradient::new(0.99, Identity), x, &mut ())
+                    .unwrap()
+            });
+            solve("gradient", &mut |x| {
+                armijo.minimize(&mut Rosenbrock, &mut Gradient::steepest(), x, &mut ()).unwrap()
+            });
+        }
+    }
+}
+
+/// A matrix above the Hessian, factored or solved with: steps of 1 that always descend.
+#[test]
+fn constant_matrices_descend() {
+    let (mut f, _) = Quadratic::spread(N, 100.0);
+    let above = vec![101.0; N];
+    let stop = Stop { max_iterations: 2000, ..Stop::relative(1e-6) };
+    let mut descent = Descent::new(Backtracking::default(), stop);
+    let mut x = noise(N, 2);
+    let factored = &mut Gradient::fixed(Inverse(above.clone()));
+    let first = descent.minimize(&mut f, factored, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert_eq!(first.values, first.iterations + 1); // never cut
+    let matrix = Quadratic { a: above, b: vec![0.0; N] };
+    let mut solved = Constant::new(matrix, Identity, Cg::new(Stop::relative(1e-10)));
+    let mut x = noise(N, 2);
+    let second = descent.minimize(&mut f, &mut solved, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert!(first.iterations.abs_diff(second.iterations) <= 1);
+}
+
+/// The same text in single precision.
+#[test]
+fn every_driver_runs_in_f32() {
+    let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };
+    let close = |name: &str, x: &[f32]| {
+        assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-2), "{name}: {x:?}");
+    };
+    let mut armijo = Descent::new(Backtracking::default(), stop);
+    let mut tight = Descent::new(MoreThuente::tight(), stop);
+    let mut x = Rosenbrock::start::<f32>(2);
+    armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap().converged().unwrap();
+    close("l-bfgs", &x);
+    let mut x = Rosenbrock::start::<f32>(2);
+    let mut ncg = NonlinearCg::new(Beta::DaiKou, Identity);
+    tight.minimize(&mut Rosenbrock, &mut ncg, &mut x, &mut ()).unwrap().converged().unwrap();
+    close("ncg", &x);
+    let mut x = Rosenbrock::start::<f32>(2);
+    let mut agd = AcceleratedGradient::new(0.99, Identity);
+    armijo.minimize(&mut Rosenbrock, &mut agd, &mut x, &mut ()).unwrap().converged().unwrap();
+    close("accelerated", &x);
+    let mut x = vec![1.1_f32; 2];
+    let mut f = Valley::<f32>::new(2).linearized();
+    armijo.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap().converged().unwrap();
+    close("newton", &x);
+}
+
+/// f(x) = the closure's value, with the closure's gradient.
+struct Of<F, G>(F, G);
+
+impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> for Of<F, G> {
+    fn value(&mut self, x: &Vec<f64>) -> f64 {
+        self.0(x)
+    }
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        self.1(x, g);
+    }
+}
+
+fn steepest(f: &mut impl Objective<Vec<f64>>, x: &mut Vec<f64>) -> DescentReport<f64> {
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-8));
+    descent.minimize(f, &mut Gradient::steepest(), x, &mut ()).unwrap()
+}
+
+#[test]
+fn energies_that_are_not_finite_are_reported() {
+    let mut nan = Of(|_: &[f64]| f64::NAN, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    assert_eq!(steepest(&mut nan, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
+    let mut bad_gradient = Of(|_: &[f64]| 1.0, |_: &[f64], g: &mut [f64]| g.fill(f64::INFINITY));
+    assert_eq!(steepest(&mut bad_gradient, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
+    // Finite at the start only.
+    let mut lonely =
+        Of(|x: &[f64]| if x[0] == 1.0 { 1.0 } else { f64::NAN }, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    let mut x = vec![1.0; 3];
+    let report = steepest(&mut lonely, &mut x);
+    assert!(matches!(report.outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::NotFinite { .. })));
+    assert_eq!(x, [1.0; 3]);
+    assert!(report.converged().unwrap_err().to_string().contains("check_gradient"));
+}
+
+#[test]
+fn flat_functions_and_minimisers_at_the_start_are_reported() {
+    let mut flat = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(0.0));
+    let report = steepest(&mut flat, &mut vec![1.0; 3]);
+    assert_eq!((report.outcome, report.iterations), (DescentOutcome::Converged(Criterion::Gradient), 0));
+    // A gradient that is none of this f.
+    let mut lying = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    let outcome = steepest(&mut lying, &mut vec![1.0; 3]).outcome;
+    assert!(
+        matches!(outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::RoundOff { .. })),
+        "{outcome}"
+    );
+    let (mut f, inverse) = Quadratic::spread(N, 10.0);
+    let mut x: Vec<f64> = f.b.iter().zip(&inverse.0).map(|(b, a)| b / a).collect();
+    let at_minimum = x.clone();
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-12));
+    let report =
+        descent.minimize(&mut f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap();
+    assert_eq!((report.iterations, report.values), (0, 1));
+    assert_eq!(x, at_minimum);
+}
+
+/// M⁻¹ = −I.
+struct Upside;
+
+impl Preconditioner<Vec<f64>> for Upside {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        z.scaled(&-1.0, r);
+    }
+    fn class(&self) -> Class {
+        Class::Variable
+    }
+}
+
+#[test]
+fn ascent_is_refused_and_chains_go_on() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let mut x = noise(N, 3);
+    let start = x.clone();
+    let report = descent.minimize(&mut f, &mut Gradient::fixed(Upside), &mut x, &mut ()).unwrap();
+    assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Ascent { slope }) if slope > 0.0));
+    assert_eq!(x, start);
+    assert!(report.converged().unwrap_err().to_string().contains("OrElse"));
+    let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
+    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert_eq!(report.retreats, report.iterations);
+    // A preconditioner that varies is no metric of conjugate gradients.
+    let error =
+        descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
+    assert!(matches!(error, Err(DescentError::Core(coarsen_core::Error::Preconditioner { .. }))));
+}
+
+#[test]
+fn indefinite_inner_operators_are_reported() {
+    let (f, _) = Quadratic::spread(N, 10.0);
+    let saddle = Quadratic { a: (0..N).map(|i| if i == 7 { -1.0 } else { 1.0 }).collect(), b: vec![0.0; N] };
+    let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _| Ok(()));
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let mut x = noise(N, 4);
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+    let inner = Refusal::Inner(Outcome::IndefiniteOperator);
+    assert_eq!(report.outcome, DescentOutcome::NoDirection(inner));
+    let mut chain =
+        OrElse::new(Newton::with(FlexibleCg::new(Stop::relative(1e-10)), Forcing::AsGiven), Lbfgs::scaled(4));
+    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert!(report.retreats > 0);
+}
+
+/// A tolerance that no arithmetic reaches ends, and says so.
+#[test]
+fn tolerances_below_round_off_end() {
+    let mut x = Rosenbrock::start::<f64>(2);
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
+    let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap();
+    assert!(report.gradient < 1e-6, "{report}");
+    assert!(report.iterations < 1000, "{report}");
+}
+
+#[test]
+fn bounds_on_steps_are_kept() {
+    struct Walled(Quadratic);
+    impl Objective<Vec<f64>> for Walled {
+        fn value(&mut self, x: &Vec<f64>) -> f64 {
+            self.0.value(x)
+        }
+        fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+            self.0.gradient(x, g);
+        }
+        fn max_step(&mut self, _: &Vec<f64>, d: &Vec<f64>) -> f64 {
+            0.1 / d.norm()
+        }
+    }
+    let mut f = Walled(Quadratic::spread(N, 10.0).0);
+    let mut x = noise(N, 5);
+    let mut last: Option<Vec<f64>> = None;
+    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        if let Some(before) = last.replace(it.x.clone()) {
+            let gap: f64 = before.iter().zip(it.x).map(|(a, b)| (a - b).powi(2)).sum();
+            assert!(gap.sqrt() < 0.1 + 1e-12);
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let mut descent = Descent::new(MoreThuente::default(), Stop::relative(1e-6));
+    descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
+}
+
+#[test]
+fn other_criteria_end_a_descent_too() {
+    let (mut f, _) = Quadratic::spread(N, 100.0);
+    let with = |decrease: f64, step: f64| {
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
+        (descent.decrease, descent.step) = (decrease, step);
+        descent
+    };
+    let mut ends = |mut descent: Descent<Vec<f64>, Backtracking<f64>>,
+                    monitor: &mut dyn DescentMonitor<Vec<f64>>| {
+        descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 6), monitor).unwrap().outcome
+    };
+    assert_eq!(ends(with(1e-3, 0.0), &mut ()), DescentOutcome::Converged(Criterion::Decrease));
+    assert_eq!(ends(with(0.0, 1e-3), &mut ()), DescentOutcome::Converged(Criterion::Step));
+    let mut scaled = ScaledNorm::new(vec![1e-3; N], 1e-5).unwrap();
+    assert_eq!(ends(with(0.0, 0.0), &mut scaled), DescentOutcome::Converged(Criterion::Monitor));
+    assert!(scaled.last() <= 1e-5);
+    let mut impatient = |it: &Iterate<'_, Vec<f64>>| match it.number {
+        3 => std::ops::ControlFlow::Break(Verdict::Stop),
+        _ => std::ops::ControlFlow::Continue(()),
+    };
+    assert_eq!(ends(with(0.0, 0.0), &mut impatient), DescentOutcome::Stopped);
+    let negative =
+        with(-1.0, 0.0).minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut vec![1.0; 2], &mut ());
+    assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
+}
+
+#[test]
+fn hessians_are_checked() {
+    let mut valley = Valley::<f64>::new(12);
+    let x = Rosenbrock::start::<f64>(12);
+    valley.assemble(&x);
+    let a = valley.hessian.clone();
+    let (d, e) = (noise(12, 7), noise(12, 8));
+    assert!(check_hessian(&mut valley, &a, &x, [&d, &e]).unwrap().error < 1e-9);
+    let mut wrong = a.clone();
+    wrong.lower[2] *= 1.001;
+    assert!(check_hessian(&mut valley, &wrong, &x, [&d, &e]).unwrap().error > 1e-7);
+    assert_eq!(a.shape(), (12, 12));
+}
