@@ -84,7 +84,7 @@ pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
 
 /// Multilevel additive Schwarz with domains small enough for several levels.
 pub(crate) fn small_mas() -> Schwarz {
-    Schwarz { domain: 8, ..Schwarz::multilevel() }
+    Schwarz { domain: 8, coarse: Coarse::Domains, ..Schwarz::multilevel() }
 }
 
 /// A problem of the gallery.

@@ -14,7 +14,8 @@ pub(crate) struct Domains {
     /// Levels with domains at most [default: 8]
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) mas_levels: Option<u32>,
-    /// Solve the first level of at most so many unknowns as one system; 0 cuts every level into domains
+    /// Solve the first level of at most so many unknowns as one system; 0 cuts every level into domains [default: where
+    /// its factor is small]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
     /// Where domains begin to grow [default: auto]

@@ -10,6 +10,7 @@ use coarsen_core::{Error, Real};
 use crate::packed::{SIDE, multiply};
 use crate::place::{Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
+use crate::simd::Lane;
 
 /// Rows of the largest domain.
 pub(crate) const MOST: usize = 1024;
@@ -25,7 +26,7 @@ pub struct CpuDomains<V> {
     coarse: Vec<[Vec<V>; 2]>,
 }
 
-impl<V: Real, S: Real> Place for Cpu<V, S> {
+impl<V: Lane, S: Real> Place for Cpu<V, S> {
     type Domains = CpuDomains<V>;
 
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<CpuDomains<V>, Error> {
@@ -36,7 +37,7 @@ impl<V: Real, S: Real> Place for Cpu<V, S> {
     }
 }
 
-impl<V: Real, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
+impl<V: Lane, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
     fn apply(&mut self, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
         let (plan, b) = (&*self.plan, self.plan.block());
         let n = plan.nodes(0) * b;
@@ -87,7 +88,7 @@ fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
 }
 
 /// z = w A_d⁻¹ r on every domain, and what the coarser level has to add.
-fn solve<V: Real>(
+fn solve<V: Lane>(
     plan: &Plan,
     level: usize,
     inverses: &Inverses,
@@ -133,7 +134,7 @@ struct Step<'a, V, S> {
     z: Shared<V>,
 }
 
-impl<V: Real, S: Real> Step<'_, V, S> {
+impl<V: Lane, S: Lane> Step<'_, V, S> {
     fn domains(&self, range: Range<usize>) {
         match self.b {
             1 => self.run::<1>(range),
@@ -148,11 +149,12 @@ impl<V: Real, S: Real> Step<'_, V, S> {
     #[inline(always)]
     fn run<const B: usize>(&self, range: Range<usize>) {
         let b = if B == 0 { self.b } else { B };
-        let (mut x, mut y) = ([V::zero(); MOST], [V::zero(); MOST]);
+        // y follows x at once: at a distance of a page, loads of one would wait for stores of the other.
+        let mut room = [V::zero(); 2 * MOST];
         for d in range {
             let nodes = self.floor.domains.nodes(d);
             let m = (nodes.len() * b).next_multiple_of(SIDE);
-            let (x, y) = (&mut x[..m], &mut y[..m]);
+            let (x, y) = room[..2 * m].split_at_mut(m);
             for (x, &i) in x.chunks_exact_mut(b).zip(nodes) {
                 x.copy_from_slice(&self.r[i as usize * b..(i as usize + 1) * b]);
             }

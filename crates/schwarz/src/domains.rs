@@ -1,7 +1,7 @@
 //! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of the next one (§5.2).
 //!
-//! A domain grows from the first free node of the order by the free node that is coupled to it most strongly, the first in the order among
-//! equals, until it is full or nothing coupled is left. So it is connected, and a supernode needs no splitting afterwards: disjoint bodies
+//! A domain grows from the first free node of the order by the free node whose couplings lead into it with the largest share, the first in the
+//! order among equals, until it is full or nothing coupled is left. A node that is nearly surrounded comes first, so few pockets are left. So it is connected, and a supernode needs no splitting afterwards: disjoint bodies
 //! are never coupled (Fig. 6).
 //!
 //! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts, which leaves supernodes of half the
@@ -85,6 +85,8 @@ struct Growth<'a> {
     lists: Vec<Vec<u32>>,
     /// How strongly a node is coupled to the set that grows.
     pull: Vec<f32>,
+    /// How strongly it is coupled at all.
+    whole: Vec<f32>,
     frontier: Vec<u32>,
 }
 
@@ -96,7 +98,8 @@ impl<'a> Growth<'a> {
         order.iter().enumerate().for_each(|(k, &i)| rank[i as usize] = k as u32);
         let of = free.iter().map(|&free| if free { NONE } else { NEEDS_NONE }).collect();
         let pull = vec![0.0; order.len()];
-        Self { links, rank, most, of, lists: Vec::new(), pull, frontier: Vec::new() }
+        let whole = (0..order.len()).map(|i| links.row(i).map(|link| link.1).sum()).collect();
+        Self { links, rank, most, of, lists: Vec::new(), pull, whole, frontier: Vec::new() }
     }
 
     /// A domain from `seed`, unless that node has one already.
@@ -131,7 +134,8 @@ impl<'a> Growth<'a> {
 
     /// Takes the best node out of the frontier.
     fn strongest(&mut self) -> Option<u32> {
-        let key = |j: u32| (self.pull[j as usize], std::cmp::Reverse(self.rank[j as usize]));
+        let share = |j: u32| self.pull[j as usize] / self.whole[j as usize];
+        let key = |j: u32| (share(j), std::cmp::Reverse(self.rank[j as usize]));
         let better = |&(_, &i): &(usize, &u32), &(_, &j): &(usize, &u32)| {
             let (a, b) = (key(i), key(j));
             a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))

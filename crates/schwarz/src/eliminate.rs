@@ -15,32 +15,44 @@
 //! | D_k⁻¹ (L⁻¹)_kj | `q` |
 
 use coarsen_core::Real;
+use num_traits::{Float, One, Zero};
 
-use crate::packed::{AREA, SIDE, length, part, side, tile};
-use crate::simd::{Kernel, dispatch, multiply_add};
+use crate::packed::{SIDE, side, tile_number as tile};
+use crate::simd::{Kernel, Lane, Lanes, dispatch};
 
-type Tile<E> = [E; AREA];
+/// A tile by columns.
+type Tile<E> = [[E; SIDE]; SIDE];
 
 /// Room for one matrix and its elimination.
 pub(crate) struct Workspace<E> {
     /// The matrix, packed; its inverse after [`invert`](Self::invert).
-    pub(crate) a: Vec<E>,
-    q: Vec<E>,
+    a: Vec<Tile<E>>,
+    q: Vec<Tile<E>>,
     d: Vec<Tile<E>>,
     f: Vec<Tile<E>>,
 }
 
-impl<E: Real> Workspace<E> {
+impl<E: Lane> Workspace<E> {
     /// Room for matrices of up to `m` rows.
     pub(crate) fn new(m: usize) -> Self {
-        let zeros = vec![E::zero(); length(m)];
-        let tiles = vec![[E::zero(); AREA]; side(m)];
+        let zeros = vec![[[E::zero(); SIDE]; SIDE]; tile(side(m), side(m), side(m))];
+        let tiles = vec![[[E::zero(); SIDE]; SIDE]; side(m)];
         Self { a: zeros.clone(), q: zeros, d: tiles.clone(), f: tiles }
     }
 
     /// The zero matrix of `side` tiles along a side.
     pub(crate) fn clear(&mut self, side: usize) {
-        self.a[..tile(side, side, side)].fill(E::zero());
+        self.a[..tile(side, side, side)].fill([[E::zero(); SIDE]; SIDE]);
+    }
+
+    /// The packed values.
+    pub(crate) fn values(&self) -> &[E] {
+        self.a.as_flattened().as_flattened()
+    }
+
+    /// As above, to be changed.
+    pub(crate) fn values_mut(&mut self) -> &mut [E] {
+        self.a.as_flattened_mut().as_flattened_mut()
     }
 
     /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which is not positive where the
@@ -55,15 +67,16 @@ struct Invert<'a, E> {
     side: usize,
 }
 
-impl<E: Real> Kernel for Invert<'_, E> {
+impl<E: Lane> Kernel for Invert<'_, E> {
     type Out = E;
+    type Of = E;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> E {
+    fn run<L: Lanes<Of = E>>(self) -> E {
         let (w, n) = (self.w, self.side);
-        let least = reduce::<FMA, E>(w, n);
+        let least = reduce::<L>(w, n);
         if least > E::zero() {
-            multiply_out::<FMA, E>(w, n);
+            multiply_out::<L>(w, n);
         }
         least
     }
@@ -71,33 +84,36 @@ impl<E: Real> Kernel for Invert<'_, E> {
 
 /// Stage 1; the smallest pivot.
 #[inline(always)]
-fn reduce<const FMA: bool, E: Real>(w: &mut Workspace<E>, n: usize) -> E {
-    let mut least = E::infinity();
+fn reduce<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) -> L::Of {
+    let zero = L::Of::zero();
+    let Workspace { a, d, f, .. } = w;
+    let mut least = L::Of::infinity();
     for k in 0..n {
-        w.d[k] = *get(&w.a, n, k, k);
-        let pivot = invert_tile::<FMA, E>(&mut w.d[k]);
-        if pivot.is_nan() || pivot <= E::zero() {
-            return E::zero();
+        d[k] = a[tile(n, k, k)];
+        let pivot = invert_tile::<L>(&mut d[k]);
+        if pivot.is_nan() || pivot <= zero {
+            return zero;
         }
         least = least.min(pivot);
         for i in k + 1..n {
-            let mut f = [E::zero(); AREA];
-            accumulate::<FMA, E>(&mut f, get(&w.a, n, i, k), &w.d[k]);
-            w.f[i] = f.map(|v| -v);
+            let mut product = [[zero; SIDE]; SIDE];
+            accumulate::<L>(&mut product, &a[tile(n, i, k)], &d[k]);
+            f[i] = product.map(|column| column.map(|v| -v));
         }
-        for i in k + 1..n {
-            let f = w.f[i];
-            for j in 0..k {
-                let row = *get(&w.a, n, k, j);
-                accumulate::<FMA, E>(get_mut(&mut w.a, n, i, j), &f, &row);
-            }
-            for j in k + 1..=i {
-                let column = *get(&w.a, n, j, k);
-                accumulate_transposed::<FMA, E>(get_mut(&mut w.a, n, i, j), &f, &column);
+        for j in 0..k {
+            let row = a[tile(n, k, j)];
+            for i in k + 1..n {
+                accumulate::<L>(&mut a[tile(n, i, j)], &f[i], &row);
             }
         }
+        for j in k + 1..n {
+            let column = transpose(&a[tile(n, j, k)]);
+            for i in j..n {
+                accumulate::<L>(&mut a[tile(n, i, j)], &f[i], &column);
+            }
+        }
         for i in k + 1..n {
-            *get_mut(&mut w.a, n, i, k) = w.f[i];
+            a[tile(n, i, k)] = f[i];
         }
     }
     least
@@ -105,77 +121,49 @@ fn reduce<const FMA: bool, E: Real>(w: &mut Workspace<E>, n: usize) -> E {
 
 /// Stage 2. Rows are replaced from the top: row i of M⁻¹ needs rows below i of L⁻¹ only.
 #[inline(always)]
-fn multiply_out<const FMA: bool, E: Real>(w: &mut Workspace<E>, n: usize) {
+fn multiply_out<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) {
+    let Workspace { a, q, d, f } = w;
     for k in 0..n {
         for j in 0..k {
-            let mut q = [E::zero(); AREA];
-            accumulate::<FMA, E>(&mut q, &w.d[k], get(&w.a, n, k, j));
-            *get_mut(&mut w.q, n, k, j) = q;
+            let mut product = [[L::Of::zero(); SIDE]; SIDE];
+            accumulate::<L>(&mut product, &d[k], &a[tile(n, k, j)]);
+            q[tile(n, k, j)] = product;
         }
-        *get_mut(&mut w.q, n, k, k) = w.d[k];
+        q[tile(n, k, k)] = d[k];
     }
     for i in 0..n {
         for k in i + 1..n {
-            w.f[k] = transpose(get(&w.a, n, k, i));
+            f[k] = transpose(&a[tile(n, k, i)]);
         }
         for j in 0..=i {
-            let mut m = *get(&w.q, n, i, j);
+            let mut m = q[tile(n, i, j)];
             for k in i + 1..n {
-                accumulate::<FMA, E>(&mut m, &w.f[k], get(&w.q, n, k, j));
+                accumulate::<L>(&mut m, &f[k], &q[tile(n, k, j)]);
             }
             if i == j {
                 mirror(&mut m);
             }
-            *get_mut(&mut w.a, n, i, j) = m;
+            a[tile(n, i, j)] = m;
         }
     }
-}
-
-#[inline(always)]
-fn get<E>(a: &[E], n: usize, i: usize, j: usize) -> &Tile<E> {
-    a[part(n, i, j)].first_chunk().expect("a part is a tile")
-}
-
-#[inline(always)]
-fn get_mut<E>(a: &mut [E], n: usize, i: usize, j: usize) -> &mut Tile<E> {
-    a[part(n, i, j)].first_chunk_mut().expect("a part is a tile")
 }
 
 /// c += l r.
 #[inline(always)]
-fn accumulate<const FMA: bool, E: Real>(c: &mut Tile<E>, l: &Tile<E>, r: &Tile<E>) {
-    let mut sum = *c;
-    for k in 0..SIDE {
-        for column in 0..SIDE {
-            let factor = r[column * SIDE + k];
-            for row in 0..SIDE {
-                let s = &mut sum[column * SIDE + row];
-                *s = multiply_add::<FMA, E>(l[k * SIDE + row], factor, *s);
-            }
+fn accumulate<L: Lanes>(c: &mut Tile<L::Of>, l: &Tile<L::Of>, r: &Tile<L::Of>) {
+    let l: [L; SIDE] = std::array::from_fn(|k| L::load(&l[k]));
+    for (c, r) in c.iter_mut().zip(r) {
+        let mut sum = L::load(c);
+        for k in 0..SIDE {
+            sum = l[k].times_plus(L::splat(r[k]), sum);
         }
+        sum.store(c);
     }
-    *c = sum;
-}
-
-/// c += l rᵀ.
-#[inline(always)]
-fn accumulate_transposed<const FMA: bool, E: Real>(c: &mut Tile<E>, l: &Tile<E>, r: &Tile<E>) {
-    let mut sum = *c;
-    for k in 0..SIDE {
-        for column in 0..SIDE {
-            let factor = r[k * SIDE + column];
-            for row in 0..SIDE {
-                let s = &mut sum[column * SIDE + row];
-                *s = multiply_add::<FMA, E>(l[k * SIDE + row], factor, *s);
-            }
-        }
-    }
-    *c = sum;
 }
 
 #[inline(always)]
 fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
-    std::array::from_fn(|at| t[at % SIDE * SIDE + at / SIDE])
+    std::array::from_fn(|column| std::array::from_fn(|row| t[row][column]))
 }
 
 /// The part above the diagonal of a tile becomes that below it.
@@ -183,36 +171,33 @@ fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
 fn mirror<E: Real>(t: &mut Tile<E>) {
     for column in 0..SIDE {
         for row in 0..column {
-            t[column * SIDE + row] = t[row * SIDE + column];
+            t[column][row] = t[row][column];
         }
     }
 }
 
 /// The inverse of one tile by Gauss-Jordan elimination; the smallest pivot.
 #[inline(always)]
-fn invert_tile<const FMA: bool, E: Real>(t: &mut Tile<E>) -> E {
-    let mut least = E::infinity();
+fn invert_tile<L: Lanes>(t: &mut Tile<L::Of>) -> L::Of {
+    let (zero, one) = (L::Of::zero(), L::Of::one());
+    let mut least = L::Of::infinity();
     for k in 0..SIDE {
-        let pivot = t[k * SIDE + k];
-        least = if pivot.is_nan() { pivot } else { least.min(pivot) };
-        let d = E::one() / pivot;
-        let mut factors: [E; SIDE] = std::array::from_fn(|row| -t[k * SIDE + row]);
-        factors[k] = E::zero();
-        for column in 0..SIDE {
-            let scaled = t[column * SIDE + k] * d;
-            for row in 0..SIDE {
-                let v = &mut t[column * SIDE + row];
-                *v = multiply_add::<FMA, E>(factors[row], scaled, *v);
-            }
-            t[column * SIDE + k] = scaled;
+        let pivot = t[k][k];
+        if pivot.is_nan() {
+            return pivot;
         }
-        for row in 0..SIDE {
-            t[k * SIDE + row] = factors[row] * d;
+        least = least.min(pivot);
+        let d = one / pivot;
+        let mut factors = t[k].map(|v| -v);
+        factors[k] = zero;
+        let lanes = L::load(&factors);
+        for column in t.iter_mut() {
+            let scaled = column[k] * d;
+            lanes.times_plus(L::splat(scaled), L::load(column)).store(column);
+            column[k] = scaled;
         }
-        t[k * SIDE + k] = d;
-        if least.is_nan() {
-            return least;
-        }
+        lanes.times_plus(L::splat(d), L::splat(zero)).store(&mut t[k]);
+        t[k][k] = d;
     }
     least
 }
@@ -220,7 +205,7 @@ fn invert_tile<const FMA: bool, E: Real>(t: &mut Tile<E>) -> E {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packed::entry;
+    use crate::packed::{entry, tile};
     use coarsen_backend::conformance::noise;
 
     /// B Bᵀ + I for a random B of m rows.
@@ -230,12 +215,13 @@ mod tests {
         (0..m * m).map(|at| dot(at / m, at % m) + if at / m == at % m { 1.0 } else { 0.0 }).collect()
     }
 
-    fn pack<E: Real>(w: &mut Workspace<E>, m: usize, a: &[f64]) {
+    fn pack<E: Lane>(w: &mut Workspace<E>, m: usize, a: &[f64]) {
         let n = side(m);
         w.clear(n);
+        let values = w.values_mut();
         for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
-            w.a[entry(n, i, j)] = E::of(a[i * m + j]);
-            w.a[tile(n, i / SIDE, j / SIDE)
+            values[entry(n, i, j)] = E::of(a[i * m + j]);
+            values[tile(n, i / SIDE, j / SIDE)
                 + if i / SIDE == j / SIDE {
                     i % SIDE * SIDE + j % SIDE
                 } else {
@@ -243,16 +229,16 @@ mod tests {
                 }] = E::of(a[i * m + j]);
         }
         for i in m..n * SIDE {
-            w.a[entry(n, i, i)] = E::one();
+            values[entry(n, i, i)] = E::one();
         }
     }
 
-    fn off<E: Real>(m: usize) -> f64 {
+    fn off<E: Lane>(m: usize) -> f64 {
         let (a, n) = (positive(m), side(m));
         let mut w = Workspace::<E>::new(m);
         pack(&mut w, m, &a);
         assert!(w.invert(n) > E::zero());
-        let at = |i: usize, j: usize| w.a[entry(n, i.max(j), i.min(j))].wide();
+        let at = |i: usize, j: usize| w.values()[entry(n, i.max(j), i.min(j))].wide();
         let product = |i: usize, j: usize| (0..m).map(|k| a[i * m + k] * at(k, j)).sum::<f64>();
         let residual = |i: usize, j: usize| (product(i, j) - if i == j { 1.0 } else { 0.0 }).abs();
         (0..m * m).map(|ij| residual(ij / m, ij % m)).fold(0.0, f64::max)
@@ -271,7 +257,7 @@ mod tests {
         let mut w = Workspace::<f64>::new(2);
         pack(&mut w, 2, &[2.0, 1.0, 1.0, 1.0]);
         assert_eq!(w.invert(1), 0.5); // the Schur complement of 2
-        assert_eq!([w.a[0], w.a[1], w.a[8], w.a[9]], [1.0, -1.0, -1.0, 2.0]);
+        assert_eq!([0, 1, 8, 9].map(|k| w.values()[k]), [1.0, -1.0, -1.0, 2.0]);
     }
 
     #[test]

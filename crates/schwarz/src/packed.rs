@@ -7,11 +7,7 @@
 //! entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to y_I and Tᵀ x_I to y_J, where
 //! the eight columns of the second product stay in registers along the whole block column.
 
-use std::ops::Range;
-
-use coarsen_core::Real;
-
-use crate::simd::{Kernel, dispatch, multiply_add};
+use crate::simd::{Kernel, Lane, Lanes, dispatch};
 
 /// Rows and columns of a tile.
 pub(crate) const SIDE: usize = 8;
@@ -32,7 +28,13 @@ pub(crate) fn length(m: usize) -> usize {
 /// Where tile (i, j), i ≥ j, of a matrix with `side` tiles along a side is stored.
 #[inline(always)]
 pub(crate) fn tile(side: usize, i: usize, j: usize) -> usize {
-    (j * (2 * side + 1 - j) / 2 + (i - j)) * AREA
+    tile_number(side, i, j) * AREA
+}
+
+/// The same, counted in tiles.
+#[inline(always)]
+pub(crate) fn tile_number(side: usize, i: usize, j: usize) -> usize {
+    j * (2 * side + 1 - j) / 2 + (i - j)
 }
 
 /// Where entry (row, column), row ≥ column, is stored.
@@ -41,17 +43,11 @@ pub(crate) fn entry(side: usize, row: usize, column: usize) -> usize {
     tile(side, row / SIDE, column / SIDE) + column % SIDE * SIDE + row % SIDE
 }
 
-/// The values of tile (i, j).
-#[inline(always)]
-pub(crate) fn part(side: usize, i: usize, j: usize) -> Range<usize> {
-    let first = tile(side, i, j);
-    first..first + AREA
-}
-
 /// y = M x, reading each stored value once.
 ///
 /// `x` and `y` are padded to whole tiles; what the padding of y receives is what the padding of M holds.
-pub(crate) fn multiply<S: Real, V: Real>(m: &[S], x: &[V], y: &mut [V]) {
+#[inline]
+pub(crate) fn multiply<S: Lane, V: Lane>(m: &[S], x: &[V], y: &mut [V]) {
     debug_assert!(x.len() == y.len() && x.len().is_multiple_of(SIDE) && m.len() == length(x.len()));
     dispatch(Multiply { m, x, y });
 }
@@ -62,43 +58,44 @@ struct Multiply<'a, S, V> {
     y: &'a mut [V],
 }
 
-impl<S: Real, V: Real> Kernel for Multiply<'_, S, V> {
+impl<S: Lane, V: Lane> Kernel for Multiply<'_, S, V> {
     type Out = ();
+    type Of = V;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn run<L: Lanes<Of = V>>(self) {
         let (x, _) = self.x.as_chunks::<SIDE>();
         let (y, _) = self.y.as_chunks_mut::<SIDE>();
-        let (mut tiles, _) = self.m.as_chunks::<AREA>();
+        let (columns, _) = self.m.as_chunks::<SIDE>();
+        let (mut tiles, _) = columns.as_chunks::<SIDE>();
         y.fill([V::zero(); SIDE]);
         for j in 0..x.len() {
-            let (column, rest) = tiles.split_at(x.len() - j);
+            let (diagonal, rest) = tiles.split_at(1);
+            let (column, rest) = rest.split_at(x.len() - 1 - j);
             tiles = rest;
-            let xj = x[j];
+            let xj: [L; SIDE] = std::array::from_fn(|c| L::splat(x[j][c]));
             let (yj, below) = y[j..].split_at_mut(1);
-            let mut sum = yj[0];
+            let mut sum = L::load(&yj[0]);
             for c in 0..SIDE {
-                for r in 0..SIDE {
-                    sum[r] = multiply_add::<FMA, V>(column[0][c * SIDE + r].to(), xj[c], sum[r]);
-                }
+                sum = S::widen::<L>(&diagonal[0][c]).times_plus(xj[c], sum);
             }
-            let mut transposed = [[V::zero(); SIDE]; SIDE];
-            for ((t, xi), yi) in column[1..].iter().zip(&x[j + 1..]).zip(below) {
-                let mut s = *yi;
+            // The columns of Σ Tᵀ x_I stay in registers.
+            let mut transposed = [L::splat(V::zero()); SIDE];
+            for ((t, xi), yi) in column.iter().zip(&x[j + 1..]).zip(below) {
+                let (xi, mut s) = (L::load(xi), L::load(yi));
                 for c in 0..SIDE {
-                    for r in 0..SIDE {
-                        let v: V = t[c * SIDE + r].to();
-                        s[r] = multiply_add::<FMA, V>(v, xj[c], s[r]);
-                        transposed[c][r] = multiply_add::<FMA, V>(v, xi[r], transposed[c][r]);
-                    }
+                    let t = S::widen::<L>(&t[c]);
+                    s = t.times_plus(xj[c], s);
+                    transposed[c] = t.times_plus(xi, transposed[c]);
                 }
-                *yi = s;
+                s.store(yi);
             }
+            sum.store(&mut yj[0]);
             for c in 0..SIDE {
-                let p = transposed[c];
-                sum[c] += ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+                let mut p = [V::zero(); SIDE];
+                transposed[c].store(&mut p);
+                yj[0][c] += ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
             }
-            yj[0] = sum;
         }
     }
 }

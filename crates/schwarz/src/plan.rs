@@ -8,6 +8,7 @@ use coarsen_sparse::{Pattern, SparseError};
 use crate::domains::{Domains, NONE};
 use crate::links::Links;
 use crate::packed;
+use crate::schwarz::Coarse;
 
 /// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
 ///
@@ -56,8 +57,8 @@ pub(crate) struct Limits {
     pub(crate) domain: usize,
     /// Levels with domains at most.
     pub(crate) levels: usize,
-    /// Nodes at most of a level that is solved as one system; 0 for none.
-    pub(crate) top: usize,
+    /// Which level is solved as one system.
+    pub(crate) top: Coarse,
 }
 
 impl Plan {
@@ -82,7 +83,8 @@ impl Plan {
             if whole || apart {
                 break;
             }
-            if count <= limits.top {
+            let floor = &plan.floors[plan.floors.len() - 1];
+            if limits.top.takes(&floor.coarse, block, plan.values()) {
                 plan.top = true;
                 break;
             }
@@ -251,7 +253,7 @@ mod tests {
     #[test]
     fn maps_are_compositions() {
         let p = cloth(50, 0.01).unwrap();
-        let plan = plan(&p.matrix, &p.positions, Limits { domain: 16, levels: 9, top: 0 });
+        let plan = plan(&p.matrix, &p.positions, Limits { domain: 16, levels: 9, top: Coarse::Domains });
         assert_eq!((plan.nodes(0), plan.left_out().len()), (2500, 100));
         assert!(plan.levels() >= 3 && plan.domains(plan.levels() - 1) == 1);
         for i in 0..2500 {
@@ -268,8 +270,8 @@ mod tests {
     fn levels_end_where_they_are_told_to() {
         let p = poisson2d(50).unwrap();
         let levels = |limits| plan(&p.matrix, &p.positions, limits);
-        assert_eq!(levels(Limits { domain: 32, levels: 1, top: 0 }).levels(), 1);
-        let exact = levels(Limits { domain: 16, levels: 9, top: 200 });
+        assert_eq!(levels(Limits { domain: 32, levels: 1, top: Coarse::Domains }).levels(), 1);
+        let exact = levels(Limits { domain: 16, levels: 9, top: Coarse::Exact { unknowns: 200 } });
         assert_eq!((exact.levels(), exact.top_nodes()), (1, exact.domains(0)));
         assert!(exact.top_nodes() > 100);
     }
@@ -280,11 +282,11 @@ mod tests {
         let plan = plan(
             &a,
             &[[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3], [4.0; 3]],
-            Limits { domain: 32, levels: 9, top: 0 },
+            Limits { domain: 32, levels: 9, top: Coarse::Domains },
         );
         assert_eq!((plan.levels(), plan.domains(0), plan.values()), (1, 0, 0));
         assert_eq!(plan.left_out(), [0, 1, 2, 3, 4]);
         let none = assembly::from_triplets::<f64>(0, 0, &[]).unwrap();
-        assert_eq!(super::tests::plan(&none, &[], Limits { domain: 32, levels: 9, top: 9 }).nodes(0), 0);
+        assert_eq!(super::tests::plan(&none, &[], Limits { domain: 32, levels: 9, top: Coarse::Auto }).nodes(0), 0);
     }
 }

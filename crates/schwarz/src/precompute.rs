@@ -15,6 +15,7 @@ use crate::eliminate::Workspace;
 use crate::packed::{SIDE, entry, side, tile};
 use crate::place::Packed;
 use crate::plan::{Floor, Plan};
+use crate::simd::Lane;
 use crate::source::Source;
 use crate::touching::Buckets;
 
@@ -30,10 +31,10 @@ pub enum Repair {
 /// The arithmetic of an elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// `f32`: twice as fast; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
-    #[default]
+    /// `f32`: a little faster; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
     Single,
     /// `f64`.
+    #[default]
     Double,
 }
 
@@ -104,7 +105,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    fn all<S: Real, E: Real>(
+    fn all<S: Lane, E: Lane>(
         &self,
         which: &[u32],
         packed: &mut [S],
@@ -128,7 +129,7 @@ impl<T: Real> Stage<'_, T> {
         each(targets, 16, worth, &|targets: Targets<'_, T, S>| self.leaf::<S, E>(targets));
     }
 
-    fn leaf<S: Real, E: Real>(&self, targets: Targets<'_, T, S>) {
+    fn leaf<S: Lane, E: Lane>(&self, targets: Targets<'_, T, S>) {
         let rows = self.plan.rows(self.level);
         let (mut fast, mut exact) = (Workspace::<E>::new(rows), None);
         let mut scale = vec![0.0; rows];
@@ -176,7 +177,7 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// The inverse of domain d into `out`.
-    fn domain<S: Real, E: Real>(
+    fn domain<S: Lane, E: Lane>(
         &self,
         d: usize,
         scale: &[f64],
@@ -189,7 +190,7 @@ impl<T: Real> Stage<'_, T> {
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
         self.assemble(d, scale, 0.0, fast);
         if fast.invert(n).wide() > trust {
-            write(&fast.a, scale, n, out);
+            write(fast.values(), scale, n, out);
             return None;
         }
         let exact = exact.get_or_insert_with(|| Workspace::new(self.plan.rows(self.level)));
@@ -197,18 +198,18 @@ impl<T: Real> Stage<'_, T> {
         for shift in shifts {
             self.assemble(d, scale, shift, exact);
             if exact.invert(n) > stored {
-                write(&exact.a, scale, n, out);
+                write(exact.values(), scale, n, out);
                 return (shift > 0.0).then_some(Repair::Shifted);
             }
         }
         self.assemble(d, scale, 0.0, exact);
         block_diagonal(exact, self.source.block(), n);
-        write(&exact.a, scale, n, out);
+        write(exact.values(), scale, n, out);
         Some(Repair::BlockDiagonal)
     }
 
     /// S (A_d + shift diag) S, S = `scale`; the unit matrix where a scale is 0.
-    fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
+    fn assemble<E: Lane>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
         let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);
         let n = side(nodes.len() * b);
@@ -217,17 +218,17 @@ impl<T: Real> Stage<'_, T> {
             for (j, block) in self.source.row(i as usize) {
                 let [e, c] = domains.at(j);
                 if e as usize == d && c as usize <= a {
-                    add(&mut w.a, n, [a, c as usize], block, scale);
+                    add(w.values_mut(), n, [a, c as usize], block, scale);
                 }
             }
         }
         if let Some(contact) = &self.contact {
             for (a, c, block) in contact.of(d).filter(|(a, c, _)| c <= a) {
-                add(&mut w.a, n, [a, c], block, scale);
+                add(w.values_mut(), n, [a, c], block, scale);
             }
         }
         for (k, &s) in scale[..n * SIDE].iter().enumerate() {
-            let diagonal = &mut w.a[entry(n, k, k)];
+            let diagonal = &mut w.values_mut()[entry(n, k, k)];
             *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::of(shift) };
         }
     }
@@ -314,18 +315,19 @@ fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
     for (node, inverse) in inverses.chunks_exact_mut(b * b).enumerate() {
         let at = |r: usize, c: usize| {
             let (r, c) = (node * b + r.max(c), node * b + r.min(c));
-            if r < rows { w.a[entry(n, r, c)] } else { f64::from(u8::from(r == c)) }
+            if r < rows { w.values()[entry(n, r, c)] } else { f64::from(u8::from(r == c)) }
         };
         let block: Vec<f64> = (0..b * b).map(|k| at(k / b, k % b)).collect();
         let mut small = Workspace::<f64>::new(b);
         let tiles = side(b);
         for (r, c) in (0..b).flat_map(|r| (0..=r).map(move |c| (r, c))) {
-            small.a[entry(tiles, r, c)] = block[r * b + c];
+            small.values_mut()[entry(tiles, r, c)] = block[r * b + c];
             if r / SIDE == c / SIDE {
-                small.a[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] = block[r * b + c];
+                small.values_mut()[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] =
+                    block[r * b + c];
             }
         }
-        (b..tiles * SIDE).for_each(|k| small.a[entry(tiles, k, k)] = 1.0);
+        (b..tiles * SIDE).for_each(|k| small.values_mut()[entry(tiles, k, k)] = 1.0);
         let positive = small.invert(tiles) > TRUST_STORED_SINGLE;
         if !(positive && DenseBlocks::invert_one(&block, inverse, b)) {
             inverse.fill(0.0);
@@ -337,9 +339,9 @@ fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
         for (r, c) in (0..b * b).map(|k| (k / b, k % b)) {
             let (row, column) = (node * b + r, node * b + c);
             if row >= column && row < rows {
-                w.a[entry(n, row, column)] = inverse[r * b + c];
+                w.values_mut()[entry(n, row, column)] = inverse[r * b + c];
                 if row / SIDE == column / SIDE {
-                    w.a[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
+                    w.values_mut()[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
                         inverse[r * b + c];
                 }
             }

@@ -13,7 +13,7 @@ use crate::links::Links;
 use crate::place::{Domains, Inverses, Packed, Place};
 use crate::plan::{Limits, Plan};
 use crate::precompute::{Next, Repair, Stage};
-use crate::schwarz::{Schwarz, Storage};
+use crate::schwarz::{Coarse, Schwarz, Storage};
 use crate::source::Source;
 use crate::touching::{Buckets, Touching};
 
@@ -28,7 +28,7 @@ pub struct Subdomains<T: Real, B: Place> {
     domains: B::Domains,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
-    pub(crate) bytes: usize,
+    bytes: usize,
     pub(crate) seconds: Seconds,
     updates: usize,
 }
@@ -60,16 +60,16 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
-        match Subdomains::new(self, system, on, self.coarse.nodes(system.matrix.block().0)) {
+        match Subdomains::new(self, system, on, self.coarse) {
             // A coarsest level that cannot be factored is cut into domains as the others are.
-            Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, 0),
+            Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,
         }
     }
 }
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: usize) -> Result<Self, SetupError> {
+    fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
         let begun = Instant::now();
         let mut starts = Vec::new();
         let source = Source::of(&system, &mut starts);
@@ -149,6 +149,11 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             named
         };
         self.numbers.repairs.iter().enumerate().flat_map(of_level)
+    }
+
+    /// Bytes of inverses, level matrices, maps and the coarse factor.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Updates and patches since order and domains were chosen.

@@ -18,7 +18,7 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
             self.recipe().domain,
             plan.levels(),
             plan.left_out().len(),
-            mib(self.bytes)
+            mib(self.bytes())
         )?;
         writeln!(
             f,

@@ -17,7 +17,13 @@ fn problems() -> Vec<Problem> {
 
 /// Numbers in `f64` throughout.
 fn exact() -> Schwarz {
-    Schwarz { storage: Storage::Double, arithmetic: Arithmetic::Double, domain: 16, ..Schwarz::multilevel() }
+    Schwarz {
+        storage: Storage::Double,
+        arithmetic: Arithmetic::Double,
+        domain: 16,
+        coarse: Coarse::Domains,
+        ..Schwarz::multilevel()
+    }
 }
 
 fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
@@ -279,7 +285,7 @@ fn a_free_body_is_repaired_and_named() {
         entries.extend(neighbours.iter().map(|&j| (i, j, -1.0)));
     }
     let a = assembly::from_triplets(200, 200, &entries).unwrap();
-    let recipe = Schwarz { domain: 8, ..Schwarz::multilevel() };
+    let recipe = Schwarz { domain: 8, coarse: Coarse::Domains, ..Schwarz::multilevel() };
     let mut m = recipe.build(&a, &Cpu::new()).unwrap();
     let repairs: Vec<_> = m.repairs().collect();
     assert_eq!(repairs.len(), 1, "{m}");
