@@ -61,7 +61,7 @@ fn authors() -> Result<(), Box<dyn std::error::Error>> {
         "{:>4} {:>2} {:10} {:>8} {:>8} {:>8} {:>7} {:>7} {:>5} {:>7} {:>7} {:>6}",
         "", "t", "", "build", "update", "numbers", "apply", "A x", "its", "solve", "total", "MB"
     );
-    for n in [317, 601] {
+    for n in [317] {
         let p = Problem::parse(&format!("cloth:{n}"), &Options { dt: Some(0.01), jump: None })?;
         let b = p.right_hand_side(1);
         for threads in [1, 2] {

@@ -287,6 +287,9 @@ mod tests {
         assert_eq!((plan.levels(), plan.domains(0), plan.values()), (1, 0, 0));
         assert_eq!(plan.left_out(), [0, 1, 2, 3, 4]);
         let none = assembly::from_triplets::<f64>(0, 0, &[]).unwrap();
-        assert_eq!(super::tests::plan(&none, &[], Limits { domain: 32, levels: 9, top: Coarse::Auto }).nodes(0), 0);
+        assert_eq!(
+            super::tests::plan(&none, &[], Limits { domain: 32, levels: 9, top: Coarse::Auto }).nodes(0),
+            0
+        );
     }
 }

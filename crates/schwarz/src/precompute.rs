@@ -12,7 +12,7 @@ use coarsen_core::parallel::{Pieces, each};
 
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
-use crate::packed::{SIDE, entry, side, tile};
+use crate::packed::{AREA, SIDE, entry, side, tile};
 use crate::place::Packed;
 use crate::plan::{Floor, Plan};
 use crate::simd::Lane;
@@ -214,21 +214,31 @@ impl<T: Real> Stage<'_, T> {
         let nodes = domains.nodes(d);
         let n = side(nodes.len() * b);
         w.clear(n);
+        let values = w.values_mut();
         for (a, &i) in nodes.iter().enumerate() {
-            for (j, block) in self.source.row(i as usize) {
+            for (j, block) in self.source.elastic(i as usize) {
                 let [e, c] = domains.at(j);
                 if e as usize == d && c as usize <= a {
-                    add(w.values_mut(), n, [a, c as usize], block, scale);
+                    add(values, n, [a, c as usize], block, scale);
+                }
+            }
+            for (j, block) in self.source.contact(i as usize) {
+                let [e, c] = domains.at(j);
+                if e as usize == d && c as usize <= a {
+                    add(values, n, [a, c as usize], block, scale);
                 }
             }
         }
         if let Some(contact) = &self.contact {
             for (a, c, block) in contact.of(d).filter(|(a, c, _)| c <= a) {
-                add(w.values_mut(), n, [a, c], block, scale);
+                add(values, n, [a, c], block, scale);
             }
         }
+        for k in 0..n {
+            mirror(&mut values[tile(n, k, k)..][..AREA]);
+        }
         for (k, &s) in scale[..n * SIDE].iter().enumerate() {
-            let diagonal = &mut w.values_mut()[entry(n, k, k)];
+            let diagonal = &mut values[entry(n, k, k)];
             *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::of(shift) };
         }
     }
@@ -273,21 +283,46 @@ impl<T: Real> Stage<'_, T> {
     }
 }
 
-/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c; tiles on the diagonal are filled whole.
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c.
 #[inline(always)]
 fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
-    let b = block.len().isqrt();
-    for column in c * b..(c + 1) * b {
-        let (j, within) = (column / SIDE, column % SIDE);
-        let s = scale[column];
-        for row in (a * b).max(column)..(a + 1) * b {
-            let v = E::of(block[(row - a * b) * b + column - c * b].wide() * s * scale[row]);
-            let i = row / SIDE;
-            let first = tile(n, i, j);
-            w[first + within * SIDE + row % SIDE] += v;
-            if i == j && row != column {
-                w[first + row % SIDE * SIDE + within] += v;
-            }
+    match block.len() {
+        1 => add_block::<1, T, E>(w, n, [a, c], block, scale),
+        4 => add_block::<2, T, E>(w, n, [a, c], block, scale),
+        9 => add_block::<3, T, E>(w, n, [a, c], block, scale),
+        36 => add_block::<6, T, E>(w, n, [a, c], block, scale),
+        _ => add_block::<0, T, E>(w, n, [a, c], block, scale),
+    }
+}
+
+/// `B` is the block size where it is one of the usual ones, else 0.
+#[inline(always)]
+fn add_block<const B: usize, T: Real, E: Real>(
+    w: &mut [E],
+    n: usize,
+    [a, c]: [usize; 2],
+    block: &[T],
+    scale: &[f64],
+) {
+    let b = if B == 0 { block.len().isqrt() } else { B };
+    let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
+    for q in 0..b {
+        let column = c * b + q;
+        // Where an entry is stored is a sum of a part of its column and a part of its row.
+        let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
+        for p in if a == c { q } else { 0 }..b {
+            let row = a * b + p;
+            let v = block[p * b + q].wide() * (columns[q] * rows[p]);
+            w[first + row / SIDE * AREA + row % SIDE] += E::of(v);
+        }
+    }
+}
+
+/// The part above the diagonal of a tile becomes that below it.
+fn mirror<E: Real>(tile: &mut [E]) {
+    for column in 0..SIDE {
+        for row in 0..column {
+            tile[column * SIDE + row] = tile[row * SIDE + column];
         }
     }
 }

@@ -110,7 +110,8 @@ fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
         direct.estimate(&a).ok()
     });
     let Some((_, figures)) = figures else { return false };
-    figures.nnz.is_some_and(|nnz| 4 * nnz <= values) && figures.flops.is_some_and(|f| f <= OPERATIONS * values as f64)
+    figures.nnz.is_some_and(|nnz| 4 * nnz <= values)
+        && figures.flops.is_some_and(|f| f <= OPERATIONS * values as f64)
 }
 
 impl Schwarz {

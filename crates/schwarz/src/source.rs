@@ -49,18 +49,26 @@ impl<'a, T: Real> Source<'a, T> {
         })
     }
 
-    /// All blocks of row i; a column may come twice, and the blocks then add up.
-    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
+    /// Blocks of row i of the matrix alone: (column, values).
+    #[inline]
+    pub(crate) fn elastic(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
         let area = self.block().pow(2);
         let range = self.pattern().range(i);
         let values = self.matrix.values()[range.start * area..range.end * area].chunks_exact(area);
-        self.pattern().row(i).iter().map(|&j| j as usize).zip(values).chain(self.contact(i))
+        self.pattern().row(i).iter().map(|&j| j as usize).zip(values)
+    }
+
+    /// All blocks of row i; a column may come twice, and the blocks then add up.
+    pub(crate) fn row(&self, i: usize) -> impl Iterator<Item = (usize, &'a [T])> + use<'a, T> {
+        self.elastic(i).chain(self.contact(i))
     }
 
     /// Adds the diagonal block of node i to `d`; whether one is stored.
     pub(crate) fn diagonal(&self, i: usize, d: &mut [T]) -> bool {
+        let stored = self.pattern().find(i, i).map(|k| self.matrix.value(k));
+        let touching = self.contact(i).filter(|(j, _)| *j == i).map(|(_, block)| block);
         let mut found = false;
-        for (_, block) in self.row(i).filter(|(j, _)| *j == i) {
+        for block in stored.into_iter().chain(touching) {
             d.iter_mut().zip(block).for_each(|(d, &v)| *d += v);
             found = true;
         }
