@@ -7,7 +7,7 @@ use coarsen_sparse::SparseError;
 #[non_exhaustive]
 pub enum ProblemError {
     /// A name that the gallery does not hold.
-    #[error("there is no problem `{name}`; the gallery holds {}", crate::Problem::NAMES.join(", "))]
+    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE", crate::Problem::NAMES.join(", "))]
     Unknown {
         /// The name found.
         name: String,
@@ -31,7 +31,9 @@ pub enum ProblemError {
         multiple: usize,
     },
     /// An option of another problem.
-    #[error("{problem} takes no option `{option}`; `dt` belongs to cloth, `jump` to elasticity3d")]
+    #[error(
+        "{problem} takes no option `{option}`; `dt` belongs to cloth, garment and softbody, `jump` to elasticity3d"
+    )]
     Option {
         /// The problem.
         problem: String,
@@ -55,6 +57,14 @@ pub enum ProblemError {
         found: f64,
         /// The largest; the smallest is its inverse.
         limit: f64,
+    },
+    /// A file that holds no mesh.
+    #[error("{file} {what}")]
+    Mesh {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        what: &'static str,
     },
     /// More unknowns than the gallery makes.
     #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]

@@ -10,12 +10,15 @@
 //! | `jump3d:N` | 7 points, coefficient over six decades | N³ | [`jump`](jump3d) |
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
+//! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times; option `dt` | 3 vertices | [`garment`](garment()) |
+//! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
 //!
 //! | file | what |
 //! |---|---|
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
+//! | `mesh` | triangles and tetrahedra from OBJ and MSH files |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
 //! | [`error`](ProblemError) | what is no problem, and why |
 
@@ -23,20 +26,25 @@ mod anisotropic;
 mod cloth;
 mod elasticity;
 mod error;
+mod garment;
 mod graph;
 mod grid;
 mod jump;
+mod mesh;
 mod numpy_random;
 mod poisson;
 mod problem;
 mod rows;
+mod softbody;
 
 pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
+pub use garment::garment;
 pub use graph::graph;
 pub use jump::jump3d;
 pub use numpy_random::NumpyRandom;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
+pub use softbody::{Material, softbody, softcube};

@@ -3,7 +3,8 @@
 use coarsen_sparse::{Bsr, NearKernel, System};
 
 use crate::{
-    NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, graph, jump3d, poisson2d, poisson3d,
+    Material, NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d,
+    poisson2d, poisson3d, softbody, softcube,
 };
 
 /// A symmetric positive definite matrix with what is known about it.
@@ -32,14 +33,14 @@ pub struct Problem {
 /// What a problem may be told beside its size; `None` leaves the usual value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// `cloth`: the time step in seconds, usually 0.002.
+    /// `cloth`, `garment`, `softbody`: the time step in seconds, usually 0.002 for cloth and 0.01 for the others.
     pub dt: Option<f64>,
     /// `elasticity3d`: how much stiffer the hard blocks are, usually 1, which is a homogeneous body.
     pub jump: Option<f64>,
 }
 
 impl Problem {
-    /// The names [`parse`](Self::parse) knows.
+    /// The names [`parse`](Self::parse) knows with a number as size; `garment` and `softbody` take a file instead.
     pub const NAMES: [&str; 7] =
         ["poisson2d", "poisson3d", "anisotropic2d", "jump3d", "elasticity3d", "cloth", "graph"];
 
@@ -55,6 +56,9 @@ impl Problem {
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+        if let ("garment" | "softbody", false) = (name, size.is_empty()) {
+            return Self::of_mesh(name, size, options);
+        }
         let n: usize = size.parse().map_err(|_| malformed())?;
         match (name, *options) {
             ("poisson2d", Options { dt: None, jump: None }) => poisson2d(n),
@@ -69,6 +73,24 @@ impl Problem {
                 Err(ProblemError::Option { problem: name.to_owned(), option })
             }
             _ => Err(ProblemError::Unknown { name: name.to_owned() }),
+        }
+    }
+
+    /// A problem on a mesh from a file.
+    fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
+        if options.jump.is_some() {
+            return Err(ProblemError::Option { problem: name.to_owned(), option: "jump" });
+        }
+        let dt = options.dt.unwrap_or(0.01);
+        let homogeneous = |_: usize, _: [f64; 3]| 1.0;
+        if name == "garment" {
+            let divided = size.rsplit_once('@').and_then(|(file, k)| Some((file, k.parse().ok()?)));
+            let (file, divisions) = divided.unwrap_or((size, 0));
+            return garment(file, divisions, dt, 0.0);
+        }
+        match size.parse() {
+            Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),
+            Err(_) => softbody(size, dt, Material::NeoHookean, &homogeneous),
         }
     }
 
