@@ -20,10 +20,18 @@ const SINGLE: Range<f64> = 1e-30..1e30;
 const NODES: usize = 1024;
 
 /// What a check computes on its way; kept from one time to the next.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Checked {
+#[derive(Clone, Debug)]
+pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
+    block: Vec<T>,
+    wide: Vec<f64>,
+}
+
+impl<T> Default for Checked<T> {
+    fn default() -> Self {
+        Self { left_out: Vec::new(), block: Vec::new(), wide: Vec::new() }
+    }
 }
 
 /// Finite values, positive diagonals, and diagonal blocks that can be inverted where they stand alone.
@@ -32,20 +40,22 @@ pub(crate) fn check<T: Real>(
     contact: Option<&Contacts<T>>,
     left_out: &[u32],
     storage: Storage,
-    checked: &mut Checked,
+    checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
     finite(source, contact)?;
     let leaf = |range: Range<usize>| range.into_iter().try_for_each(|i| diagonal(source, i, storage));
     let worth = parallel::worth(4 * source.matrix.pattern().len());
     tree(0..source.nodes(), NODES, worth, &leaf, &|left: Result<(), SetupError>, right| left.and(right))?;
     let b = source.block();
-    checked.left_out.resize(left_out.len() * b * b, 0.0);
-    let (mut block, mut wide) = (vec![T::zero(); b * b], vec![0.0; b * b]);
-    for (&i, inverse) in left_out.iter().zip(checked.left_out.chunks_exact_mut(b * b)) {
+    let Checked { left_out: inverses, block, wide } = checked;
+    inverses.resize(left_out.len() * b * b, 0.0);
+    block.resize(b * b, T::zero());
+    wide.resize(b * b, 0.0);
+    for (&i, inverse) in left_out.iter().zip(inverses.chunks_exact_mut(b * b)) {
         block.fill(T::zero());
-        source.diagonal(i as usize, &mut block);
-        wide.iter_mut().zip(&block).for_each(|(w, v)| *w = v.wide());
-        if !DenseBlocks::invert_one(&wide, inverse, b) {
+        source.diagonal(i as usize, block);
+        wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.wide());
+        if !DenseBlocks::invert_one(wide, inverse, b) {
             return Err(SetupError::SingularBlock { node: i as usize, first_row: i as usize * b });
         }
         for k in 0..b * b {

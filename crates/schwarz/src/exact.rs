@@ -20,6 +20,8 @@ const ROUND_OFF: f64 = 64.0;
 pub(crate) struct Exact {
     factor: Factor,
     contact: Contacts<f64>,
+    /// The matrix in `f64`, without contact.
+    wide: Bsr<f64>,
     shift: f64,
 }
 
@@ -35,10 +37,11 @@ impl Exact {
         contact: Option<&Contacts<T>>,
     ) -> Result<Self, SetupError> {
         let mut mapped = Contacts::new(plan.top_nodes(), plan.block())?;
-        let (factor, shift) = factored(plan, matrix, sizes, contact, &mut mapped, &mut |a| {
+        let mut wide = matrix.to::<f64>();
+        let (factor, shift) = factored(plan, &mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
             Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok()
         })?;
-        Ok(Self { factor, contact: mapped, shift })
+        Ok(Self { factor, contact: mapped, wide, shift })
     }
 
     /// New values; the old factor stays where the new matrix is not positive definite.
@@ -50,7 +53,7 @@ impl Exact {
         contact: Option<&Contacts<T>>,
     ) {
         let factor = &mut self.factor;
-        let updated = factored(plan, matrix, sizes, contact, &mut self.contact, &mut |a| {
+        let updated = factored(plan, &mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
             if factor.update(a).is_ok() {
                 return Some(None);
             }
@@ -83,17 +86,23 @@ impl Exact {
 /// Tries the shifts in turn until `make` succeeds.
 fn factored<T: Real, R>(
     plan: &Plan,
+    wide: &mut Bsr<f64>,
     matrix: &Bsr<T>,
     sizes: &[T],
     contact: Option<&Contacts<T>>,
     mapped: &mut Contacts<f64>,
     make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
 ) -> Result<(R, f64), SetupError> {
-    let mut whole = matrix.to::<f64>();
-    if let Some(contact) = contact.filter(|c| !c.is_empty()) {
-        map(plan, contact, mapped)?;
-        whole = Sum { elastic: &whole, contact: mapped }.merge()?;
-    }
+    wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.wide());
+    let mut merged;
+    let whole = match contact.filter(|c| !c.is_empty()) {
+        None => wide,
+        Some(contact) => {
+            map(plan, contact, mapped)?;
+            merged = Sum { elastic: wide, contact: mapped }.merge()?;
+            &mut merged
+        }
+    };
     let (b, pattern) = (plan.block(), whole.pattern().clone());
     let mut before = 0.0;
     for shift in SHIFTS {
@@ -110,7 +119,7 @@ fn factored<T: Real, R>(
             }
         }
         before = shift;
-        if let Some(made) = make(&whole) {
+        if let Some(made) = make(whole) {
             return Ok((made, shift));
         }
     }

@@ -84,6 +84,55 @@ pub(crate) struct Next<'a, T> {
     pub(crate) sizes: &'a mut [T],
 }
 
+/// Room for the domains of one task, kept from one time to the next.
+pub(crate) struct Room<T> {
+    single: Workspace<f32>,
+    double: Workspace<f64>,
+    scale: Vec<f64>,
+    diagonal: Vec<T>,
+}
+
+/// Tasks that share the domains of a level.
+const ROOMS: usize = 32;
+
+/// Domains that are worth a room of their own.
+const DOMAINS: usize = 16;
+
+impl<T: Real> Room<T> {
+    /// Rooms for the largest domains of a plan.
+    pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
+        let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
+        let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
+        let single = if arithmetic == Arithmetic::Single { rows } else { 0 };
+        let room = |_| Self {
+            single: Workspace::new(single),
+            double: Workspace::new(rows),
+            scale: vec![0.0; rows],
+            diagonal: vec![T::zero(); plan.block().pow(2)],
+        };
+        (0..domains.div_ceil(DOMAINS).clamp(1, ROOMS)).map(room).collect()
+    }
+}
+
+/// Domains and the rooms they are computed in, cut alike.
+struct Tasks<'a, T, S> {
+    targets: Targets<'a, T, S>,
+    rooms: &'a mut [Room<T>],
+}
+
+impl<T: Real, S: Real> Pieces for Tasks<'_, T, S> {
+    fn extent(&self) -> usize {
+        self.rooms.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let share = self.targets.extent() * mid / self.rooms.len();
+        let (targets, rest) = self.targets.cut(share);
+        let (rooms, more) = self.rooms.split_at_mut(mid);
+        (Self { targets, rooms }, Self { targets: rest, rooms: more })
+    }
+}
+
 impl<T: Real> Stage<'_, T> {
     /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level where there is one.
     pub(crate) fn run(
@@ -92,25 +141,22 @@ impl<T: Real> Stage<'_, T> {
         packed: &mut Packed,
         repairs: &mut [Option<Repair>],
         next: Option<Next<'_, T>>,
+        rooms: &mut [Room<T>],
     ) {
         let next = next.unwrap_or(Next { values: &mut [], sizes: &mut [] });
-        match (packed, self.arithmetic) {
-            (Packed::Single(packed), Arithmetic::Single) => {
-                self.all::<f32, f32>(which, packed, repairs, next)
-            }
-            (Packed::Single(packed), Arithmetic::Double) => {
-                self.all::<f32, f64>(which, packed, repairs, next)
-            }
-            (Packed::Double(packed), _) => self.all::<f64, f64>(which, packed, repairs, next),
+        match packed {
+            Packed::Single(packed) => self.all(which, packed, repairs, next, rooms),
+            Packed::Double(packed) => self.all(which, packed, repairs, next, rooms),
         }
     }
 
-    fn all<S: Lane, E: Lane>(
+    fn all<S: Lane>(
         &self,
         which: &[u32],
         packed: &mut [S],
         repairs: &mut [Option<Repair>],
         next: Next<'_, T>,
+        rooms: &mut [Room<T>],
     ) {
         let (floor, block) = (&self.plan.floors[self.level], self.source.block());
         let targets = Targets {
@@ -126,38 +172,37 @@ impl<T: Real> Stage<'_, T> {
         };
         let share = which.len() as f64 / floor.domains.count().max(1) as f64;
         let worth = share > 0.01 && self.plan.worth(self.level);
-        each(targets, 16, worth, &|targets: Targets<'_, T, S>| self.leaf::<S, E>(targets));
+        each(Tasks { targets, rooms }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
     }
 
-    fn leaf<S: Lane, E: Lane>(&self, targets: Targets<'_, T, S>) {
-        let rows = self.plan.rows(self.level);
-        let (mut fast, mut exact) = (Workspace::<E>::new(rows), None);
-        let mut scale = vec![0.0; rows];
-        let Targets { which, base, floor, area, block, packed, repairs, coarse, sizes } = targets;
+    fn leaf<S: Lane>(&self, tasks: Tasks<'_, T, S>) {
+        let Targets { which, base, floor, area, block, packed, repairs, coarse, sizes } = tasks.targets;
+        let Some(room) = tasks.rooms.first_mut() else { return };
         let (first_value, first_block) = (floor.offsets[base], floor.coarse.offsets()[base]);
         for &d in which {
             let d = d as usize;
-            self.scales(d, &mut scale);
+            self.scales(d, room);
             let out = &mut packed[floor.offsets[d] - first_value..floor.offsets[d + 1] - first_value];
-            repairs[d - base] = self.domain(d, &scale, &mut fast, &mut exact, out);
+            repairs[d - base] = self.domain(d, room, out);
             if !coarse.is_empty() {
                 let row = floor.coarse.range(d);
                 let row = (row.start - first_block) * area..(row.end - first_block) * area;
                 self.coarse_row(d, &mut coarse[row]);
-                self.coarse_sizes(d, &mut sizes[(d - base) * block..(d - base + 1) * block]);
+                let sums = &mut sizes[(d - base) * block..(d - base + 1) * block];
+                self.coarse_sizes(d, &mut room.diagonal, sums);
             }
         }
     }
 
     /// 1 / √a_kk for every unknown of domain d, and 0 for those whose diagonal is round-off.
-    fn scales(&self, d: usize, scale: &mut [f64]) {
+    fn scales(&self, d: usize, room: &mut Room<T>) {
+        let Room { scale, diagonal, .. } = room;
         let b = self.source.block();
         let domains = &self.plan.floors[self.level].domains;
         scale.fill(0.0);
-        let mut diagonal = vec![T::zero(); b * b];
         for (a, &i) in domains.nodes(d).iter().enumerate() {
             diagonal.fill(T::zero());
-            self.source.diagonal(i as usize, &mut diagonal);
+            self.source.diagonal(i as usize, diagonal);
             for k in 0..b {
                 scale[a * b + k] = diagonal[k * (b + 1)].wide();
             }
@@ -177,34 +222,27 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// The inverse of domain d into `out`.
-    fn domain<S: Lane, E: Lane>(
-        &self,
-        d: usize,
-        scale: &[f64],
-        fast: &mut Workspace<E>,
-        exact: &mut Option<Workspace<f64>>,
-        out: &mut [S],
-    ) -> Option<Repair> {
-        let stored = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
-        let trust = if E::NAME == f32::NAME { TRUST_SINGLE } else { stored };
+    fn domain<S: Lane>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
+        let Room { single, double, scale, .. } = room;
+        let trust = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
-        self.assemble(d, scale, 0.0, fast);
-        if fast.invert(n).wide() > trust {
-            write(fast.values(), scale, n, out);
-            return None;
+        if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {
+            self.assemble(d, scale, 0.0, single);
+            if f64::from(single.invert(n)) > TRUST_SINGLE {
+                write(single.values(), scale, n, out);
+                return None;
+            }
         }
-        let exact = exact.get_or_insert_with(|| Workspace::new(self.plan.rows(self.level)));
-        let shifts = [0.0].into_iter().chain(SHIFTS.map(|s| s * stored));
-        for shift in shifts {
-            self.assemble(d, scale, shift, exact);
-            if exact.invert(n) > stored {
-                write(exact.values(), scale, n, out);
+        for shift in [0.0].into_iter().chain(SHIFTS.map(|s| s * trust)) {
+            self.assemble(d, scale, shift, double);
+            if double.invert(n) > trust {
+                write(double.values(), scale, n, out);
                 return (shift > 0.0).then_some(Repair::Shifted);
             }
         }
-        self.assemble(d, scale, 0.0, exact);
-        block_diagonal(exact, self.source.block(), n);
-        write(exact.values(), scale, n, out);
+        self.assemble(d, scale, 0.0, double);
+        block_diagonal(double, self.source.block(), n);
+        write(double.values(), scale, n, out);
         Some(Repair::BlockDiagonal)
     }
 
@@ -266,10 +304,9 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// The sums of diagonal entries below the unknowns of supernode d.
-    fn coarse_sizes(&self, d: usize, sums: &mut [T]) {
+    fn coarse_sizes(&self, d: usize, diagonal: &mut [T], sums: &mut [T]) {
         let b = sums.len();
         sums.fill(T::zero());
-        let mut diagonal = vec![T::zero(); b * b];
         for &i in self.plan.floors[self.level].domains.nodes(d) {
             let i = i as usize;
             if self.level > 0 {
@@ -277,7 +314,7 @@ impl<T: Real> Stage<'_, T> {
                 continue;
             }
             diagonal.fill(T::zero());
-            self.source.diagonal(i, &mut diagonal);
+            self.source.diagonal(i, diagonal);
             (0..b).for_each(|k| sums[k] += diagonal[k * (b + 1)]);
         }
     }
@@ -391,7 +428,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
 
     fn cut(self, mid: usize) -> (Self, Self) {
         let (left, right) = self.which.split_at(mid);
-        let cut = right.first().map_or(self.base, |&d| d as usize);
+        let cut = right.first().map_or(self.base + self.repairs.len(), |&d| d as usize);
         let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
         let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
         let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);

@@ -12,7 +12,7 @@ use crate::exact::Exact;
 use crate::links::Links;
 use crate::place::{Domains, Inverses, Packed, Place};
 use crate::plan::{Limits, Plan};
-use crate::precompute::{Next, Repair, Stage};
+use crate::precompute::{Next, Repair, Room, Stage};
 use crate::schwarz::{Coarse, Schwarz, Storage};
 use crate::source::Source;
 use crate::touching::{Buckets, Touching};
@@ -43,7 +43,8 @@ pub(crate) struct Numbers<T> {
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
     touching: Vec<Touching>,
     starts: Vec<u32>,
-    checked: Checked,
+    checked: Checked<T>,
+    rooms: Vec<Room<T>>,
 }
 
 /// Where the time of the last setup went.
@@ -87,7 +88,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let mut seconds = Seconds { structure: begun.elapsed(), ..Seconds::default() };
 
         let begun = Instant::now();
-        let mut numbers = Numbers::new(&plan, checked)?;
+        let mut numbers = Numbers::new(&plan, recipe, checked)?;
         numbers.starts = starts;
         let mut inverses = Inverses {
             packed: plan
@@ -201,7 +202,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 }
 
 impl<T: Real> Numbers<T> {
-    fn new(plan: &Plan, checked: Checked) -> Result<Self, SetupError> {
+    fn new(plan: &Plan, recipe: &Schwarz, checked: Checked<T>) -> Result<Self, SetupError> {
         let (b, last) = (plan.block(), plan.levels() - 1);
         let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
         let coarse: Vec<Bsr<T>> =
@@ -213,6 +214,7 @@ impl<T: Real> Numbers<T> {
             touching: vec![Touching::default(); plan.levels()],
             starts: Vec::new(),
             checked,
+            rooms: Room::of(plan, recipe.arithmetic),
         })
     }
 
@@ -249,7 +251,7 @@ impl<T: Real> Numbers<T> {
             let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
             let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
-            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next);
+            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
         }
     }
 
