@@ -1,0 +1,41 @@
+//! Lines over logarithmic axes, as SVG.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use crate::Outcome;
+
+/// A name and points.
+pub(crate) type Line = (&'static str, Vec<(f64, f64)>);
+
+/// Draws lines to a file of this workspace.
+pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) -> Outcome<()> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let ends = |part: fn(&(f64, f64)) -> f64| {
+        let all = lines.iter().flat_map(|line| line.1.iter().map(part));
+        all.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (x, y) = (ends(|p| p.0), ends(|p| p.1));
+    let canvas = SVGBackend::new(&path, (760, 460)).into_drawing_area();
+    canvas.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&canvas)
+        .caption(title, ("sans-serif", 16))
+        .margin(14)
+        .x_label_area_size(42)
+        .y_label_area_size(62)
+        .build_cartesian_2d((x.0..2.2 * x.1).log_scale(), (0.8 * y.0..1.2 * y.1).log_scale())?;
+    chart.configure_mesh().x_desc(axes[0]).y_desc(axes[1]).light_line_style(WHITE).draw()?;
+    for (k, (name, points)) in lines.iter().enumerate() {
+        let colour = Palette99::pick(k).to_rgba();
+        chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
+        chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
+        if let Some(&(x, y)) = points.last() {
+            let style = ("sans-serif", 13).into_font().color(&colour);
+            chart.draw_series(std::iter::once(Text::new(*name, (1.06 * x, 1.05 * y), style)))?;
+        }
+    }
+    canvas.present()?;
+    println!("drawn: {file}");
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The figures of §8 on the CPU.
+
+use coarsen_backend::{Cpu, Setup};
+use coarsen_core::{Stop, parallel};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_problems::{Material, NumpyRandom, Problem, cloth, softcube};
+use coarsen_schwarz::{Coarse, Schwarz};
+
+use crate::chart::{Line, chart};
+use crate::{METHODS, Outcome, run};
+
+/// The residual of §8.3, as a share of the first one.
+const TOLERANCE: f64 = 5e-4;
+
+/// Fig. 10: M and L.
+pub(crate) fn domains() -> Outcome<()> {
+    let p = cloth(201, 0.01)?;
+    let b = p.right_hand_side(1);
+    println!(
+        "domains: iterations and seconds (setup + solve) on cloth:201 at 10 ms; the last column solves a coarse level exactly"
+    );
+    println!("   M          L = 1               2               3               4           exact");
+    for domain in [8, 16, 32, 64, 128] {
+        print!("{domain:>4}");
+        for levels in [1, 2, 3, 4, 0] {
+            let coarse = if levels == 0 { Coarse::Exact { unknowns: 60_000 } } else { Coarse::Domains };
+            let recipe = Schwarz {
+                domain,
+                coarse,
+                levels: if levels == 0 { 9 } else { levels },
+                ..Schwarz::multilevel()
+            };
+            let (its, seconds) = parallel::threads(0, || -> Outcome<(usize, f64)> {
+                let begun = std::time::Instant::now();
+                let mut m = recipe.build(p.system(), &Cpu::new())?;
+                let mut x = vec![0.0; b.len()];
+                let report =
+                    Cg::new(Stop::relative(TOLERANCE)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
+                Ok((report.iterations, begun.elapsed().as_secs_f64()))
+            })??;
+            print!("{its:>7} {seconds:8.3}");
+        }
+        println!();
+    }
+    Ok(())
+}
+
+/// A row for each method, a pair of columns for each problem.
+fn table(names: &[String], problems: &[Problem], methods: &[&str]) -> Outcome<Vec<Vec<f64>>> {
+    print!("{:14}", "");
+    names.iter().for_each(|name| print!("{name:>22}"));
+    println!("   growth of iterations, of seconds");
+    let mut all = Vec::new();
+    for method in methods {
+        print!("{method:14}");
+        let mut runs = Vec::new();
+        for p in problems {
+            let r = run(method, p, TOLERANCE)?;
+            print!("{:>7} {:6.3}+{:7.3}", r.iterations, r.setup, r.solve);
+            runs.push(r);
+        }
+        let (first, last) = (runs[0], runs[runs.len() - 1]);
+        let seconds = |r: &crate::Run| r.setup + r.solve;
+        println!(
+            "{:10.2} {:10.1}",
+            last.iterations as f64 / first.iterations as f64,
+            seconds(&last) / seconds(&first)
+        );
+        all.push(runs.iter().map(seconds).collect());
+    }
+    Ok(all)
+}
+
+/// Fig. 18: stiffness; f times the stiffness is √f times the step.
+pub(crate) fn stiffness() -> Outcome<()> {
+    println!("stiffness: cloth:201, times 0.1, 1, 10 and 100; iterations, setup + solve in seconds");
+    let factors = [0.1, 1.0, 10.0, 100.0];
+    let names: Vec<String> = factors.iter().map(f64::to_string).collect();
+    let problems: Vec<Problem> =
+        factors.iter().map(|f: &f64| cloth(201, 0.01 * f.sqrt())).collect::<Result<_, _>>()?;
+    table(&names, &problems, &METHODS)?;
+    Ok(())
+}
+
+/// Fig. 19 and 20: resolution.
+pub(crate) fn growth() -> Outcome<()> {
+    println!(
+        "growth: cloth at 10 ms, 16 times the nodes; the paper's cost grows 76 (Jacobi), 69 (AS), 35 (MAS), 4 (AmgX) times"
+    );
+    let sides = [101, 201, 403];
+    let names: Vec<String> = sides.iter().map(|n| format!("{n} x {n}")).collect();
+    let problems: Vec<Problem> = sides.iter().map(|&n| cloth(n, 0.01)).collect::<Result<_, _>>()?;
+    let seconds = table(&names, &problems, &METHODS)?;
+    let lines: Vec<Line> = METHODS
+        .iter()
+        .zip(&seconds)
+        .map(|(name, s)| (*name, sides.iter().zip(s).map(|(n, &s)| (3.0 * (n * n) as f64, s)).collect()))
+        .collect();
+    chart(
+        "book/src/methods/mas_growth.svg",
+        "cloth at 10 ms, to 5e-4, setup included",
+        ["unknowns", "seconds"],
+        &lines,
+    )?;
+    println!(
+        "growth: neo-Hookean cubes at 10 ms, 15 times the nodes; the paper's cost grows 24, 23, 14, 3 times"
+    );
+    let sides = [12, 20, 31];
+    let names: Vec<String> = sides.iter().map(|n| format!("{n}^3 cells")).collect();
+    let problems: Vec<Problem> = sides
+        .iter()
+        .map(|&n| softcube(n, 0.01, Material::NeoHookean, &|_, _| 1.0))
+        .collect::<Result<_, _>>()?;
+    table(&names, &problems, &METHODS)?;
+    Ok(())
+}
+
+/// Fig. 23: stiffness that varies.
+pub(crate) fn heterogeneous() -> Outcome<()> {
+    println!(
+        "heterogeneous: a neo-Hookean cube of 20^3 cells at 10 ms; equal stiffness, one of 0.1 to 10 drawn for each element, eight regions of 0.01 to 100"
+    );
+    let mut random = NumpyRandom::new(5);
+    let drawn: Vec<f64> = (0..5 * 8000).map(|_| 10.0_f64.powf(random.between(-1.0, 1.0))).collect();
+    let region = |x: [f64; 3]| {
+        let k = x.iter().fold(0, |k, &x| 2 * k + i32::from(x > 0.5));
+        10.0_f64.powf(4.0 * f64::from(k * 3 % 8) / 7.0 - 2.0)
+    };
+    let cube = |young: &dyn Fn(usize, [f64; 3]) -> f64| softcube(20, 0.01, Material::NeoHookean, young);
+    let problems = [cube(&|_, _| 1.0)?, cube(&|e, _| drawn[e])?, cube(&|_, x| region(x))?];
+    table(&["equal", "random", "regions"].map(str::to_owned), &problems, &METHODS)?;
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! What does multilevel additive Schwarz cost, and what does it buy?
+//!
+//! Each figure is a table, printed; the yardstick is Wu, Wang, Wang 2022 or the code of its authors, measured on the same machine. Figures
+//! other than `authors` solve to a residual of 5·10⁻⁴ of the first one, as §8.3 does, on as many threads as there are cores.
+//!
+//! ```text
+//! cargo bench --bench mas -- FIGURE
+//! ```
+//!
+//! | FIGURE | what | file |
+//! |---|---|---|
+//! | `authors` | structure, numbers, application and solve on cloth, beside the code of the authors | `authors` |
+//! | `storage` | packed inverses in `f32` and `f64` against memory bandwidth (§7.1) | `authors` |
+//! | `domains` | sizes of domains and numbers of levels (Fig. 10) | `figures` |
+//! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
+//! | `growth` | the mesh refined in two and three dimensions (Fig. 19 and 20), drawn as `book/src/methods/mas_growth.svg` | `figures` |
+//! | `contact` | more and more contact (Fig. 21), and patches | `contact` |
+//! | `heterogeneous` | equal, random and regional stiffness (Fig. 23) | `figures` |
+
+mod authors;
+mod chart;
+mod contact;
+mod figures;
+
+use std::time::Instant;
+
+use coarsen_backend::{Backend, Cpu, Prepared, Setup};
+use coarsen_core::{Stop, parallel};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::Multigrid;
+use coarsen_problems::Problem;
+use coarsen_relax::{BlockJacobi, Ic0, Jacobi};
+use coarsen_schwarz::{Coarse, Coupling, Schwarz};
+use coarsen_sparse::System;
+
+/// Whatever goes wrong is told and ends the bench.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> Outcome<()> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let figures: [(&str, fn() -> Outcome<()>); 7] = [
+        ("authors", authors::authors),
+        ("storage", authors::storage),
+        ("domains", figures::domains),
+        ("stiffness", figures::stiffness),
+        ("growth", figures::growth),
+        ("contact", contact::contact),
+        ("heterogeneous", figures::heterogeneous),
+    ];
+    for (name, figure) in figures {
+        if asked.is_empty() || asked.iter().any(|word| word == name) {
+            figure()?;
+            println!();
+        }
+    }
+    Ok(())
+}
+
+/// A preconditioner that follows its system.
+type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+
+/// The preconditioners compared.
+const METHODS: [&str; 8] = ["jacobi", "block-jacobi", "ic0", "as", "mas", "mas exact", "mas strength", "sa"];
+
+fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
+    let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    Ok(match method {
+        "jacobi" => boxed(Jacobi::default(), system, Cpu::new())?,
+        "block-jacobi" => boxed(BlockJacobi::default(), system, Cpu::new())?,
+        "ic0" => boxed(Ic0::default(), system, Cpu::new())?,
+        "as" => boxed(Schwarz { levels: 1, ..plain }, system, Cpu::new())?,
+        "mas" => boxed(plain, system, Cpu::new())?,
+        "mas strength" => {
+            let coupling = Coupling::Strength { theta: 0.25 };
+            boxed(Schwarz { coupling, ..Schwarz::multilevel() }, system, Cpu::new())?
+        }
+        "sa" => boxed(Multigrid::smoothed_aggregation(), system, Cpu::new())?,
+        _ => boxed(Schwarz::multilevel(), system, Cpu::new())?,
+    })
+}
+
+fn boxed<R, B: Backend>(recipe: R, system: System<'_, f64>, on: B) -> Outcome<Built>
+where
+    R: Setup<f64, B>,
+    R::Built: Prepared<Vec<f64>, f64> + 'static,
+{
+    Ok(Box::new(recipe.build_from(system, &on)?))
+}
+
+/// Iterations, and seconds of setup and solve.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    iterations: usize,
+    setup: f64,
+    solve: f64,
+}
+
+/// Builds and solves with a random right-hand side.
+fn run(method: &str, p: &Problem, tolerance: f64) -> Outcome<Run> {
+    let b = p.right_hand_side(1);
+    parallel::threads(0, || {
+        let begun = Instant::now();
+        let mut m = build(method, p.system())?;
+        let setup = begun.elapsed().as_secs_f64();
+        let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
+        let stop = Stop { max_iterations: 20_000, ..Stop::relative(tolerance) };
+        let report = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
+        Ok(Run { iterations: report.iterations, setup, solve: begun.elapsed().as_secs_f64() })
+    })?
+}
+
+/// The least time of several calls, in seconds.
+fn fastest(calls: usize, mut call: impl FnMut()) -> f64 {
+    (0..calls).map(|_| timed(&mut call)).fold(f64::INFINITY, f64::min)
+}
+
+/// The middle of several times.
+fn median(calls: usize, mut call: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..calls).map(|_| timed(&mut call)).collect();
+    times.sort_by(f64::total_cmp);
+    times[calls / 2]
+}
+
+fn timed(call: &mut impl FnMut()) -> f64 {
+    let begun = Instant::now();
+    call();
+    begun.elapsed().as_secs_f64()
+}
