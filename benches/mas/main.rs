@@ -60,7 +60,7 @@ fn main() -> Outcome<()> {
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 /// The preconditioners compared.
-const METHODS: [&str; 8] = ["jacobi", "block-jacobi", "ic0", "as", "mas", "mas exact", "mas strength", "sa"];
+const METHODS: [&str; 8] = ["jacobi", "block-jacobi", "ic0", "as", "mas", "mas exact", "mas adjacency", "sa"];
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
@@ -70,8 +70,8 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
         "ic0" => boxed(Ic0::default(), system, Cpu::new())?,
         "as" => boxed(Schwarz { levels: 1, ..plain }, system, Cpu::new())?,
         "mas" => boxed(plain, system, Cpu::new())?,
-        "mas strength" => {
-            let coupling = Coupling::Strength { theta: 0.25 };
+        "mas adjacency" => {
+            let coupling = Coupling::Adjacency;
             boxed(Schwarz { coupling, ..Schwarz::multilevel() }, system, Cpu::new())?
         }
         "sa" => boxed(Multigrid::smoothed_aggregation(), system, Cpu::new())?,

@@ -9,7 +9,7 @@ use coarsen::multigrid::{SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, Damped, Scaling};
-use coarsen::schwarz::Coarse;
+use coarsen::schwarz::{Coarse, Coupling};
 
 /// A preconditioner by name, built from any matrix at a place.
 pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
@@ -84,7 +84,9 @@ pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
 
 /// Multilevel additive Schwarz with domains small enough for several levels.
 pub(crate) fn small_mas() -> Schwarz {
-    Schwarz { domain: 8, coarse: Coarse::Domains, ..Schwarz::multilevel() }
+    // Couplings alike: with their strength, new values would choose other domains than an update keeps.
+    let coupling = Coupling::Adjacency;
+    Schwarz { domain: 8, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() }
 }
 
 /// A problem of the gallery.

@@ -21,9 +21,9 @@ pub(crate) struct Domains {
     /// Where domains begin to grow [default: auto]
     #[arg(long, value_enum)]
     pub(crate) mas_order: Option<OrderName>,
-    /// Grow along couplings above this share of the strongest, instead of along all of them alike
-    #[arg(long, value_name = "F", value_parser = crate::aggregation::share)]
-    pub(crate) mas_strength: Option<f64>,
+    /// Grow along couplings above this share of the strongest, or along all of them alike [default: 0.25]
+    #[arg(long, value_name = "F|adjacency", value_parser = coupling)]
+    pub(crate) mas_coupling: Option<CouplingName>,
     /// Numbers of the inverses [default: f32]
     #[arg(long, value_enum)]
     pub(crate) mas_precision: Option<PrecisionName>,
@@ -53,6 +53,20 @@ pub(crate) enum PrecisionName {
     F64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CouplingName {
+    Adjacency,
+    Strength(f64),
+}
+
+fn coupling(text: &str) -> Result<CouplingName, String> {
+    if text == "adjacency" {
+        return Ok(CouplingName::Adjacency);
+    }
+    crate::aggregation::share(text).map(CouplingName::Strength)
+}
+
 impl Domains {
     /// The recipe.
     pub(crate) fn recipe(&self) -> Schwarz {
@@ -71,9 +85,11 @@ impl Domains {
             Some(OrderName::Graph) => Order::Graph,
             Some(OrderName::Natural) => Order::Natural,
         };
-        if let Some(theta) = self.mas_strength {
-            recipe.coupling = Coupling::Strength { theta };
-        }
+        recipe.coupling = match self.mas_coupling {
+            None => recipe.coupling,
+            Some(CouplingName::Adjacency) => Coupling::Adjacency,
+            Some(CouplingName::Strength(theta)) => Coupling::Strength { theta },
+        };
         (recipe.storage, recipe.arithmetic) = match self.mas_precision {
             None => (recipe.storage, recipe.arithmetic),
             Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
@@ -90,7 +106,13 @@ impl Domains {
             ("--mas-levels", self.mas_levels.map(|v| v.to_string())),
             ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
             ("--mas-order", self.mas_order.map(crate::args::name)),
-            ("--mas-strength", self.mas_strength.map(|v| v.to_string())),
+            (
+                "--mas-coupling",
+                self.mas_coupling.map(|coupling| match coupling {
+                    CouplingName::Adjacency => "adjacency".to_owned(),
+                    CouplingName::Strength(theta) => theta.to_string(),
+                }),
+            ),
             ("--mas-precision", self.mas_precision.map(crate::args::name)),
         ];
         words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
@@ -105,5 +127,7 @@ mod tests {
     fn nothing_said_is_the_default_of_the_library() {
         assert_eq!(Domains::default().recipe(), Schwarz::multilevel());
         assert!(Domains::default().words().is_empty());
+        assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
+        assert!(coupling("1.5").is_err() && coupling("weak").is_err());
     }
 }

@@ -45,7 +45,9 @@ pub struct Schwarz {
     pub levels: usize,
     /// Where domains begin to grow.
     pub order: Order,
-    /// Along what they grow.
+    /// Along what they grow; couplings above a quarter of the strongest by default, so that stiff contact lies inside domains.
+    ///
+    /// An update keeps the domains that the first values chose; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
     /// How the coarsest level is solved.
     pub coarse: Coarse,
@@ -121,7 +123,7 @@ impl Schwarz {
             domain: 32,
             levels: 8,
             order: Order::Auto,
-            coupling: Coupling::Adjacency,
+            coupling: Coupling::Strength { theta: 0.25 },
             coarse: Coarse::Auto,
             storage: Storage::Single,
             arithmetic: Arithmetic::Double,
