@@ -12,6 +12,9 @@ pub mod first {}
 #[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
 pub mod smoothed_aggregation {}
 
+#[doc = include_str!("../../../book/src/methods/multilevel_additive_schwarz.md")]
+pub mod multilevel_additive_schwarz {}
+
 #[doc = include_str!("../../../book/src/methods/krylov.md")]
 pub mod krylov {}
 

@@ -12,6 +12,7 @@
 //! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2) |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
 //! | [`precompute`](Repair) | matrices of the levels, and their inverses (Algorithm 1) |
+//! | `dense` | the matrix of a domain between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
 //! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
@@ -22,6 +23,7 @@
 
 mod check;
 mod cpu;
+mod dense;
 mod domains;
 mod eliminate;
 mod exact;

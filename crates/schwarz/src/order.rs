@@ -10,7 +10,7 @@ pub enum Order {
     /// Along a space-filling curve where the system has positions, else as the graph says.
     #[default]
     Auto,
-    /// Along a Morton curve through the positions: 2²⁰ cells an axis, 60-bit codes, a radix sort. Cells are cubes.
+    /// Along a Morton curve through the positions: 2²⁰ cells an axis, 60-bit codes, a radix sort. Cells are cubes. Without positions, as `Graph`.
     Curve,
     /// The Cuthill-McKee order of the pattern; *cost* a few searches and a sort of each row.
     Graph,

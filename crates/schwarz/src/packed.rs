@@ -7,6 +7,8 @@
 //! entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to y_I and Tᵀ x_I to y_J, where
 //! the eight columns of the second product stay in registers along the whole block column.
 
+use coarsen_core::simd::prefetch;
+
 use crate::simd::{Kernel, Lane, Lanes, dispatch};
 
 /// Rows and columns of a tile.
@@ -24,6 +26,13 @@ pub(crate) fn side(m: usize) -> usize {
 pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
+
+/// How far ahead of its use a matrix is asked for, in bytes: a page, because the prefetchers of a processor stop at its end. What lies
+/// ahead of the last tiles is the next matrix.
+const AHEAD: usize = 4096;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Where tile (i, j), i ≥ j, of a matrix with `side` tiles along a side is stored.
 #[inline(always)]
@@ -84,6 +93,9 @@ impl<S: Lane, V: Lane> Kernel for Multiply<'_, S, V> {
             for ((t, xi), yi) in column.iter().zip(&x[j + 1..]).zip(below) {
                 let (xi, mut s) = (L::load(xi), L::load(yi));
                 for c in 0..SIDE {
+                    if c * size_of::<[S; SIDE]>() % LINE == 0 {
+                        prefetch(t[c].as_ptr().cast::<u8>().wrapping_add(AHEAD));
+                    }
                     let t = S::widen::<L>(&t[c]);
                     s = t.times_plus(xj[c], s);
                     transposed[c] = t.times_plus(xi, transposed[c]);

@@ -6,10 +6,10 @@
 //! Each matrix is scaled to a unit diagonal before it is inverted, so that pivots say how far it is from singular, whatever its units. One
 //! that is too close is inverted in `f64`, then with a share of its diagonal added, and at last replaced by its diagonal blocks.
 
-use coarsen_backend::DenseBlocks;
 use coarsen_core::Real;
 use coarsen_core::parallel::{Pieces, each};
 
+use crate::dense::{add, block_diagonal, mirror, write};
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
 use crate::packed::{AREA, SIDE, entry, side, tile};
@@ -316,107 +316,6 @@ impl<T: Real> Stage<'_, T> {
             diagonal.fill(T::zero());
             self.source.diagonal(i, diagonal);
             (0..b).for_each(|k| sums[k] += diagonal[k * (b + 1)]);
-        }
-    }
-}
-
-/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c.
-#[inline(always)]
-fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
-    match block.len() {
-        1 => add_block::<1, T, E>(w, n, [a, c], block, scale),
-        4 => add_block::<2, T, E>(w, n, [a, c], block, scale),
-        9 => add_block::<3, T, E>(w, n, [a, c], block, scale),
-        36 => add_block::<6, T, E>(w, n, [a, c], block, scale),
-        _ => add_block::<0, T, E>(w, n, [a, c], block, scale),
-    }
-}
-
-/// `B` is the block size where it is one of the usual ones, else 0.
-#[inline(always)]
-fn add_block<const B: usize, T: Real, E: Real>(
-    w: &mut [E],
-    n: usize,
-    [a, c]: [usize; 2],
-    block: &[T],
-    scale: &[f64],
-) {
-    let b = if B == 0 { block.len().isqrt() } else { B };
-    let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
-    for q in 0..b {
-        let column = c * b + q;
-        // Where an entry is stored is a sum of a part of its column and a part of its row.
-        let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
-        for p in if a == c { q } else { 0 }..b {
-            let row = a * b + p;
-            let v = block[p * b + q].wide() * (columns[q] * rows[p]);
-            w[first + row / SIDE * AREA + row % SIDE] += E::of(v);
-        }
-    }
-}
-
-/// The part above the diagonal of a tile becomes that below it.
-fn mirror<E: Real>(tile: &mut [E]) {
-    for column in 0..SIDE {
-        for row in 0..column {
-            tile[column * SIDE + row] = tile[row * SIDE + column];
-        }
-    }
-}
-
-/// S M S in storage.
-fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
-    for j in 0..n {
-        for i in j..n {
-            let first = tile(n, i, j);
-            for c in 0..SIDE {
-                let s = scale[j * SIDE + c];
-                for r in 0..SIDE {
-                    let at = first + c * SIDE + r;
-                    out[at] = S::of(m[at].wide() * (s * scale[i * SIDE + r]));
-                }
-            }
-        }
-    }
-}
-
-/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its diagonal.
-fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
-    let rows = n * SIDE;
-    let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];
-    for (node, inverse) in inverses.chunks_exact_mut(b * b).enumerate() {
-        let at = |r: usize, c: usize| {
-            let (r, c) = (node * b + r.max(c), node * b + r.min(c));
-            if r < rows { w.values()[entry(n, r, c)] } else { f64::from(u8::from(r == c)) }
-        };
-        let block: Vec<f64> = (0..b * b).map(|k| at(k / b, k % b)).collect();
-        let mut small = Workspace::<f64>::new(b);
-        let tiles = side(b);
-        for (r, c) in (0..b).flat_map(|r| (0..=r).map(move |c| (r, c))) {
-            small.values_mut()[entry(tiles, r, c)] = block[r * b + c];
-            if r / SIDE == c / SIDE {
-                small.values_mut()[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] =
-                    block[r * b + c];
-            }
-        }
-        (b..tiles * SIDE).for_each(|k| small.values_mut()[entry(tiles, k, k)] = 1.0);
-        let positive = small.invert(tiles) > TRUST_STORED_SINGLE;
-        if !(positive && DenseBlocks::invert_one(&block, inverse, b)) {
-            inverse.fill(0.0);
-            inverse.iter_mut().step_by(b + 1).for_each(|v| *v = 1.0);
-        }
-    }
-    w.clear(n);
-    for (node, inverse) in inverses.chunks_exact(b * b).enumerate() {
-        for (r, c) in (0..b * b).map(|k| (k / b, k % b)) {
-            let (row, column) = (node * b + r, node * b + c);
-            if row >= column && row < rows {
-                w.values_mut()[entry(n, row, column)] = inverse[r * b + c];
-                if row / SIDE == column / SIDE {
-                    w.values_mut()[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
-                        inverse[r * b + c];
-                }
-            }
         }
     }
 }

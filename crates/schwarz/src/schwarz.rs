@@ -41,7 +41,8 @@ use crate::precompute::Arithmetic;
 pub struct Schwarz {
     /// M: nodes of a domain at most; 32 by default.
     pub domain: usize,
-    /// L: levels with domains at most, the finest included; 8 by default, which ends only at one domain.
+    /// L: levels with domains at most, the finest included; 8 by default, which ends only at one domain. One level and [`Coarse::Domains`] make
+    /// one-level additive Schwarz without overlap.
     pub levels: usize,
     /// Where domains begin to grow.
     pub order: Order,

@@ -1,0 +1,150 @@
+//! The matrix of a domain between blocks and tiles.
+
+use coarsen_backend::DenseBlocks;
+use coarsen_core::Real;
+
+use crate::eliminate::Workspace;
+use crate::packed::{AREA, SIDE, entry, side, tile};
+
+/// The smallest pivot of a diagonal block with a unit diagonal that is positive definite beyond doubt.
+const POSITIVE: f64 = 1e-6;
+
+/// Adds the scaled block at nodes (a, c), c ≤ a, of a domain, its lower part where a = c.
+#[inline(always)]
+pub(crate) fn add<T: Real, E: Real>(w: &mut [E], n: usize, [a, c]: [usize; 2], block: &[T], scale: &[f64]) {
+    match block.len() {
+        1 => add_block::<1, T, E>(w, n, [a, c], block, scale),
+        4 => add_block::<2, T, E>(w, n, [a, c], block, scale),
+        9 => add_block::<3, T, E>(w, n, [a, c], block, scale),
+        36 => add_block::<6, T, E>(w, n, [a, c], block, scale),
+        _ => add_block::<0, T, E>(w, n, [a, c], block, scale),
+    }
+}
+
+/// `B` is the block size where it is one of the usual ones, else 0.
+#[inline(always)]
+fn add_block<const B: usize, T: Real, E: Real>(
+    w: &mut [E],
+    n: usize,
+    [a, c]: [usize; 2],
+    block: &[T],
+    scale: &[f64],
+) {
+    let b = if B == 0 { block.len().isqrt() } else { B };
+    let (rows, columns) = (&scale[a * b..(a + 1) * b], &scale[c * b..(c + 1) * b]);
+    for q in 0..b {
+        let column = c * b + q;
+        // Where an entry is stored is a sum of a part of its column and a part of its row.
+        let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
+        for p in if a == c { q } else { 0 }..b {
+            let row = a * b + p;
+            let v = block[p * b + q].wide() * (columns[q] * rows[p]);
+            w[first + row / SIDE * AREA + row % SIDE] += E::of(v);
+        }
+    }
+}
+
+/// The part above the diagonal of a tile becomes that below it.
+pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
+    for column in 0..SIDE {
+        for row in 0..column {
+            tile[column * SIDE + row] = tile[row * SIDE + column];
+        }
+    }
+}
+
+/// S M S in storage.
+pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mut [S]) {
+    for j in 0..n {
+        for i in j..n {
+            let first = tile(n, i, j);
+            for c in 0..SIDE {
+                let s = scale[j * SIDE + c];
+                for r in 0..SIDE {
+                    let at = first + c * SIDE + r;
+                    out[at] = S::of(m[at].wide() * (s * scale[i * SIDE + r]));
+                }
+            }
+        }
+    }
+}
+
+/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its diagonal.
+pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
+    let rows = n * SIDE;
+    let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];
+    for (node, inverse) in inverses.chunks_exact_mut(b * b).enumerate() {
+        let at = |r: usize, c: usize| {
+            let (r, c) = (node * b + r.max(c), node * b + r.min(c));
+            if r < rows { w.values()[entry(n, r, c)] } else { f64::from(u8::from(r == c)) }
+        };
+        let block: Vec<f64> = (0..b * b).map(|k| at(k / b, k % b)).collect();
+        let mut small = Workspace::<f64>::new(b);
+        let tiles = side(b);
+        for (r, c) in (0..b).flat_map(|r| (0..=r).map(move |c| (r, c))) {
+            small.values_mut()[entry(tiles, r, c)] = block[r * b + c];
+            if r / SIDE == c / SIDE {
+                small.values_mut()[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] =
+                    block[r * b + c];
+            }
+        }
+        (b..tiles * SIDE).for_each(|k| small.values_mut()[entry(tiles, k, k)] = 1.0);
+        let positive = small.invert(tiles) > POSITIVE;
+        if !(positive && DenseBlocks::invert_one(&block, inverse, b)) {
+            inverse.fill(0.0);
+            inverse.iter_mut().step_by(b + 1).for_each(|v| *v = 1.0);
+        }
+    }
+    w.clear(n);
+    for (node, inverse) in inverses.chunks_exact(b * b).enumerate() {
+        for (r, c) in (0..b * b).map(|k| (k / b, k % b)) {
+            let (row, column) = (node * b + r, node * b + c);
+            if row >= column && row < rows {
+                w.values_mut()[entry(n, row, column)] = inverse[r * b + c];
+                if row / SIDE == column / SIDE {
+                    w.values_mut()[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
+                        inverse[r * b + c];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes 0 and 2 of a domain of 2x2 blocks, through tiles and back, scaled.
+    #[test]
+    fn blocks_find_their_places() {
+        let (n, scale) =
+            (side(10), [1.0, 2.0, 1.0, 1.0, 0.5, 4.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let mut w = Workspace::<f64>::new(10);
+        w.clear(n);
+        add(w.values_mut(), n, [2, 0], &[1.0, 2.0, 3.0, 4.0], &scale);
+        add(w.values_mut(), n, [2, 2], &[5.0, 6.0, 7.0, 8.0], &scale);
+        let at = |row, column| w.values()[entry(n, row, column)];
+        assert_eq!([at(4, 0), at(4, 1), at(5, 0), at(5, 1)], [0.5, 2.0, 12.0, 32.0]);
+        assert_eq!([at(4, 4), at(5, 4), at(5, 5)], [1.25, 14.0, 128.0]);
+        mirror(&mut w.values_mut()[..AREA]);
+        assert_eq!(w.values()[5 * SIDE + 4], 14.0); // above the diagonal
+        let mut out = vec![0.0_f32; w.values().len()];
+        write(w.values(), &scale, n, &mut out);
+        assert_eq!((out[entry(n, 5, 1)], out[entry(n, 4, 4)]), (256.0, 0.3125));
+    }
+
+    #[test]
+    fn diagonal_blocks_stand_for_what_is_indefinite() {
+        let n = side(4);
+        let mut w = Workspace::<f64>::new(4);
+        w.clear(n);
+        (0..n * SIDE).for_each(|k| w.values_mut()[entry(n, k, k)] = 1.0);
+        w.values_mut()[entry(n, 1, 0)] = 0.5; // a positive block, an indefinite one, and a strong coupling between them
+        w.values_mut()[entry(n, 3, 2)] = 2.0;
+        w.values_mut()[entry(n, 2, 1)] = 9.0;
+        block_diagonal(&mut w, 2, n);
+        let at = |row, column| w.values()[entry(n, row, column)];
+        assert!((at(0, 0) - 4.0 / 3.0).abs() < 1e-15 && (at(1, 0) + 2.0 / 3.0).abs() < 1e-15);
+        assert_eq!([at(2, 1), at(2, 2), at(3, 2), at(3, 3)], [0.0, 1.0, 0.0, 1.0]);
+    }
+}
