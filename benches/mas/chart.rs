@@ -25,7 +25,14 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
         .x_label_area_size(42)
         .y_label_area_size(62)
         .build_cartesian_2d((x.0..2.2 * x.1).log_scale(), (0.8 * y.0..1.2 * y.1).log_scale())?;
-    chart.configure_mesh().x_desc(axes[0]).y_desc(axes[1]).light_line_style(WHITE).draw()?;
+    chart
+        .configure_mesh()
+        .x_desc(axes[0])
+        .y_desc(axes[1])
+        .x_labels(4)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .light_line_style(WHITE)
+        .draw()?;
     for (k, (name, points)) in lines.iter().enumerate() {
         let colour = Palette99::pick(k).to_rgba();
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;

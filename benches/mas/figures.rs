@@ -94,6 +94,7 @@ pub(crate) fn growth() -> Outcome<()> {
     let lines: Vec<Line> = METHODS
         .iter()
         .zip(&seconds)
+        .filter(|(name, _)| !matches!(**name, "jacobi" | "mas adjacency")) // beside their neighbours
         .map(|(name, s)| (*name, sides.iter().zip(s).map(|(n, &s)| (3.0 * (n * n) as f64, s)).collect()))
         .collect();
     chart(
