@@ -9,6 +9,9 @@ pub mod introduction {}
 #[doc = include_str!("../../../book/src/tutorials/first.md")]
 pub mod first {}
 
+#[doc = include_str!("../../../book/src/tutorials/energy.md")]
+pub mod energy {}
+
 #[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
 pub mod smoothed_aggregation {}
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::aggregation::Aggregation;
 use crate::domains::Domains;
+use crate::minimize::Minimize;
 
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
@@ -34,6 +35,9 @@ pub(crate) enum Command {
     Spy(Spy),
     /// Write a problem of the gallery as Matrix Market files
     Generate(Generate),
+    /// Minimise the energy of a soft body
+    #[command(after_help = CODES)]
+    Minimize(Minimize),
 }
 
 /// A matrix, from a file or from the gallery.

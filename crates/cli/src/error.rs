@@ -6,7 +6,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen::Error;
-use coarsen::problems::ProblemError;
+use coarsen::backend::SetupError;
+use coarsen::optimize::DescentError;
+use coarsen::problems::{BodyError, ProblemError};
 use coarsen::sparse::SparseError;
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
 
@@ -16,6 +18,20 @@ pub(crate) enum Failure {
     /// A problem that the gallery does not hold.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+    /// A body that cannot be made.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// A body without a mesh.
+    #[error(
+        "the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE, in Gmsh's text format"
+    )]
+    NoMesh,
+    /// A preconditioner of a Hessian that cannot be built.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A descent that the machine or a Hessian ended.
+    #[error(transparent)]
+    Descent(#[from] DescentError),
     /// A block size that does not fit.
     #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it found")]
     BlockSize { size: usize, n: usize },
@@ -72,7 +88,8 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } => 2,
+            Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh => 2,
+            Self::Body(_) | Self::Setup(_) | Self::Descent(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::Varies { .. }

@@ -15,6 +15,7 @@
 //! | `plot` | the residual history as a picture |
 //! | `compare` | every method on one system; `table` and `chart` show it, `memory` counts bytes |
 //! | `dump` | a folder that makes a run again |
+//! | `minimize` | energies and descent methods; `elastic` joins a body and its preconditioner |
 //! | `info`, `generate`, `spy` | the simple commands |
 //! | `progress` | bars, on a terminal only |
 //! | `error` | what is wrong with the command line or a file |
@@ -26,6 +27,7 @@ mod choose;
 mod compare;
 mod domains;
 mod dump;
+mod elastic;
 mod ending;
 mod error;
 mod factor;
@@ -36,6 +38,7 @@ mod iterate;
 mod job;
 mod measure;
 mod memory;
+mod minimize;
 mod modes;
 mod plot;
 mod progress;
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Spy(options) => spy::run(&options),
         Command::Info(options) => info::run(&options),
         Command::Generate(options) => generate::run(&options),
+        Command::Minimize(options) => minimize::run(&options),
     };
     done.unwrap_or_else(|failure| {
         complain(&format!("error: {failure}\n"));

@@ -1,4 +1,4 @@
-//! The history of the residual as a picture: iterations across, decades up.
+//! A history as a picture: iterations across, decades up.
 
 use std::path::Path;
 
@@ -10,13 +10,27 @@ use crate::report::Report;
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (800, 500);
 
-/// Draws the history of a report, with the tolerance as a line.
-pub(crate) fn write(file: &Path, report: &Report) -> Result<(), Failure> {
-    let drawn = draw(file, report).map_err(std::io::Error::other);
-    drawn.map_err(Failure::write(file))
+/// A history that falls.
+pub(crate) struct Curve<'a> {
+    pub(crate) title: String,
+    /// What falls.
+    pub(crate) what: &'a str,
+    pub(crate) history: &'a [f64],
+    pub(crate) tolerance: f64,
 }
 
-fn draw(file: &Path, report: &Report) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// Draws the history of a report, with the tolerance as a line.
+pub(crate) fn write(file: &Path, report: &Report) -> Result<(), Failure> {
+    let (title, history, tolerance) = (report.title(), &report.history[..], report.tolerance);
+    curve(file, &Curve { title, what: "relative residual", history, tolerance })
+}
+
+/// Draws a history, with the tolerance as a line.
+pub(crate) fn curve(file: &Path, curve: &Curve<'_>) -> Result<(), Failure> {
+    draw(file, curve).map_err(std::io::Error::other).map_err(Failure::write(file))
+}
+
+fn draw(file: &Path, report: &Curve<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     // A logarithm has no place for zeros and NaN.
     let points: Vec<(f64, f64)> = report.history.iter().enumerate().map(|(k, &r)| (k as f64, r)).collect();
     let points: Vec<(f64, f64)> = points.into_iter().filter(|(_, r)| *r > 0.0 && r.is_finite()).collect();
@@ -29,7 +43,7 @@ fn draw(file: &Path, report: &Report) -> Result<(), Box<dyn std::error::Error + 
     let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
     canvas.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&canvas)
-        .caption(report.title(), ("sans-serif", 18))
+        .caption(&report.title, ("sans-serif", 18))
         .margin(16)
         .x_label_area_size(44)
         .y_label_area_size(64)
@@ -37,7 +51,7 @@ fn draw(file: &Path, report: &Report) -> Result<(), Box<dyn std::error::Error + 
     chart
         .configure_mesh()
         .x_desc("iteration")
-        .y_desc("relative residual")
+        .y_desc(report.what)
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .light_line_style(WHITE)

@@ -9,7 +9,7 @@ use coarsen_core::{Error, LinearOperator, Objective, Real, Scalar, Vector};
 pub struct Disagreement<T> {
     /// The smallest relative error found.
     pub error: T,
-    /// The step of the difference that had it.
+    /// The step of the difference that had it; 0 for dual numbers, which need none.
     pub step: T,
     /// The derivative along d, as given.
     pub given: T,
@@ -85,6 +85,15 @@ where
     }))
 }
 
+impl<T: Real> Disagreement<T> {
+    /// Of two numbers that should be the same.
+    pub(crate) fn exact(given: T, measured: T) -> Self {
+        let size = given.abs().max(measured.abs());
+        let error = if size.is_zero() { T::zero() } else { (given - measured).abs() / size };
+        Self { error, step: T::zero(), given, measured }
+    }
+}
+
 /// A vector like x, if d is one too.
 fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     if d.size() != x.size() {
@@ -106,10 +115,9 @@ fn compare<T: Real>(given: T, mut difference: impl FnMut(T) -> T) -> Disagreemen
     for k in 1..=13 {
         let step = T::of(2.0).powi(-2 * k);
         let measured = difference(step);
-        let size = given.abs().max(measured.abs());
-        let error = if size.is_zero() { T::zero() } else { (given - measured).abs() / size };
-        if error < best.error {
-            best = Disagreement { error, step, given, measured };
+        let found = Disagreement::exact(given, measured);
+        if found.error < best.error {
+            best = Disagreement { step, ..found };
         }
     }
     best

@@ -21,6 +21,7 @@
 //! | [`backtracking`](Backtracking) | sufficient decrease |
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
 //! | [`check`](check_gradient) | whether a gradient and a Hessian are those of f |
+//! | [`dual`](Dual) | numbers that carry a derivative, for exact checks |
 //! | [`monitor`](DescentMonitor) | who looks on |
 //! | [`report`](DescentReport) | how it ended |
 //! | [`rosenbrock`](Rosenbrock) | a valley to try a method in |
@@ -33,6 +34,7 @@ mod conjugate;
 mod constant;
 mod descent;
 mod direction;
+mod dual;
 mod error;
 mod gradient;
 mod lbfgs;
@@ -56,6 +58,7 @@ pub use conjugate::{Beta, NonlinearCg};
 pub use constant::Constant;
 pub use descent::Descent;
 pub use direction::{Direction, Proposal};
+pub use dual::{Dual, check_gradient_by_duals, check_hessian_by_duals};
 pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;

@@ -120,3 +120,9 @@ pub trait LineSearch<T> {
     /// [`LineSearchFailure`] says what φ did instead of falling.
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
 }
+
+impl<T, L: LineSearch<T> + ?Sized> LineSearch<T> for Box<L> {
+    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
+        (**self).search(phi, start)
+    }
+}

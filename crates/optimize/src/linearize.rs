@@ -30,7 +30,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
 
 /// An objective, a place for its Hessian and a preconditioner, joined by two closures.
 ///
-/// `assemble(f, x, a)` writes the Hessian of f at x into a; `update(a, m)` takes a into m.
+/// `assemble(f, x, a)` writes the Hessian of f at x into a; `update(a, x, m)` takes a, which is that at x, into m.
 ///
 /// ```
 /// use coarsen_core::{Identity, LinearOperator, Objective, Stop};
@@ -57,7 +57,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
 ///     a.0 = 3.0 * x[0] * x[0] + 1.0;
 ///     Ok(())
 /// };
-/// let mut f = Linearized::new(Quartic, Diagonal(0.0), Identity, assemble, |_, _| Ok(()));
+/// let mut f = Linearized::new(Quartic, Diagonal(0.0), Identity, assemble, |_, _, _| Ok(()));
 /// let mut x = vec![3.0];
 /// Descent::new(Backtracking::default(), Stop::absolute(1e-12)).minimize(&mut f, &mut Newton::exact(), &mut x, &mut ())?.converged()?;
 /// assert!(x[0].abs() < 1e-12);
@@ -79,7 +79,7 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
     pub fn new<V: Vector>(objective: F, hessian: A, inverse: M, assemble: Assemble, update: Update) -> Self
     where
         Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
-        Update: FnMut(&A, &mut M) -> Result<(), DescentError>,
+        Update: FnMut(&A, &V, &mut M) -> Result<(), DescentError>,
     {
         Self { objective, hessian, inverse, assemble, update }
     }
@@ -108,7 +108,7 @@ where
     A: LinearOperator<V>,
     M: Preconditioner<V>,
     Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
-    Update: FnMut(&A, &mut M) -> Result<(), DescentError>,
+    Update: FnMut(&A, &V, &mut M) -> Result<(), DescentError>,
 {
     fn linearize(
         &mut self,
@@ -123,7 +123,7 @@ where
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
         (self.assemble)(&mut self.objective, x, &mut self.hessian)?;
-        (self.update)(&self.hessian, &mut self.inverse)?;
+        (self.update)(&self.hessian, x, &mut self.inverse)?;
         Ok((&self.hessian, &mut self.inverse))
     }
 }

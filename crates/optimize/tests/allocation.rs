@@ -46,10 +46,17 @@ fn directions<F: Linearize<Vec<f64>> + 'static>(n: usize) -> Vec<Rule<F>> {
         ("ncg", Box::new(NonlinearCg::new(Beta::DaiKou, Identity))),
         ("accelerated", Box::new(AcceleratedGradient::new(0.9, Identity))),
         ("lbfgs", Box::new(Lbfgs::scaled(4))),
+        ("lbfgs, gathered", Box::new(gathered())),
         ("newton", Box::new(OrElse::new(Newton::inexact(), Gradient::steepest()))),
         ("newton, fixed", Box::new(OrElse::new(Newton::fixed(8), Gradient::steepest()))),
         ("constant", Box::new(Constant::new(above, Identity, Cg::new(Stop::relative(1e-3))))),
     ]
+}
+
+fn gathered() -> Lbfgs<Vec<f64>, Identity> {
+    let mut lbfgs = Lbfgs::scaled(4);
+    lbfgs.gathered = true;
+    lbfgs
 }
 
 /// One test, so that no other thread of the test harness allocates while it measures.

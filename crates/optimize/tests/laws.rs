@@ -22,7 +22,7 @@ fn lbfgs_with_the_exact_inverse_takes_one_step() {
 fn newton_takes_one_step_on_a_quadratic() {
     let (f, inverse) = Quadratic::spread(N, 1e4);
     let a = f.clone();
-    let mut f = Linearized::new(f, a, inverse, |_, _: &Vec<f64>, _| Ok(()), |_, _| Ok(()));
+    let mut f = Linearized::new(f, a, inverse, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut x = noise(N, 1);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-9));
     let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
@@ -273,7 +273,7 @@ fn ascent_is_refused_and_chains_go_on() {
 fn indefinite_inner_operators_are_reported() {
     let (f, _) = Quadratic::spread(N, 10.0);
     let saddle = Quadratic { a: (0..N).map(|i| if i == 7 { -1.0 } else { 1.0 }).collect(), b: vec![0.0; N] };
-    let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _| Ok(()));
+    let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let mut x = noise(N, 4);
     let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
@@ -362,4 +362,55 @@ fn hessians_are_checked() {
     wrong.lower[2] *= 1.001;
     assert!(check_hessian(&mut valley, &wrong, &x, [&d, &e]).unwrap().error > 1e-7);
     assert_eq!(a.shape(), (12, 12));
+}
+
+/// Gathered reductions give the iterates of the two loops.
+#[test]
+fn gathered_reductions_give_the_same_directions() {
+    for window in [1, 3, 8, 11] {
+        let run = |gathered: bool| {
+            let (mut f, _) = Quadratic::spread(N, 1e3);
+            let mut lbfgs = Lbfgs::scaled(window);
+            lbfgs.gathered = gathered;
+            let mut history = DescentHistory::default();
+            let stop = Stop { max_iterations: 25, ..Stop::relative(1e-12) };
+            let mut descent = Descent::new(MoreThuente::default(), stop);
+            let mut x = noise(N, 11);
+            let _ = descent.minimize(&mut f, &mut lbfgs, &mut x, &mut history).unwrap();
+            history.gradients
+        };
+        let (sequence, gathered) = (run(false), run(true));
+        assert_eq!(sequence.len(), gathered.len());
+        for (a, b) in sequence.iter().zip(&gathered) {
+            assert!((a - b).abs() < 1e-6 * a, "window {window}: {a:e} {b:e}");
+        }
+    }
+}
+
+/// The next body may have another size.
+#[test]
+fn drivers_follow_a_change_of_size() {
+    let mut lbfgs = Lbfgs::scaled(4);
+    let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(1e-6));
+    for n in [4, 10, 2] {
+        let mut x = Rosenbrock::start::<f64>(n);
+        Direction::<_, Rosenbrock>::forget(&mut lbfgs);
+        descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x, &mut ()).unwrap().converged().unwrap();
+    }
+}
+
+#[test]
+fn hessians_are_checked_by_duals() {
+    let mut valley = Valley::<f64>::new(2);
+    let (x, d, e) = (vec![-1.2, 1.0], vec![0.3, -0.2], vec![0.7, 0.4]);
+    valley.assemble(&x);
+    let again = |x: &[Dual<f64>], g: &mut [Dual<f64>]| {
+        let [one, two, two_hundred, four_hundred] = [1.0, 2.0, 200.0, 400.0].map(Dual::constant);
+        let bend = x[1] - x[0] * x[0];
+        g[0] = -four_hundred * x[0] * bend - two * (one - x[0]);
+        g[1] = two_hundred * bend;
+    };
+    assert!(check_hessian_by_duals(&valley.hessian, again, &x, [&d, &e]).unwrap().error < 1e-14);
+    valley.hessian.diagonal[0] *= 1.0 + 1e-10;
+    assert!(check_hessian_by_duals(&valley.hessian, again, &x, [&d, &e]).unwrap().error > 1e-12);
 }

@@ -16,6 +16,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | [`elastic`](Scene) | energies of soft bodies, to be minimised |
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | `mesh` | triangles and tetrahedra from OBJ and MSH files |
@@ -24,6 +25,7 @@
 
 mod anisotropic;
 mod cloth;
+mod elastic;
 mod elasticity;
 mod error;
 mod garment;
@@ -39,6 +41,10 @@ mod softbody;
 
 pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
+pub use elastic::{
+    BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Modes, Potential, Scene, Spring,
+    Springs, StableNeoHookean, TetMesh, Tetrahedra,
+};
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
 pub use garment::garment;

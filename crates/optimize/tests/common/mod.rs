@@ -90,7 +90,7 @@ impl<T: Real> Valley<T> {
         Tridiagonal<T>,
         Identity,
         impl FnMut(&mut Self, &Vec<T>, &mut Tridiagonal<T>) -> Result<(), DescentError>,
-        impl FnMut(&Tridiagonal<T>, &mut Identity) -> Result<(), DescentError>,
+        impl FnMut(&Tridiagonal<T>, &Vec<T>, &mut Identity) -> Result<(), DescentError>,
     > {
         let hessian = self.hessian.clone();
         let assemble = |f: &mut Self, x: &Vec<T>, a: &mut Tridiagonal<T>| {
@@ -99,7 +99,13 @@ impl<T: Real> Valley<T> {
             a.lower.copy(&f.hessian.lower);
             Ok(())
         };
-        Linearized::new(self, hessian, Identity, assemble, |_: &Tridiagonal<T>, _: &mut Identity| Ok(()))
+        Linearized::new(
+            self,
+            hessian,
+            Identity,
+            assemble,
+            |_: &Tridiagonal<T>, _: &Vec<T>, _: &mut Identity| Ok(()),
+        )
     }
 }
 

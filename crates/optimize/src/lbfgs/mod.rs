@@ -6,15 +6,21 @@
 //! | ρ_a | `pair.rho` | 1 / (y_a, s_a) |
 //! | q | `d` | the gradient, freed from what the pairs know |
 //! | H₀ | `initial` | initial inverse Hessian |
-//! | r | `r` | H q |
-//! | α_a, β | `alpha`, `beta` | |
+//! | r | `r` | H g |
 //! | γ | `gamma` | (s, y) / (y, y) of the newest pair |
 //!
-//! Step numbers at line ends are the lines of the two loops of Nocedal & Wright 2006, Algorithm 7.4.
+//! | file | what |
+//! |---|---|
+//! | `pairs` | the steps that are remembered |
+//! | `two_loop` | H g by two loops, in sequence or with reductions gathered |
+
+mod pairs;
+mod two_loop;
 
 use coarsen_core::{Dot, Identity, Preconditioner, Real, Vector};
 use num_traits::Float;
 
+use self::pairs::Pairs;
 use crate::direction::{cautious, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
@@ -40,20 +46,14 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 pub struct Lbfgs<V: Vector, P> {
     /// H₀.
     pub initial: P,
-    window: usize,
+    /// Two reductions of many inner products instead of 2 m of one, and one more a step: for places where a reduction costs more
+    /// than a pass, as between machines. The same direction up to round-off.
+    pub gathered: bool,
     gamma: Option<V::Real>,
-    /// Storage of `window` pairs; the newest `count` of them are in use, the oldest first from `oldest`.
-    pairs: Vec<Pair<V>>,
-    oldest: usize,
-    count: usize,
-    alpha: Vec<V::Scalar>,
+    pairs: Pairs<V>,
+    alphas: Vec<V::Scalar>,
+    numbers: Vec<V::Real>,
     r: Vec<V>,
-}
-
-struct Pair<V: Vector> {
-    s: V,
-    y: V,
-    rho: V::Scalar,
 }
 
 impl<V: Vector> Lbfgs<V, Identity> {
@@ -66,83 +66,54 @@ impl<V: Vector> Lbfgs<V, Identity> {
 impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     /// The method with the memory of `window` steps (HOT: 8) around `initial`; 0 leaves `initial` alone.
     pub fn new(window: usize, initial: P) -> Self {
-        let (pairs, alpha) = (Vec::with_capacity(window), Vec::with_capacity(window));
-        Self { initial, window, gamma: None, pairs, oldest: 0, count: 0, alpha, r: Vec::new() }
+        let numbers = vec![V::Real::of(0.0); 2 * window];
+        let (pairs, alphas) = (Pairs::new(window), Vec::with_capacity(window));
+        Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
     /// Pairs in use.
     pub fn pairs(&self) -> usize {
-        self.count
+        self.pairs.len()
     }
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let [r] = vectors(&mut self.r, x)?;
-        let slot = |a: usize| (self.oldest + a) % self.window;
         d.copy(g); // 1
-        self.alpha.clear();
-        for a in (0..self.count).rev() {
-            let Pair { s, y, rho } = &self.pairs[slot(a)];
-            let alpha = rho.clone() * s.dot(d); // 3
-            d.axpy(&-alpha.clone(), y); // 4
-            self.alpha.push(alpha);
-        }
-        self.initial.apply(d, r); // 6
-        if let Some(gamma) = self.gamma {
-            d.copy(r);
-            r.scaled(&g.scalar(gamma), d);
-        }
-        for a in 0..self.count {
-            let Pair { s, y, rho } = &self.pairs[slot(a)];
-            let beta = rho.clone() * y.dot(r); // 8
-            let alpha = self.alpha[self.count - 1 - a].clone();
-            r.axpy(&(alpha + -beta), s); // 9
+        if self.gathered {
+            two_loop::gathered(&self.pairs, &mut self.initial, self.gamma, &mut self.numbers, d, r);
+        } else {
+            two_loop::in_sequence(&self.pairs, &mut self.initial, self.gamma, &mut self.alphas, d, r);
         }
         d.scaled(&minus(g), r);
-        let blind = self.gamma.is_some() && self.count == 0;
+        let blind = self.gamma.is_some() && self.pairs.len() == 0;
         Ok(if blind { Proposal::Scaled(cautious(g)) } else { Proposal::Unit })
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
-        let [sy_value, yy] = {
-            let Dot { value, magnitude } = s.dot_magnitude(y);
-            let yy = y.dot(y);
-            let [value, magnitude, yy] = V::wait_for([&value, &magnitude, &yy]);
-            let floor = V::Real::of(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
-            if self.window == 0 || value.is_nan() || value <= floor || !yy.is_finite() {
-                return; // no curvature
-            }
-            [value, yy]
-        };
-        let rho = s.scalar(sy_value.recip());
-        let slot = (self.oldest + self.count) % self.window;
-        if slot < self.pairs.len() {
-            let pair = &mut self.pairs[slot];
-            pair.s.copy(s);
-            pair.y.copy(y);
-            pair.rho = rho;
-        } else {
-            let (Ok(mut own_s), Ok(mut own_y)) = (s.like(), y.like()) else { return };
-            own_s.copy(s);
-            own_y.copy(y);
-            self.pairs.push(Pair { s: own_s, y: own_y, rho });
+        let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
+        let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);
+        let floor = V::Real::of(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
+        if self.pairs.window() == 0 || sy.is_nan() || sy <= floor || !yy.is_finite() {
+            return; // no curvature
         }
-        if self.count == self.window {
-            self.oldest = (self.oldest + 1) % self.window;
-        } else {
-            self.count += 1;
+        if self.pairs.push(s, y, sy.recip()).is_err() {
+            return; // no memory at that place: fewer pairs, the direction stays one of descent
         }
-        self.gamma = self.gamma.map(|_| sy_value / yy); // (7.20)
+        if self.gathered {
+            self.pairs.multiply();
+        }
+        self.gamma = self.gamma.map(|_| sy / yy); // (7.20)
     }
 
     fn forget(&mut self) {
-        (self.oldest, self.count) = (0, 0);
+        self.pairs.clear();
         self.gamma = self.gamma.map(|_| num_traits::one());
     }
 
     fn retreat(&mut self) -> bool {
-        let had = self.count > 0;
+        let had = self.pairs.len() > 0;
         <Self as Direction<V, F>>::forget(self);
         had
     }

@@ -1,0 +1,92 @@
+//! Error against time: Wu, Wang & Wang 2022, Fig. 5.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use coarsen::optimize::{Iterate, Verdict};
+use coarsen::prelude::*;
+use coarsen::problems::Scene;
+
+use crate::body::{INVERSES, METHODS, elastic, inverse, method};
+use crate::plot;
+
+/// Cells across the bar: 93 x 24 x 24 nodes, one face of them held.
+const CELLS: usize = 23;
+
+/// Young's modulus in Pa, and the time step in seconds.
+const YOUNG: f64 = 1e6;
+const STEP: f64 = 1.0 / 30.0;
+
+/// The error that the table asks for, the one at which a run ends, and the seconds it may take.
+const ASKED: f64 = 1e-3;
+const END: f64 = 1e-6;
+const LIMIT: f64 = 25.0;
+
+/// Seconds and relative errors of one run.
+pub(crate) struct Curve {
+    pub(crate) name: &'static str,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+pub(crate) fn run(names: &[&str]) {
+    let scene = || Scene::bar_step(CELLS, [YOUNG; 2], STEP).expect("a bar");
+    let least = {
+        let Scene { mut body, start: mut x } = scene();
+        let m = inverse("sa", &mut body, &x);
+        let (mut direction, search) = method("exact", inverse("sa", &mut body, &x));
+        let mut descent = Descent::new(search, Stop::relative(1e-9));
+        descent.refresh = Refresh::Every(8);
+        let report = descent.minimize(&mut elastic(body, m), &mut direction, &mut x, &mut ());
+        let report = report.expect("a Hessian").converged().expect("Newton's method converges");
+        println!("{} vertices, f from {:.6e} to {:.9e}", x.len() / 3, report.initial_value, report.value);
+        report.value
+    };
+    println!(
+        "\n| method | preconditioner | iterations | s to {ASKED:.0e} | s to {END:.0e} |\n|---|---|---:|---:|---:|"
+    );
+    for name in METHODS.into_iter().filter(|m| names.is_empty() || names.contains(m)) {
+        let curves: Vec<Curve> = INVERSES
+            .into_iter()
+            .map(|precond| {
+                let Scene { mut body, start: mut x } = scene();
+                let spare = inverse("block-jacobi", &mut body, &x);
+                let begin = Instant::now();
+                let m = inverse(precond, &mut body, &x);
+                // Newton's method asks the objective for a preconditioner, the others have their own.
+                let (of_f, of_direction) = if name == "newton" { (m, spare) } else { (spare, m) };
+                let (mut direction, search) = method(name, of_direction);
+                let mut f = elastic(body, of_f);
+                let mut points = Vec::new();
+                let mut first = f64::NAN;
+                let mut look = |it: &Iterate<'_, Vec<f64>>| {
+                    if it.number == 0 {
+                        first = it.value;
+                    }
+                    let (seconds, error) =
+                        (begin.elapsed().as_secs_f64(), (it.value - least) / (first - least));
+                    points.push((seconds, error));
+                    if error < END || seconds > LIMIT {
+                        ControlFlow::Break(Verdict::Stop)
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                };
+                let mut descent = Descent::new(search, Stop::relative(0.0));
+                descent.refresh = Refresh::Every(8);
+                let report = descent.minimize(&mut f, &mut direction, &mut x, &mut look).expect("a Hessian");
+                let until = |error: f64| {
+                    let reached = points.iter().find(|p| p.1 < error);
+                    reached.map_or("-".to_owned(), |p| format!("{:.2}", p.0))
+                };
+                println!(
+                    "| {name} | {precond} | {} | {} | {} |",
+                    report.iterations,
+                    until(ASKED),
+                    until(END)
+                );
+                Curve { name: precond, points }
+            })
+            .collect();
+        plot::write(&format!("benches/descent-{name}.svg"), name, END, &curves).expect("a picture");
+    }
+}

@@ -1,0 +1,62 @@
+//! Twenty steps of a stretched armadillo: the same path by every driver.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use coarsen::prelude::*;
+use coarsen::problems::Scene;
+
+use crate::body::{elastic, inverse, method};
+
+const STEPS: usize = 20;
+const STEP: f64 = 1.0 / 30.0;
+
+/// Relative gradient of each step.
+const TOLERANCE: f64 = 1e-8;
+
+pub(crate) fn run(names: &[&str]) {
+    let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
+        println!("\nskipped: COARSEN_DATA names no folder, so there is no armadillo");
+        return;
+    };
+    let file = data.join("meshes/ipc_Armadillo13K.msh.gz");
+    let names = if names.is_empty() { &["newton", "lbfgs", "ncg", "agd", "gradient"][..] } else { names };
+    println!(
+        "\n| driver | s | iterations | values | retreats | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
+    );
+    let mut reference: Option<Vec<f64>> = None;
+    for name in names {
+        let Scene { mut body, start: mut x } =
+            Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
+        let begin = Instant::now();
+        let (mut direction, search) = method(name, inverse("sa", &mut body, &x));
+        let m = inverse("sa", &mut body, &x);
+        let mut f = elastic(body, m);
+        let mut descent = Descent::new(search, Stop::relative(TOLERANCE));
+        descent.refresh = if *name == "newton" { Refresh::AtStart } else { Refresh::Every(16) };
+        let mut v = vec![0.0; x.len()];
+        let mut counts = [0; 3];
+        for step in 0..STEPS {
+            let before = x.clone();
+            f.objective.begin(&before, &v, [0.0; 3]);
+            direction.as_mut().forget();
+            let mut last = f64::INFINITY;
+            let mut falling = |it: &coarsen::optimize::Iterate<'_, Vec<f64>>| {
+                assert!(it.value <= last + 1e-14 * last.abs(), "{name}: the energy rises in step {step}");
+                last = it.value;
+                std::ops::ControlFlow::Continue(())
+            };
+            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
+            let report = report.converged().unwrap_or_else(|e| panic!("{name}, step {step}: {e}"));
+            counts[0] += report.iterations;
+            counts[1] += report.values;
+            counts[2] += report.retreats;
+            v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / STEP);
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        let first = reference.get_or_insert_with(|| x.clone());
+        let gap = first.iter().zip(&x).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let [iterations, values, retreats] = counts;
+        println!("| {name} | {seconds:.1} | {iterations} | {values} | {retreats} | {gap:.1e} |");
+    }
+}

@@ -1,0 +1,40 @@
+//! `minimize`: every method with every preconditioner, and what is no body.
+
+use crate::common::{Folder, coarsen};
+
+#[test]
+fn every_direction_goes_with_every_preconditioner() {
+    for direction in ["newton", "lbfgs", "ncg", "agd"] {
+        for precond in ["none", "jacobi", "block-jacobi", "sa", "mas"] {
+            let done = coarsen(&format!(
+                "minimize --problem bar-twist:2 --direction {direction} --precond {precond} --tol 1e-3"
+            ));
+            assert!(done.code == 0, "{direction} {precond}: {}{}", done.out, done.err);
+            assert!(done.out.contains("converged"), "{}", done.out);
+        }
+    }
+    let done = coarsen("minimize --problem bar-twist:2 --direction gradient --precond sa --tol 1e-3");
+    assert!(done.code == 0, "{}{}", done.out, done.err);
+}
+
+#[test]
+fn histories_are_drawn() {
+    let folder = Folder::new();
+    let out = folder.path("history.svg");
+    let done = coarsen(&format!("minimize --problem bar-twist:2 --plot {} --quiet", out.display()));
+    assert!(done.code == 0 && done.out.is_empty(), "{}{}", done.out, done.err);
+    assert!(std::fs::read_to_string(&out).unwrap().contains("relative gradient"));
+}
+
+#[test]
+fn ends_and_errors_have_their_codes() {
+    let spent =
+        coarsen("minimize --problem bar-twist:2 --direction gradient --precond none --max-iterations 3");
+    assert!(spent.code == 4 && spent.err.contains("max_iterations"), "{}", spent.err);
+    let unknown = coarsen("minimize --problem bar-twist:many");
+    assert!(unknown.code == 2 && unknown.err.contains("whole number"), "{}", unknown.err);
+    let none = coarsen("minimize --problem bar-twist:0");
+    assert!(none.code == 3 && none.err.contains("at least 1"), "{}", none.err);
+    let mesh = coarsen("minimize --problem armadillo-stretch --mesh /no/such.msh");
+    assert!(mesh.code == 3 && mesh.err.contains("/no/such.msh"), "{}", mesh.err);
+}

@@ -1,0 +1,114 @@
+//! The steps that L-BFGS remembers.
+
+use coarsen_core::{Error, Real, Vector};
+
+/// s, y and ρ = 1 / (y, s) of one step.
+pub(super) struct Pair<V: Vector> {
+    pub(super) s: V,
+    pub(super) y: V,
+    pub(super) rho: V::Real,
+}
+
+/// At most `window` pairs; a new one takes the place of the oldest.
+pub(super) struct Pairs<V: Vector> {
+    window: usize,
+    stored: Vec<Pair<V>>,
+    oldest: usize,
+    count: usize,
+    /// (s_a, y_b) at place a · window + b, for slots a and b in use.
+    products: Vec<V::Real>,
+}
+
+/// Inner products that one reduction makes.
+const BATCH: usize = 8;
+
+impl<V: Vector> Pairs<V> {
+    pub(super) fn new(window: usize) -> Self {
+        let products = vec![V::Real::of(0.0); window * window];
+        Self { window, stored: Vec::with_capacity(window), oldest: 0, count: 0, products }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn window(&self) -> usize {
+        self.window
+    }
+
+    /// Pair a, the oldest being 0.
+    pub(super) fn get(&self, a: usize) -> &Pair<V> {
+        &self.stored[self.slot(a)]
+    }
+
+    /// (s_a, y_b), as [`multiply`](Self::multiply) left it.
+    pub(super) fn product(&self, a: usize, b: usize) -> V::Real {
+        self.products[self.slot(a) * self.window + self.slot(b)]
+    }
+
+    /// Keeps the vectors, forgets what they hold.
+    pub(super) fn clear(&mut self) {
+        (self.oldest, self.count) = (0, 0);
+    }
+
+    /// Takes a copy of a pair.
+    pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) -> Result<(), Error> {
+        if self.stored.first().is_some_and(|pair| pair.s.size() != s.size()) {
+            self.stored.clear();
+            self.clear();
+        }
+        let slot = self.slot(self.count);
+        if slot == self.stored.len() {
+            self.stored.push(Pair { s: s.like()?, y: y.like()?, rho });
+        }
+        let pair = &mut self.stored[slot];
+        pair.s.copy(s);
+        pair.y.copy(y);
+        pair.rho = rho;
+        if self.count == self.window {
+            self.oldest = self.slot(1);
+        } else {
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    /// The inner products of the newest pair with all others.
+    pub(super) fn multiply(&mut self) {
+        let newest = self.count - 1;
+        let mut dots = [V::Real::of(0.0); BATCH];
+        for first in (0..self.count).step_by(BATCH) {
+            self.dots(&self.get(newest).s, first, |pair| &pair.y, &mut dots);
+            for b in first..self.count.min(first + BATCH) {
+                let place = self.slot(newest) * self.window + self.slot(b);
+                self.products[place] = dots[b - first];
+            }
+            self.dots(&self.get(newest).y, first, |pair| &pair.s, &mut dots);
+            for a in first..self.count.min(first + BATCH) {
+                let place = self.slot(a) * self.window + self.slot(newest);
+                self.products[place] = dots[a - first];
+            }
+        }
+    }
+
+    /// v · `of`(pair) for pairs `first` and up to seven more, by one reduction.
+    pub(super) fn dots(&self, v: &V, first: usize, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real; BATCH]) {
+        let with: [&V; BATCH] = std::array::from_fn(|k| of(self.get((first + k).min(self.count - 1))));
+        let dots = v.dots(with);
+        *into = V::wait_for(dots.each_ref());
+    }
+
+    /// v · `of`(pair) for all pairs, by one reduction for each eight.
+    pub(super) fn all_dots(&self, v: &V, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real]) {
+        let mut dots = [V::Real::of(0.0); BATCH];
+        for first in (0..self.count).step_by(BATCH) {
+            self.dots(v, first, &of, &mut dots);
+            let end = self.count.min(first + BATCH);
+            into[first..end].copy_from_slice(&dots[..end - first]);
+        }
+    }
+
+    fn slot(&self, a: usize) -> usize {
+        (self.oldest + a) % self.window
+    }
+}

@@ -1,0 +1,65 @@
+//! Co-rotational linear elasticity.
+//!
+//! > ψ = μ ‖F − R‖² + λ/2 tr(RᵀF − I)²,    F = R S with a rotation R    (1)
+//!
+//! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (Σ σᵢ − 3)².
+
+use super::density::{Density, Lame, Modes};
+use super::mat3::{Svd, mul_transposed};
+
+/// Co-rotational linear elasticity: linear in strain, blind to rotations.
+///
+/// *Use* for moderate strains; compressed elements meet no resistance that grows, for that take
+/// [`StableNeoHookean`](crate::StableNeoHookean). Its Hessian is indefinite where two singular values have a small sum.
+/// *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", §3.4; eigensystem:
+/// Smith, de Goes & Kim 2019, §5.1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CoRotational;
+
+impl Density for CoRotational {
+    fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> f64 {
+        let sigma = Svd::of(f).sigma;
+        let strain: f64 = sigma.iter().sum::<f64>() - 3.0;
+        mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>() + 0.5 * lambda * strain * strain // (1)
+    }
+
+    fn stress(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        let svd = Svd::of(f);
+        let strain: f64 = svd.sigma.iter().sum::<f64>() - 3.0;
+        let r = mul_transposed(&svd.u, &svd.v);
+        std::array::from_fn(|i| {
+            std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + lambda * strain * r[i][j])
+        })
+    }
+
+    fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {
+        let svd = Svd::of(f);
+        let [a, b, c] = svd.sigma;
+        let push = 2.0 * lambda * (a + b + c - 3.0) - 4.0 * mu;
+        // (ψᵢ + ψⱼ) / (σᵢ + σⱼ); the sum of the smallest pair may vanish, and the curvature there is without bound.
+        let turn = |sum: f64| 2.0 * mu + push / if sum.abs() < 1e-8 { 1e-8_f64.copysign(sum) } else { sum };
+        let stretch: [[f64; 3]; 3] =
+            std::array::from_fn(|i| std::array::from_fn(|j| lambda + if i == j { 2.0 * mu } else { 0.0 }));
+        Modes::new(&svd, [2.0 * mu; 3], [turn(b + c), turn(c + a), turn(a + b)], &stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elastic::density::tests::{check, check_isotropy};
+
+    #[test]
+    fn derivatives_are_those_of_the_energy() {
+        check(&CoRotational);
+        check_isotropy(&CoRotational);
+    }
+
+    /// A stretch e along one axis: ψ = (μ + λ/2) e².
+    #[test]
+    fn one_stretched_axis() {
+        let f = [[1.1, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &f);
+        assert!((energy - 4.0 * 0.01).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,127 @@
+//! One implicit Euler step as an objective.
+//!
+//! > f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² a    (2)
+//!
+//! Its minimiser is x_{n+1}, and v_{n+1} = (x_{n+1} − x_n) / h. Martin et al. 2011; Xian, Tong & Liu 2019, Eq. 2.
+
+use std::ops::Range;
+
+use coarsen_core::{Objective, parallel};
+use coarsen_sparse::Bsr;
+
+use super::potential::{Curvature, Potential};
+use crate::BodyError;
+
+/// The incremental potential of one time step, or the energy alone.
+///
+/// ```
+/// use coarsen_core::Objective;
+/// use coarsen_problems::{ImplicitEuler, Spring, Springs};
+/// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
+/// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
+/// let mut step = ImplicitEuler::new(rope, &[2.0], 0.1)?;
+/// step.begin(&[0.0, 1.0, 0.0], &[0.0; 3], [0.0, -10.0, 0.0]);
+/// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.
+/// assert!((step.value(&vec![0.0, 1.0, 0.0]) - 1.0).abs() < 1e-12);
+/// # Ok::<(), coarsen_problems::BodyError>(())
+/// ```
+pub struct ImplicitEuler<P> {
+    /// E.
+    pub potential: P,
+    /// Which Hessian [`hessian`](Self::hessian) makes.
+    pub curvature: Curvature,
+    /// M / h², per node; 0 without inertia.
+    inertia: Vec<f64>,
+    h: f64,
+    target: Vec<f64>,
+    hessian: Bsr<f64>,
+}
+
+impl<P: Potential> ImplicitEuler<P> {
+    /// Steps of `h` seconds for nodes of these `masses` in kg.
+    ///
+    /// # Errors
+    /// [`BodyError::Length`] and [`BodyError::Value`] for masses and steps that do not fit.
+    pub fn new(potential: P, masses: &[f64], h: f64) -> Result<Self, BodyError> {
+        let (expected, found) = (potential.nodes(), masses.len());
+        if expected != found {
+            return Err(BodyError::Length { what: "masses", expected, found });
+        }
+        let numbers =
+            [("the time step", h), ("a mass", masses.iter().copied().fold(f64::INFINITY, f64::min))];
+        if let Some((what, found)) = numbers.into_iter().find(|(_, v)| !(v.is_finite() && *v > 0.0)) {
+            return Err(BodyError::Value { what, found, range: "positive and finite" });
+        }
+        let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
+        let inertia = masses.iter().map(|m| m / (h * h)).collect();
+        let target = vec![0.0; 3 * found];
+        Ok(Self { potential, curvature: Curvature::Projected, inertia, h, target, hessian })
+    }
+
+    /// The energy alone, whose minimum is an equilibrium: h = ∞.
+    ///
+    /// # Errors
+    /// [`BodyError::Sparse`] when the Hessian cannot be made.
+    pub fn equilibrium(potential: P) -> Result<Self, BodyError> {
+        let n = potential.nodes();
+        let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
+        let (inertia, target) = (vec![0.0; n], vec![0.0; 3 * n]);
+        Ok(Self { potential, curvature: Curvature::Projected, inertia, h: f64::INFINITY, target, hessian })
+    }
+
+    /// Begins a step from positions x and velocities v under a common acceleration. *Panics* on wrong lengths.
+    pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) {
+        assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
+        if self.h.is_finite() {
+            for (k, y) in self.target.iter_mut().enumerate() {
+                *y = x[k] + self.h * (v[k] + self.h * acceleration[k % 3]); // (2)
+            }
+        }
+    }
+
+    /// h in seconds; ∞ without inertia.
+    pub fn step(&self) -> f64 {
+        self.h
+    }
+
+    /// ∇²f(x), which stays until the next call. *Panics* on a wrong length.
+    pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
+        self.hessian.values_mut().fill(0.0);
+        self.potential.add_hessian(x, self.curvature, self.hessian.values_mut());
+        let pattern = self.hessian.pattern().clone();
+        for (i, &m) in self.inertia.iter().enumerate().filter(|(_, m)| **m > 0.0) {
+            if let Some(block) = pattern.find(i, i) {
+                let values = self.hessian.values_mut();
+                (0..3).for_each(|k| values[9 * block + 4 * k] += m);
+            }
+        }
+        &self.hessian
+    }
+
+    /// The last Hessian made; zeros before the first.
+    pub fn last_hessian(&self) -> &Bsr<f64> {
+        &self.hessian
+    }
+}
+
+impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
+    fn value(&mut self, x: &Vec<f64>) -> f64 {
+        assert_eq!(x.len(), self.target.len(), "value: wrong length");
+        let (inertia, target) = (&self.inertia, &self.target);
+        let leaf = |nodes: Range<usize>| {
+            let square = |k: usize| (x[k] - target[k]).powi(2);
+            nodes.map(|i| 0.5 * inertia[i] * (square(3 * i) + square(3 * i + 1) + square(3 * i + 2))).sum()
+        };
+        let kinetic: f64 =
+            parallel::tree(0..inertia.len(), parallel::LEAF, parallel::worth(x.len()), &leaf, &|a, b| a + b);
+        kinetic + self.potential.value(x)
+    }
+
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        assert!(x.len() == self.target.len() && g.len() == x.len(), "gradient: wrong length");
+        for (k, g) in g.iter_mut().enumerate() {
+            *g = self.inertia[k / 3] * (x[k] - self.target[k]);
+        }
+        self.potential.add_gradient(x, g);
+    }
+}

@@ -1,0 +1,193 @@
+//! 3x3 matrices, row-major, and their signed singular values.
+
+/// A B.
+#[cfg(test)]
+pub(super) fn mul(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j])
+    })
+}
+
+/// A Bᵀ.
+pub(super) fn mul_transposed(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    std::array::from_fn(|i| std::array::from_fn(|j| dot(&a[i], &b[j])))
+}
+
+pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(super) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(super) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
+    dot(&a[0], &cross(&a[1], &a[2]))
+}
+
+/// ∂ det A / ∂A.
+pub(super) fn cofactor(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    [cross(&a[1], &a[2]), cross(&a[2], &a[0]), cross(&a[0], &a[1])]
+}
+
+/// Σ aᵢⱼ².
+pub(super) fn square(a: &[[f64; 3]; 3]) -> f64 {
+    a.iter().map(|row| dot(row, row)).sum()
+}
+
+/// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, σ₂ negative where det A is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Svd {
+    pub(super) u: [[f64; 3]; 3],
+    pub(super) sigma: [f64; 3],
+    pub(super) v: [[f64; 3]; 3],
+}
+
+/// Sweeps of one-sided Jacobi rotations at most; three or four are enough, quadratic convergence does the rest.
+const SWEEPS: usize = 20;
+
+impl Svd {
+    /// One-sided Jacobi: rotates columns of A until they are orthogonal. Golub & Van Loan 2013, §8.6.3.
+    pub(super) fn of(a: &[[f64; 3]; 3]) -> Self {
+        let mut b = transpose(a); // rows of b are columns of A V
+        let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]; // rows are columns of V
+        for _ in 0..SWEEPS {
+            let mut rotated = false;
+            for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+                let (pp, qq, pq) = (dot(&b[p], &b[p]), dot(&b[q], &b[q]), dot(&b[p], &b[q]));
+                if pq.abs() <= f64::EPSILON * (pp * qq).sqrt() {
+                    continue;
+                }
+                rotated = true;
+                let zeta = (qq - pp) / (2.0 * pq);
+                let t = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
+                let c = 1.0 / t.hypot(1.0);
+                rotate(&mut b, p, q, c, c * t);
+                rotate(&mut v, p, q, c, c * t);
+            }
+            if !rotated {
+                break;
+            }
+        }
+        let mut order = [0, 1, 2];
+        let lengths = b.map(|row| dot(&row, &row).sqrt());
+        order.sort_unstable_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
+        let (b, mut v) = (order.map(|k| b[k]), order.map(|k| v[k]));
+        if determinant(&v) < 0.0 {
+            v[2] = v[2].map(|x| -x);
+        }
+        let sign = if determinant(&order.map(unit)) < 0.0 { -1.0 } else { 1.0 };
+        let u0 = direction(&b[0], &[0.0; 3]);
+        let u1 = direction(&b[1], &u0);
+        let u2 = cross(&u0, &u1);
+        let sigma = [lengths[order[0]], dot(&b[1], &u1), sign * dot(&b[2], &u2)];
+        Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
+    }
+}
+
+fn unit(k: usize) -> [f64; 3] {
+    std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 })
+}
+
+pub(super) fn transpose(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+    std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
+}
+
+fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
+    for k in 0..3 {
+        let (x, y) = (rows[p][k], rows[q][k]);
+        (rows[p][k], rows[q][k]) = (c * x - s * y, s * x + c * y);
+    }
+}
+
+/// The direction of b across the unit vector (or zero) `to`; any one across it where b has none.
+fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
+    let along = dot(b, to);
+    let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);
+    let length = dot(&across, &across).sqrt();
+    if length > f64::EPSILON * dot(b, b).sqrt() && length > f64::MIN_POSITIVE {
+        return across.map(|x| x / length);
+    }
+    let least = (0..3).min_by(|&i, &j| to[i].abs().total_cmp(&to[j].abs())).unwrap_or(0);
+    let across = if dot(to, to) == 0.0 { unit(0) } else { cross(to, &unit(least)) };
+    let length = dot(&across, &across).sqrt();
+    across.map(|x| x / length)
+}
+
+/// Eigenvalues and eigenvectors (rows) of a symmetric matrix, by cyclic Jacobi. Golub & Van Loan 2013, §8.5.
+pub(super) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
+    let (mut a, mut q) = (*a, [unit(0), unit(1), unit(2)]);
+    for _ in 0..SWEEPS {
+        let off = a[0][1].powi(2) + a[0][2].powi(2) + a[1][2].powi(2);
+        if off <= (f64::EPSILON * f64::EPSILON) * square(&a) {
+            break;
+        }
+        for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+            if a[i][j] == 0.0 {
+                continue;
+            }
+            let theta = (a[j][j] - a[i][i]) / (2.0 * a[i][j]);
+            let t = if theta == 0.0 { 1.0 } else { theta.signum() / (theta.abs() + theta.hypot(1.0)) };
+            let c = 1.0 / t.hypot(1.0);
+            rotate(&mut a, i, j, c, c * t);
+            let mut columns = transpose(&a);
+            rotate(&mut columns, i, j, c, c * t);
+            a = transpose(&columns);
+            rotate(&mut q, i, j, c, c * t);
+        }
+    }
+    ([a[0][0], a[1][1], a[2][2]], q)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NumpyRandom;
+
+    fn close(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3], tolerance: f64) {
+        let gap: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] - b[i][j]));
+        assert!(square(&gap).sqrt() < tolerance, "{a:?} {b:?}");
+    }
+
+    fn check(a: &[[f64; 3]; 3]) {
+        let Svd { u, sigma, v } = Svd::of(a);
+        let one = [unit(0), unit(1), unit(2)];
+        let scale = square(a).sqrt().max(1e-300);
+        close(&mul_transposed(&u, &u), &one, 1e-14);
+        close(&mul_transposed(&v, &v), &one, 1e-14);
+        assert!((determinant(&u) - 1.0).abs() < 1e-13 && (determinant(&v) - 1.0).abs() < 1e-13);
+        let scaled = u.map(|row| std::array::from_fn(|k| row[k] * sigma[k]));
+        close(&mul_transposed(&scaled, &v), a, 1e-14 * scale);
+        assert!(sigma[0] >= sigma[1] && sigma[1] >= sigma[2].abs() - 1e-14 * scale, "{sigma:?}");
+    }
+
+    #[test]
+    fn any_matrix_is_two_rotations_and_a_stretch() {
+        let mut random = NumpyRandom::new(5);
+        for _ in 0..500 {
+            check(&std::array::from_fn(|_| std::array::from_fn(|_| random.normal())));
+        }
+        for a in [
+            [[0.0; 3]; 3],
+            [unit(0), unit(1), unit(2)],
+            [unit(0), unit(0), unit(0)],
+            [unit(1), unit(0), unit(2)],
+            [[1e-9, 0.0, 0.0], unit(1), [0.0, 0.0, -3.0]],
+            [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+        ] {
+            check(&a);
+        }
+    }
+
+    #[test]
+    fn symmetric_matrices_have_their_eigenvectors() {
+        let mut random = NumpyRandom::new(6);
+        for _ in 0..200 {
+            let b: [[f64; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.normal()));
+            let a: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| b[i][j] + b[j][i]));
+            let (values, q) = eigen(&a);
+            let scaled: [[f64; 3]; 3] = std::array::from_fn(|k| q[k].map(|x| x * values[k]));
+            close(&mul(&transpose(&q), &scaled), &a, 1e-13 * square(&a).sqrt());
+        }
+    }
+}

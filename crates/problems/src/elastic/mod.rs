@@ -1,0 +1,39 @@
+//! Energies of soft bodies, to be minimised.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`mesh`](TetMesh) | tetrahedra: bars, files |
+//! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
+//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean) | two of them |
+//! | [`potential`](Potential) | the signature of an energy of nodes |
+//! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
+//! | [`springs`](Springs) | masses and springs |
+//! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
+//! | [`scene`](Scene) | bodies to try a method on |
+//! | `nodes` | which nodes are free |
+//! | `mat3` | 3x3 matrices |
+//! | [`error`](BodyError) | what is no body |
+
+mod corotational;
+mod density;
+mod error;
+mod implicit_euler;
+mod mat3;
+mod mesh;
+mod neo_hookean;
+mod nodes;
+mod potential;
+mod scene;
+mod springs;
+mod tetrahedra;
+
+pub use corotational::CoRotational;
+pub use density::{Density, Lame, Modes};
+pub use error::BodyError;
+pub use implicit_euler::ImplicitEuler;
+pub use mesh::TetMesh;
+pub use neo_hookean::StableNeoHookean;
+pub use potential::{Curvature, Potential};
+pub use scene::Scene;
+pub use springs::{Spring, Springs};
+pub use tetrahedra::Tetrahedra;

@@ -1,0 +1,77 @@
+//! Stable neo-Hookean elasticity.
+//!
+//! > ψ = μ/2 (I − 3) + λ/2 (J − α)² − μ/2 log(I + 1),    α = 1 + μ/λ − μ/(4λ)    (14)
+//!
+//! with I = ‖F‖² and J = det F. α makes F = I free of stress; in small strains ψ is Hooke's law for
+//! μ = 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
+
+use super::density::{Density, Lame, Modes};
+use super::mat3::{Svd, cofactor, determinant, square};
+
+/// Stable neo-Hookean elasticity: resists compression, keeps volume, is finite and smooth through inversion.
+///
+/// *Use* as the default for soft bodies. Its Hessian is indefinite under strong compression: project it.
+/// *Reference* Smith, de Goes & Kim 2018, "Stable Neo-Hookean flesh simulation", ACM TOG 37(2), Eq. 14 and §4.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StableNeoHookean;
+
+/// μ, λ and α of (14) for Hooke's moduli.
+fn parameters(Lame { lambda, mu }: Lame) -> [f64; 3] {
+    let (mu, lambda) = (4.0 / 3.0 * mu, lambda + 5.0 / 6.0 * mu);
+    [mu, lambda, 1.0 + 0.75 * mu / lambda]
+}
+
+impl Density for StableNeoHookean {
+    fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> f64 {
+        let [mu, lambda, alpha] = parameters(material);
+        let (i, j) = (square(f), determinant(f));
+        let at_rest = 0.5 * lambda * (1.0 - alpha).powi(2) - 0.5 * mu * 4.0_f64.ln(); // so that ψ(I) = 0
+        0.5 * mu * (i - 3.0) + 0.5 * lambda * (j - alpha).powi(2) - 0.5 * mu * (i + 1.0).ln() - at_rest // (14)
+    }
+
+    fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        let [mu, lambda, alpha] = parameters(material);
+        let shear = mu * (1.0 - 1.0 / (square(f) + 1.0));
+        let pressure = lambda * (determinant(f) - alpha);
+        let cofactor = cofactor(f);
+        std::array::from_fn(|i| std::array::from_fn(|j| shear * f[i][j] + pressure * cofactor[i][j])) // (18)
+    }
+
+    fn modes(&self, material: Lame, f: &[[f64; 3]; 3]) -> Modes {
+        let [mu, lambda, alpha] = parameters(material);
+        let svd = Svd::of(f);
+        let s = svd.sigma;
+        let i1 = square(f) + 1.0;
+        let shear = mu * (1.0 - 1.0 / i1);
+        let pressure = lambda * (s[0] * s[1] * s[2] - alpha);
+        let around = [s[1] * s[2], s[2] * s[0], s[0] * s[1]]; // dJ/dσᵢ
+        let stretch: [[f64; 3]; 3] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
+                let common = lambda * around[i] * around[j] + 2.0 * mu * s[i] * s[j] / (i1 * i1);
+                common + if i == j { shear } else { pressure * s[3 - i - j] }
+            })
+        });
+        Modes::new(&svd, s.map(|s| shear - pressure * s), s.map(|s| shear + pressure * s), &stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elastic::density::tests::{check, check_isotropy};
+
+    #[test]
+    fn derivatives_are_those_of_the_energy() {
+        check(&StableNeoHookean);
+        check_isotropy(&StableNeoHookean);
+    }
+
+    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    #[test]
+    fn small_strains_are_linear() {
+        let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);
+        let p = StableNeoHookean.stress(material, &[[1.0 + e, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+        assert!((p[0][0] / e - 8.0).abs() < 1e-4, "{p:?}");
+        assert!((p[1][1] / e - 2.0).abs() < 1e-4, "{p:?}");
+    }
+}

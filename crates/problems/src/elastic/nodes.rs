@@ -1,0 +1,79 @@
+//! Which nodes are free, and where the others are held.
+
+use std::sync::Arc;
+
+use coarsen_sparse::{Pattern, assembly};
+
+use crate::BodyError;
+
+/// The number of a held node among the free ones.
+pub(super) const HELD: u32 = u32::MAX;
+
+/// The numbers of free nodes, and the positions of held ones.
+#[derive(Clone, Debug)]
+pub(super) struct Nodes {
+    /// The number of each node among the free ones, or [`HELD`].
+    pub(super) slots: Vec<u32>,
+    /// Positions of all nodes; those of free ones are not looked at.
+    held: Vec<[f64; 3]>,
+    pub(super) free: usize,
+}
+
+impl Nodes {
+    pub(super) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
+        if held.len() != positions.len() {
+            let (expected, found) = (positions.len(), held.len());
+            return Err(BodyError::Length { what: "held nodes", expected, found });
+        }
+        let mut free = 0;
+        let slot = |held: &bool| {
+            free += u32::from(!held);
+            if *held { HELD } else { free - 1 }
+        };
+        let slots = held.iter().map(slot).collect();
+        if free == 0 {
+            return Err(BodyError::Held);
+        }
+        Ok(Self { slots, held: positions.to_vec(), free: free as usize })
+    }
+
+    /// Moves the held nodes; `positions` holds all nodes.
+    pub(super) fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.held.copy_from_slice(positions);
+    }
+
+    /// The position of a node where the free ones are at x.
+    #[inline]
+    pub(super) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
+        match self.slots[node as usize] {
+            HELD => self.held[node as usize],
+            slot => {
+                let k = 3 * slot as usize;
+                [x[k], x[k + 1], x[k + 2]]
+            }
+        }
+    }
+
+    /// The entries of free nodes out of a list for all.
+    pub(super) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
+        self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
+    }
+
+    /// The block pattern of elements of K nodes, and where the K x K blocks of each lie; `usize::MAX` where one end is held.
+    pub(super) fn pattern<const K: usize, const KK: usize>(
+        &self,
+        elements: &[[u32; K]],
+    ) -> Result<(Arc<Pattern>, Vec<[usize; KK]>), BodyError> {
+        let pair = |e: &[u32; K], ab: usize| (self.slots[e[ab / K] as usize], self.slots[e[ab % K] as usize]);
+        let free = |p: &(u32, u32)| p.0 != HELD && p.1 != HELD;
+        let diagonal = (0..self.free as u32).map(|i| (i, i));
+        let places = elements.iter().flat_map(|e| (0..KK).map(move |ab| pair(e, ab))).filter(free);
+        let entries: Vec<(u32, u32, f64)> = diagonal.chain(places).map(|(i, j)| (i, j, 0.0)).collect();
+        let pattern = assembly::from_triplets(self.free, self.free, &entries)?.pattern().clone();
+        let find = |p: (u32, u32)| {
+            if free(&p) { pattern.find(p.0 as usize, p.1 as usize).unwrap_or(usize::MAX) } else { usize::MAX }
+        };
+        let blocks = elements.iter().map(|e| std::array::from_fn(|ab| find(pair(e, ab)))).collect();
+        Ok((pattern, blocks))
+    }
+}

@@ -1,0 +1,136 @@
+//! Bodies to try a method on.
+
+use super::density::Lame;
+use super::implicit_euler::ImplicitEuler;
+use super::mesh::TetMesh;
+use super::neo_hookean::StableNeoHookean;
+use super::tetrahedra::Tetrahedra;
+use crate::grid::Grid;
+use crate::{BodyError, ProblemError};
+
+/// E in Pa.
+const YOUNG: f64 = 1e5;
+
+/// ν.
+const POISSON: f64 = 0.4;
+
+/// ρ in kg/m³.
+const DENSITY: f64 = 1000.0;
+
+/// The angle by which the end of the twisted bar is turned.
+const TWIST: f64 = std::f64::consts::FRAC_PI_2;
+
+/// The factor by which the armadillo is stretched along its height.
+const STRETCH: f64 = 1.5;
+
+/// How near to an end plane a node lies in it, m.
+const EDGE: f64 = 1e-6;
+
+/// An objective and where to begin.
+pub struct Scene {
+    /// What is minimised.
+    pub body: ImplicitEuler<Tetrahedra<StableNeoHookean>>,
+    /// Where from.
+    pub start: Vec<f64>,
+}
+
+impl Scene {
+    /// A bar of 4N x N x N cells, 4 m long, its ends held and one of them turned by a quarter: its shape at rest, from a
+    /// twist that grows with the cube of the length.
+    ///
+    /// # Errors
+    /// [`BodyError`] for n = 0 and bodies too large.
+    pub fn bar_twist(n: usize) -> Result<Self, BodyError> {
+        let mesh = bar(n)?;
+        let twisted: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| twist(p)).collect();
+        let held = nodes_where(&mesh, |p| p[0] < EDGE || p[0] > 4.0 - EDGE);
+        let material = Lame::new(YOUNG, POISSON);
+        let mut tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, |_| material)?;
+        tetrahedra.hold(&twisted);
+        let start = tetrahedra.free(&twisted);
+        Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
+    }
+
+    /// The same bar under one implicit Euler step of `h` seconds from rest in a twist, one end held: Young's modulus is
+    /// `ends` Pa in its outer quarters and `middle` Pa between them.
+    ///
+    /// # Errors
+    /// [`BodyError`] for n = 0, bodies too large, and numbers that are not positive.
+    pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, BodyError> {
+        let least = ends.min(middle);
+        if !(least > 0.0 && ends.is_finite() && middle.is_finite()) {
+            return Err(BodyError::Value {
+                what: "Young's modulus",
+                found: least,
+                range: "positive and finite",
+            });
+        }
+        let mesh = bar(n)?;
+        let inside = |e: usize| {
+            let x = mesh.tets[e].iter().map(|&i| mesh.nodes[i as usize][0]).sum::<f64>() / 4.0;
+            (1.0..3.0).contains(&x)
+        };
+        let material = |e: usize| Lame::new(if inside(e) { middle } else { ends }, POISSON);
+        let held = nodes_where(&mesh, |p| p[0] < EDGE);
+        let tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, material)?;
+        let turned: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| twist(p)).collect();
+        Self::stepping(tetrahedra, &turned, h)
+    }
+
+    /// The body of a mesh file, scaled to 1 m, stretched by half along y and let go: steps of `h` seconds from there.
+    ///
+    /// # Errors
+    /// [`BodyError`] for the file, and numbers that are not positive.
+    pub fn stretched(file: &str, h: f64) -> Result<Self, BodyError> {
+        let mesh = TetMesh::read(file, 1.0)?;
+        let material = Lame::new(YOUNG, POISSON);
+        let tetrahedra =
+            Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; mesh.nodes.len()], |_| material)?;
+        let stretched: Vec<[f64; 3]> = mesh.nodes.iter().map(|p| [p[0], STRETCH * p[1], p[2]]).collect();
+        Self::stepping(tetrahedra, &stretched, h)
+    }
+
+    /// At rest at `positions`, in steps of h.
+    fn stepping(
+        tetrahedra: Tetrahedra<StableNeoHookean>,
+        positions: &[[f64; 3]],
+        h: f64,
+    ) -> Result<Self, BodyError> {
+        let masses = tetrahedra.masses(DENSITY);
+        let start = tetrahedra.free(positions);
+        let mut body = ImplicitEuler::new(tetrahedra, &masses, h)?;
+        body.begin(&start, &vec![0.0; start.len()], [0.0; 3]);
+        Ok(Self { body, start })
+    }
+
+    /// The points of the start, as builders of preconditioners take them.
+    pub fn points(&self) -> Vec<[f64; 3]> {
+        self.start.as_chunks().0.to_vec()
+    }
+}
+
+fn bar(n: usize) -> Result<TetMesh, BodyError> {
+    ProblemError::check_size("bar-twist", n, 1, 1)?;
+    Grid::new(
+        "bar-twist",
+        [n.saturating_mul(4).saturating_add(1), n.saturating_add(1), n.saturating_add(1)],
+        3,
+    )?;
+    Ok(TetMesh::bar([4 * n, n, n], 1.0 / n as f64))
+}
+
+/// A mark for each node.
+fn nodes_where(mesh: &TetMesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
+    mesh.nodes.iter().map(is).collect()
+}
+
+/// A quarter turn at x = 4, growing with the cube of x.
+fn twist(p: [f64; 3]) -> [f64; 3] {
+    about_axis(p, TWIST * (p[0] / 4.0).powi(3))
+}
+
+/// p turned about the axis of the bar.
+fn about_axis([x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
+    let ((s, c), (y, z)) = (angle.sin_cos(), (y - 0.5, z - 0.5));
+    [x, 0.5 + c * y - s * z, 0.5 + s * y + c * z]
+}

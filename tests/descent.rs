@@ -1,0 +1,235 @@
+//! Soft bodies under every driver: derivatives, the same end state, energies that fall.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use coarsen::backend::Prepared;
+use coarsen::optimize::{
+    AcceleratedGradient, Beta, DescentError, DescentMonitor, Direction, Gradient, Iterate, Linearized,
+    NonlinearCg, OrElse, Preconditioned, Refreshed, Verdict, check_gradient, check_hessian,
+};
+use coarsen::prelude::*;
+use coarsen::problems::{
+    CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Scene, Spring, Springs,
+    StableNeoHookean, TetMesh, Tetrahedra,
+};
+use common::noise;
+
+type Follower = Box<dyn Prepared<Vec<f64>, f64>>;
+type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
+type Elastic = Linearized<
+    Body,
+    Bsr<f64>,
+    Follower,
+    fn(&mut Body, &Vec<f64>, &mut Bsr<f64>) -> Result<(), DescentError>,
+    fn(&Bsr<f64>, &Vec<f64>, &mut Follower) -> Result<(), DescentError>,
+>;
+
+fn follow(a: &Bsr<f64>, x: &[f64], m: &mut Follower) -> Result<(), DescentError> {
+    m.update_from(System { positions: Some(x.as_chunks().0), ..a.into() })
+        .map_err(DescentError::linearize)?;
+    Ok(())
+}
+
+fn elastic(mut body: Body, x: &[f64], m: Follower) -> Elastic {
+    let hessian = body.hessian(x).clone();
+    let assemble = |f: &mut Body, x: &Vec<f64>, a: &mut Bsr<f64>| {
+        a.values_mut().copy_from_slice(f.hessian(x).values());
+        Ok(())
+    };
+    Linearized::new(body, hessian, m, assemble, |a, x, m| follow(a, x, m))
+}
+
+/// Smoothed aggregation with the translations and rotations of the points.
+fn sa(body: &mut Body, x: &[f64]) -> Follower {
+    let recipe = Multigrid { coarse_size: 100, ..Multigrid::smoothed_aggregation() };
+    let system = System { positions: Some(x.as_chunks().0), ..body.hessian(x).into() };
+    Box::new(recipe.build_from(system, &Cpu::new()).unwrap())
+}
+
+fn following<D>(direction: D) -> Box<dyn Direction<Vec<f64>, Elastic>>
+where
+    D: Direction<Vec<f64>, Elastic> + Preconditioned<Vec<f64>, Inverse = Follower> + 'static,
+{
+    let update = |f: &mut Elastic, x: &Vec<f64>, m: &mut Follower| follow(f.objective.hessian(x), x, m);
+    Box::new(Refreshed::new(direction, update))
+}
+
+/// Every driver with its line search; `tight` says that it is More-Thuente's.
+fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Box<dyn Direction<Vec<f64>, Elastic>>)> {
+    vec![
+        ("newton", false, Box::new(Newton::inexact())),
+        ("newton, 32 inner iterations", false, Box::new(Newton::fixed(32))),
+        ("l-bfgs", false, following(Lbfgs::new(8, sa(body, x)))),
+        ("ncg+", true, following(NonlinearCg::new(Beta::PolakRibierePlus, sa(body, x)))),
+        ("ncg", true, following(NonlinearCg::new(Beta::DaiKou, sa(body, x)))),
+        ("accelerated", false, following(AcceleratedGradient::new(0.9, sa(body, x)))),
+        ("gradient", false, following(Gradient::scaled(sa(body, x)))),
+        ("chain", false, Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(body, x)))))),
+    ]
+}
+
+/// Fails where the energy rises by more than its round-off.
+struct Falling(f64);
+
+impl DescentMonitor<Vec<f64>> for Falling {
+    fn observe(&mut self, it: &Iterate<'_, Vec<f64>>) -> ControlFlow<Verdict> {
+        assert!(it.value <= self.0 + 1e-14 * self.0.abs(), "{} after {}", it.value, self.0);
+        self.0 = it.value;
+        ControlFlow::Continue(())
+    }
+}
+
+fn minimize(
+    name: &str,
+    tight: bool,
+    direction: &mut Box<dyn Direction<Vec<f64>, Elastic>>,
+    f: &mut Elastic,
+    x: &mut Vec<f64>,
+) {
+    let stop = Stop { max_iterations: 3000, ..Stop::relative(1e-9) };
+    let falling = &mut Falling(f64::INFINITY);
+    let report = if tight {
+        let mut descent = Descent::new(MoreThuente::tight(), stop);
+        descent.refresh = Refresh::Every(8);
+        descent.minimize(f, direction, x, falling).unwrap()
+    } else {
+        let mut descent = Descent::new(Backtracking::default(), stop);
+        descent.refresh = Refresh::Every(8);
+        descent.minimize(f, direction, x, falling).unwrap()
+    };
+    println!("{name}: {report}");
+    report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
+}
+
+fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn every_driver_finds_the_twisted_bar() {
+    let mut reference: Option<Vec<f64>> = None;
+    let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
+    for (name, tight, mut direction) in drivers(&mut body, &start) {
+        let Scene { mut body, start: mut x } = Scene::bar_twist(3).unwrap();
+        let m = sa(&mut body, &x);
+        minimize(name, tight, &mut direction, &mut elastic(body, &x, m), &mut x);
+        let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
+        assert!(gap < 1e-6, "{name} ends {gap:e} m away");
+    }
+}
+
+/// Steps of a stretched sphere, the same path by each driver.
+#[test]
+fn every_driver_takes_the_same_time_steps() {
+    let Some(data) = common::data() else { return };
+    let (file, h) = (data.join("meshes/ipc_sphere1K.msh.gz"), 1.0 / 30.0);
+    let scene = || Scene::stretched(file.to_str().unwrap(), h).unwrap();
+    let mut reference: Option<Vec<f64>> = None;
+    let Scene { mut body, start } = scene();
+    for (name, tight, mut direction) in drivers(&mut body, &start) {
+        let Scene { mut body, start: mut x } = scene();
+        let m = sa(&mut body, &x);
+        let mut f = elastic(body, &x, m);
+        let mut v = vec![0.0; x.len()];
+        for _ in 0..3 {
+            let before = x.clone();
+            f.objective.begin(&before, &v, [0.0, -9.81, 0.0]);
+            direction.as_mut().forget();
+            minimize(name, tight, &mut direction, &mut f, &mut x);
+            v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
+        }
+        let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
+        assert!(gap < 1e-6, "{name} ends {gap:e} m away");
+    }
+}
+
+/// Gradient and exact Hessian of a potential against differences, the projected one against negative curvature.
+fn derivatives(name: &str, potential: impl Potential, x: &[f64]) {
+    let x = &x.to_vec();
+    let mut f = ImplicitEuler::equilibrium(potential).unwrap();
+    f.curvature = Curvature::Exact;
+    let a = f.hessian(x).clone();
+    assert!(
+        largest_gap(a.transpose().unwrap().values(), a.values())
+            < 1e-9 * a.diagonal().iter().fold(0.0, |m, v| v.abs().max(m))
+    );
+    f.curvature = Curvature::Projected;
+    let p = f.hessian(x).clone();
+    for seed in 0..4 {
+        let [d, e] = [noise(x.len(), seed), noise(x.len(), seed + 10)];
+        let gradient = check_gradient(&mut f, x, &d).unwrap();
+        assert!(gradient.error < 1e-8, "{name}: {gradient:?}");
+        let hessian = check_hessian(&mut f, &a, x, [&d, &e]).unwrap();
+        assert!(hessian.error < 1e-6, "{name}: {hessian:?}");
+        let (mut pd, mut ad) = (d.clone(), d.clone());
+        p.apply(&d, &mut pd);
+        a.apply(&d, &mut ad);
+        assert!(pd.dot(&d) >= ad.dot(&d) && pd.dot(&d) > 0.0, "{name}: projection only adds curvature");
+    }
+}
+
+#[test]
+fn energies_have_the_derivatives_they_say() {
+    let mesh = TetMesh::bar([3, 2, 2], 0.5);
+    let held: Vec<bool> = mesh.nodes.iter().map(|p| p[0] == 0.0).collect();
+    let free: Vec<f64> = mesh.nodes.iter().zip(&held).filter(|(_, h)| !**h).flat_map(|(p, _)| *p).collect();
+    // Stretched and shaken; and squeezed until elements turn inside out.
+    for (stretch, shake) in [(1.1, 0.05), (0.6, 0.4)] {
+        let noise = noise(free.len(), 1);
+        let x: Vec<f64> = free.iter().zip(&noise).map(|(x, n)| stretch * x + shake * n).collect();
+        let material = |e: usize| Lame::new(1.0 + e as f64 % 3.0, 0.35);
+        fn body<D: Density>(d: D, mesh: &TetMesh, held: &[bool], m: impl Fn(usize) -> Lame) -> Tetrahedra<D> {
+            Tetrahedra::new(d, mesh, held, m).unwrap()
+        }
+        derivatives("co-rotational", body(CoRotational, &mesh, &held, material), &x);
+        derivatives("stable neo-Hookean", body(StableNeoHookean, &mesh, &held, material), &x);
+        let edges = mesh.tets.iter().flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[3]]]);
+        let springs = edges.map(|ends| Spring { ends, stiffness: 2.0, length: 0.5 }).collect();
+        derivatives("springs", Springs::new(springs, &held, &mesh.nodes).unwrap(), &x);
+    }
+}
+
+#[test]
+fn bodies_at_rest_have_no_energy() {
+    let mesh = TetMesh::bar([2, 2, 2], 0.5);
+    let held: Vec<bool> = mesh.nodes.iter().map(|p| p[0] == 0.0).collect();
+    let mut body = Tetrahedra::new(StableNeoHookean, &mesh, &held, |_| Lame::new(1e5, 0.4)).unwrap();
+    let x = body.free(&mesh.nodes);
+    assert!(body.value(&x).abs() < 1e-9);
+    let mut g = vec![0.0; x.len()];
+    body.add_gradient(&x, &mut g);
+    assert!(g.norm() < 1e-9);
+    let mass: f64 = body.masses(1000.0).iter().sum();
+    assert!(mass < 1000.0 && mass > 500.0); // the held face has a share
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let evaluate = || {
+        let Scene { mut body, start } = Scene::bar_twist(5).unwrap();
+        let mut g = vec![0.0; start.len()];
+        body.gradient(&start, &mut g);
+        (body.value(&start).to_bits(), g, body.hessian(&start).clone())
+    };
+    assert!(threads(1, evaluate).unwrap() == threads(3, evaluate).unwrap());
+}
+
+#[test]
+fn impossible_bodies_are_refused() {
+    let mesh = TetMesh::bar([1, 1, 1], 1.0);
+    let all = vec![true; mesh.nodes.len()];
+    let material = |_| Lame::new(1.0, 0.3);
+    let held = Tetrahedra::new(StableNeoHookean, &mesh, &all, material).err().unwrap();
+    assert!(held.to_string().contains("free"));
+    let none = vec![false; mesh.nodes.len()];
+    let mut bent = mesh.clone();
+    bent.tets[2].swap(0, 1);
+    let error = Tetrahedra::new(StableNeoHookean, &bent, &none, material).err().unwrap();
+    assert!(error.to_string().contains("tetrahedron 2"), "{error}");
+    bent.tets[2][0] = 99;
+    assert!(Tetrahedra::new(StableNeoHookean, &bent, &none, material).is_err());
+    assert!(Scene::bar_twist(0).is_err() && Scene::bar_step(2, [1e5, f64::NAN], 0.01).is_err());
+    assert!(Scene::stretched("/no/such/mesh", 0.01).is_err());
+}
