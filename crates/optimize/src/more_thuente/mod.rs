@@ -2,8 +2,8 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | φ(α) | `p.value` | energy along the direction |
-//! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | auxiliary function of stage one, up to φ(0) | |
+//! | φ(α) − φ(0) | `p.value`, `rise` | energy along the direction |
+//! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | `tilted` | auxiliary function of stage one |
 //! | μ | `decrease` | share of the first-order decrease that is asked for |
 //! | η | `curvature` | share of the first slope that may remain |
 //! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
@@ -25,6 +25,9 @@ const SHRINK: f64 = 0.66;
 /// the lower one from the authors' code in MINPACK-2).
 const GROW: [f64; 2] = [1.1, 4.0];
 
+/// Falls of φ that are less than this many times its round-off are measured by slopes.
+const BLUR: f64 = 256.0;
+
 /// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
 ///
 /// Safeguarded cubic and quadratic interpolation in an interval that provably comes to hold such a point, or steps forward to
@@ -41,7 +44,7 @@ pub struct MoreThuente<T> {
     pub curvature: T,
     /// Relative width of the interval at which the search gives up narrowing it.
     pub width: T,
-    /// How much of |φ(0)| is round-off; where less than that is to be gained, the slope alone judges.
+    /// How much of |φ(0)| is round-off; where a few hundred times that is to be gained, slopes judge instead of values.
     pub noise: T,
     /// Trials at most.
     pub trials: usize,
@@ -80,16 +83,14 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         }
         let mu_slope = self.decrease * slope;
         let noise = self.noise * at0.abs();
-        let blurred = -alpha * slope <= T::of(4.0) * noise;
-        let mut interval = Interval::at(Point { alpha: zero, value: at0, slope });
+        let mut interval = Interval::at(Point { alpha: zero, value: zero, slope });
         let (mut stage_one, mut finite) = (true, false);
         let [mut width, mut width_before] = [T::infinity(); 2];
 
         for _ in 0..self.trials {
             let value = phi.value(alpha);
-            let p =
-                Point { alpha, value, slope: if value.is_finite() { phi.slope(alpha) } else { T::nan() } };
-            if !p.slope.is_finite() {
+            let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
+            if !slope_here.is_finite() {
                 // Deviation: the paper knows no points without a value; they bound the search.
                 most = alpha;
                 alpha = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
@@ -99,9 +100,12 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
                 continue;
             }
             finite = true;
-            let enough = value <= at0 + mu_slope * alpha;
-            let level = blurred && value <= at0 + noise;
-            if (enough || level) && p.slope.abs() <= -self.curvature * slope {
+            // Deviation: a rise that is mostly round-off is replaced by the integral of the slopes.
+            let blurred = -alpha * slope <= T::of(BLUR) * noise && value <= at0 + noise;
+            let rise = if blurred { alpha * T::of(0.5) * (slope + slope_here) } else { value - at0 };
+            let p = Point { alpha, value: rise, slope: slope_here };
+            let enough = rise <= mu_slope * alpha;
+            if enough && p.slope.abs() <= -self.curvature * slope {
                 return Ok(Step { alpha, value }); // (1.1), (1.2)
             }
             if alpha == most && enough && p.slope <= mu_slope {
@@ -110,7 +114,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             stage_one &= !(enough && p.slope >= zero);
 
             let ends = interval.reach(alpha, most);
-            alpha = if stage_one && value <= interval.low.value && !enough {
+            alpha = if stage_one && rise <= interval.low.value && !enough {
                 interval.tilted(mu_slope, |psi, p| psi.next(p, ends), p) // psi of (2.1)
             } else {
                 interval.next(p, ends) // phi
@@ -128,9 +132,9 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             }
             alpha = alpha.max(least).min(most);
         }
-        let Point { alpha: best, value, .. } = interval.low;
-        if best > zero && value < at0 && value <= at0 + mu_slope * best {
-            return Ok(Step { alpha: best, value });
+        let Point { alpha: best, value: rise, .. } = interval.low;
+        if best > zero && rise < zero && rise <= mu_slope * best {
+            return Ok(Step { alpha: best, value: phi.value(best) });
         }
         let alpha = alpha.wide();
         Err(match (finite, interval.bracketed) {
