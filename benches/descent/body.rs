@@ -65,7 +65,8 @@ pub(crate) fn method(
         "lbfgs" => (following(Lbfgs::new(8, m)), armijo),
         "ncg" => (following(NonlinearCg::new(Beta::DaiKou, m)), Box::new(MoreThuente::tight())),
         "newton" => (Box::new(Newton::fixed(32)), armijo),
-        _ => (Box::new(Newton::inexact()), armijo),
+        "inexact-newton" => (Box::new(Newton::inexact()), armijo),
+        other => panic!("no method {other}; there are {METHODS:?} and inexact-newton"),
     }
 }
 

@@ -12,7 +12,7 @@
 //! ```text
 //! cargo bench --bench descent -- curves lbfgs            # one method; all five without a name
 //! cargo bench --bench descent -- materials
-//! COARSEN_DATA=... cargo bench --bench descent -- steps newton lbfgs
+//! COARSEN_DATA=... cargo bench --bench descent -- steps inexact-newton lbfgs
 //! ```
 //!
 //! Times include assembly and setup, on all threads of the machine.

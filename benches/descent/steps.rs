@@ -12,7 +12,7 @@ const STEPS: usize = 20;
 const STEP: f64 = 1.0 / 30.0;
 
 /// Relative gradient of each step.
-const TOLERANCE: f64 = 1e-8;
+const TOLERANCE: f64 = 1e-6;
 
 pub(crate) fn run(names: &[&str]) {
     let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
@@ -20,7 +20,8 @@ pub(crate) fn run(names: &[&str]) {
         return;
     };
     let file = data.join("meshes/ipc_Armadillo13K.msh.gz");
-    let names = if names.is_empty() { &["newton", "lbfgs", "ncg", "agd", "gradient"][..] } else { names };
+    let names =
+        if names.is_empty() { &["inexact-newton", "lbfgs", "ncg", "agd", "gradient"][..] } else { names };
     println!(
         "\n| driver | s | iterations | values | retreats | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
     );
@@ -33,7 +34,7 @@ pub(crate) fn run(names: &[&str]) {
         let m = inverse("sa", &mut body, &x);
         let mut f = elastic(body, m);
         let mut descent = Descent::new(search, Stop::relative(TOLERANCE));
-        descent.refresh = if *name == "newton" { Refresh::AtStart } else { Refresh::Every(16) };
+        descent.refresh = if name.ends_with("newton") { Refresh::AtStart } else { Refresh::Every(16) };
         let mut v = vec![0.0; x.len()];
         let mut counts = [0; 3];
         for step in 0..STEPS {

@@ -20,6 +20,9 @@ const DENSITY: f64 = 1000.0;
 /// The angle by which the end of the twisted bar is turned.
 const TWIST: f64 = std::f64::consts::FRAC_PI_2;
 
+/// The angle by which the outer quarters of the stepping bar are twisted.
+const TURN: f64 = 0.3;
+
 /// The factor by which the armadillo is stretched along its height.
 const STRETCH: f64 = 1.5;
 
@@ -51,8 +54,9 @@ impl Scene {
         Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
     }
 
-    /// The same bar under one implicit Euler step of `h` seconds from rest in a twist, one end held: Young's modulus is
-    /// `ends` Pa in its outer quarters and `middle` Pa between them.
+    /// The same bar, one end held, under one implicit Euler step of `h` seconds: Young's modulus is `ends` Pa in its outer
+    /// quarters and `middle` Pa between them. It starts at rest with its outer quarters twisted; the part between them is
+    /// turned, and free of strain.
     ///
     /// # Errors
     /// [`BodyError`] for n = 0, bodies too large, and numbers that are not positive.
@@ -73,7 +77,8 @@ impl Scene {
         let material = |e: usize| Lame::new(if inside(e) { middle } else { ends }, POISSON);
         let held = nodes_where(&mesh, |p| p[0] < EDGE);
         let tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, material)?;
-        let turned: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| twist(p)).collect();
+        let angle = |x: f64| TURN * (x.min(1.0).powi(2) + (x - 3.0).max(0.0).powi(2));
+        let turned: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| about_axis(p, angle(p[0]))).collect();
         Self::stepping(tetrahedra, &turned, h)
     }
 
