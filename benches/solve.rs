@@ -18,7 +18,7 @@ use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, Damped, GaussSeidel, Scaling};
 use coarsen::sparse::{Strength, System};
-use coarsen::{LinearOperator, Stop, parallel};
+use coarsen::{Error, LinearOperator, Preconditioner, Stop, parallel};
 
 /// What may be set from the command line.
 struct Settings {
@@ -27,6 +27,7 @@ struct Settings {
     runs: usize,
     levels: bool,
     double: bool,
+    single: bool,
     change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
 }
 
@@ -89,12 +90,32 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     let (mut setup, mut solve, mut iterations, mut table, mut bytes) = (vec![], vec![], 0, String::new(), 0);
     for _ in 0..settings.runs {
         let start = Instant::now();
-        let mut m = recipe.build_from(system, on)?;
-        setup.push(start.elapsed().as_secs_f64());
         let mut x = vec![0.0; b.len()];
-        let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x)?.converged()?;
-        solve.push(start.elapsed().as_secs_f64() - setup[setup.len() - 1]);
-        (iterations, table, bytes) = (report.iterations, m.to_string(), m.bytes());
+        let mut solve_with = |m: &mut dyn Preconditioner<Vec<f64>>| {
+            setup.push(start.elapsed().as_secs_f64());
+            let report = Cg::new(Stop::relative(1e-8)).solve(a, m, &b, &mut x)?.converged()?;
+            solve.push(start.elapsed().as_secs_f64() - setup[setup.len() - 1]);
+            Ok::<_, Error>(report.iterations)
+        };
+        if settings.single {
+            let narrow = a.to::<f32>();
+            let mut m = recipe.build_from(
+                System {
+                    matrix: &narrow,
+                    contact: None,
+                    positions: system.positions,
+                    near_kernel: system.near_kernel,
+                },
+                on,
+            )?;
+            drop(narrow);
+            iterations = solve_with(&mut m)?;
+            (table, bytes) = (m.to_string(), m.bytes());
+        } else {
+            let mut m = recipe.build_from(system, on)?;
+            iterations = solve_with(&mut m)?;
+            (table, bytes) = (m.to_string(), m.bytes());
+        }
     }
     let (setup, solve) = (median(setup), median(solve));
     let mib = bytes as f64 / f64::from(1 << 20);
@@ -146,6 +167,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
         runs: 3,
         levels: false,
         double: false,
+        single: false,
         change: vec![],
     };
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
@@ -154,7 +176,8 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             settings.problems.push(argument);
             continue;
         }
-        if argument == "--levels" || argument == "--double" {
+        if argument == "--levels" || argument == "--double" || argument == "--single" {
+            settings.single |= argument == "--single";
             settings.levels |= argument == "--levels";
             settings.double |= argument == "--double";
             continue;

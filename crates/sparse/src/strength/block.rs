@@ -28,6 +28,7 @@ pub(super) fn frobenius(m: &[Lanes]) -> Lanes {
 /// C = A B for b x b matrices.
 #[inline(always)]
 fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
+    let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]); // known to the compiler where b is
     for r in 0..b {
         for c in 0..b {
             let mut sum = [0.0; LANES];
@@ -127,6 +128,7 @@ pub(super) fn spectral_radius(
     if b == 1 {
         return m[0].map(f64::abs);
     }
+    let (m, square) = (&mut m[..b * b], &mut square[..b * b]);
     // Mᵖ = size^p · m with ‖m‖ = 1 after each step; 0 stays 0.
     let mut size = frobenius(m);
     let mut last = [0.0; LANES];

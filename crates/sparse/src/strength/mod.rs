@@ -240,7 +240,9 @@ fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, ou
                 i += 1;
             }
             let j = pattern.indices()[k] as usize;
-            let (ri, rj, block) = (&roots[i * size..][..size], &roots[j * size..][..size], a.value(k));
+            let (ri, rj, block) =
+                (&roots[i * size..][..size], &roots[j * size..][..size], &a.value(k)[..size]);
+            let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
             for e in 0..size {
                 (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].wide(), rj[e]);
             }
