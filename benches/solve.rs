@@ -227,6 +227,10 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             ("--modes", "constants") => {
                 settings.change.push(Box::new(|m| m.coarsening.modes = Modes::Constants))
             }
+            ("--rotations", _) => {
+                let nodes: usize = value.parse()?;
+                settings.change.push(Box::new(move |m| m.coarsening.rotations_from = nodes));
+            }
             ("--spread", "1") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Neighbours)),
             ("--spread", "2") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Second)),
             ("--cycle", "w") => settings.change.push(Box::new(|m| m.cycle = Cycle::W)),

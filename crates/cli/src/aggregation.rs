@@ -3,13 +3,10 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing};
-use coarsen::relax::Chebyshev;
+use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
+use coarsen::relax::{Damped, GaussSeidel, Scaling};
 use coarsen::sparse::Strength;
 use serde::Serialize;
-
-/// Degree of the Chebyshev smoother: that of Tamstorf, Jones, McCormick 2015, §4.
-const DEGREE: usize = 2;
 
 /// What the user says of smoothed aggregation; `None` leaves the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
@@ -21,9 +18,12 @@ pub(crate) struct Aggregation {
     /// How the levels are visited [default: v]
     #[arg(long, value_enum)]
     pub(crate) sa_cycle: Option<CycleName>,
-    /// What relaxes the error on each level [default: gs]
+    /// What relaxes the error on each level [default: chebyshev]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
+    /// How far aggregates reach from the node they grow from, in strong couplings [default: 1]
+    #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub(crate) sa_spread: Option<u32>,
     /// Levels at most [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) sa_levels: Option<u32>,
@@ -52,10 +52,14 @@ pub(crate) enum CycleName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SmootherName {
-    /// Symmetric Gauss-Seidel
-    Gs,
     /// A Chebyshev polynomial of degree 2
     Chebyshev,
+    /// Gauss-Seidel, forward before the coarse correction and backward after it
+    Gs,
+    /// Block Jacobi, with a damping that is found
+    Jacobi,
+    /// SPAI-0, with a damping that is found
+    Spai0,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -104,9 +108,18 @@ impl Aggregation {
             Some(CycleName::F) => Cycle::F,
             Some(CycleName::K) => Cycle::K,
         };
-        if self.sa_smoother == Some(SmootherName::Chebyshev) {
-            recipe.smoothing = Smoothing::Chebyshev(Chebyshev { degree: DEGREE, ..Chebyshev::default() });
-        }
+        recipe.smoothing = match self.sa_smoother {
+            None | Some(SmootherName::Chebyshev) => recipe.smoothing,
+            Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
+            Some(SmootherName::Jacobi) => Smoothing::Damped(Damped::default()),
+            Some(SmootherName::Spai0) => {
+                Smoothing::Damped(Damped { scaling: Scaling::Spai0, ..Damped::default() })
+            }
+        };
+        recipe.coarsening.spread = match self.sa_spread {
+            Some(2) => Spread::Second,
+            _ => recipe.coarsening.spread,
+        };
         recipe.levels = self.sa_levels.map_or(recipe.levels, |n| n as usize);
         recipe.coarse_size = self.sa_coarse_size.unwrap_or(recipe.coarse_size);
         recipe.coarsening.modes = match self.sa_modes {
@@ -128,6 +141,7 @@ impl Aggregation {
             ("--sa-theta", self.sa_theta.map(|v| v.to_string())),
             ("--sa-cycle", self.sa_cycle.map(crate::args::name)),
             ("--sa-smoother", self.sa_smoother.map(crate::args::name)),
+            ("--sa-spread", self.sa_spread.map(|v| v.to_string())),
             ("--sa-levels", self.sa_levels.map(|v| v.to_string())),
             ("--sa-coarse-size", self.sa_coarse_size.map(|v| v.to_string())),
             ("--sa-modes", self.sa_modes.map(modes)),

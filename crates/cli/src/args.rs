@@ -109,7 +109,7 @@ pub(crate) struct Solve {
     #[arg(long, value_enum, default_value_t = Precond::Auto)]
     pub(crate) precond: Precond,
     /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
-    #[arg(long, value_enum, default_value_t = Precision::F64)]
+    #[arg(long, value_enum, default_value_t = Precision::Auto)]
     pub(crate) precision: Precision,
     /// Write the solution
     #[arg(long, value_name = "X.mtx")]
@@ -272,6 +272,8 @@ pub(crate) enum Precond {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precision {
+    /// `mixed` under conjugate gradients where the values of the matrix fit, and `f64` where it fails
+    Auto,
     /// 64 bits throughout
     F64,
     /// 64-bit matrix and vectors, 32-bit preconditioner

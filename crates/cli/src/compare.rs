@@ -75,7 +75,7 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             match too_long(&job, options.limit) {
                 Some(seconds) => Ok(Solution::new(&job, "cpu").fail(Ending::TooLong { seconds })),
-                None => attempt(&job, Precision::F64, &ready.diagnosis),
+                None => attempt(&job, Precision::Auto, &ready.diagnosis),
             }
         });
         rows.push(Row::new((method, precond), &solution?, bytes));

@@ -39,6 +39,17 @@ impl Ending {
         matches!(self, Self::Method(Outcome::Converged))
     }
 
+    /// Whether a preconditioner in more digits could end otherwise.
+    pub(crate) fn may_be_rounding(&self) -> bool {
+        match self {
+            Self::Setup(_) | Self::Unsuitable(_) => true,
+            Self::Method(outcome) => {
+                !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
+            }
+            _ => false,
+        }
+    }
+
     /// The name in reports: snake case.
     pub(crate) fn name(&self) -> &'static str {
         match self {

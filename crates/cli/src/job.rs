@@ -7,7 +7,7 @@ use coarsen::schwarz::Schwarz;
 use coarsen::sparse::{Bsr, NearKernel, System};
 use coarsen::{LinearOperator, Outcome};
 
-use crate::args::{Method, Precond};
+use crate::args::{Method, Precision, Precond};
 use crate::ending::Ending;
 use crate::progress::Progress;
 
@@ -51,6 +51,8 @@ pub(crate) struct Grids {
 pub(crate) struct Solution {
     pub(crate) backend: &'static str,
     pub(crate) precond: Precond,
+    /// What ran: never `auto`.
+    pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ending,
     /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
@@ -76,6 +78,7 @@ impl Solution {
         Self {
             backend,
             precond: Precond::None,
+            precision: Precision::F64,
             residual: relative_residual(job.original, job.b, &x),
             x,
             ending: Ending::Method(Outcome::Stopped),

@@ -91,7 +91,7 @@ impl Report {
             method: choice.method,
             precond: solution.precond,
             backend: solution.backend,
-            precision: options.precision,
+            precision: solution.precision,
             threads: setting.threads,
             read_seconds: setting.read_seconds,
             setup_seconds: solution.setup_seconds,
@@ -169,7 +169,8 @@ impl fmt::Display for Report {
         let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
         writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
         writeln!(f, "method    {}", choice[0])?;
-        writeln!(f, "precond   {}", choice[1])?;
+        let stored = if self.precision == Precision::Mixed { "; stored in f32" } else { "" };
+        writeln!(f, "precond   {}{stored}", choice[1])?;
         for note in &self.notes {
             writeln!(f, "          {note}")?;
         }

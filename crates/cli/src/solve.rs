@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use coarsen::backend::Cpu;
 use coarsen::sparse::diagnose::Diagnosis;
-use coarsen::sparse::matrix_market;
+use coarsen::sparse::{Bsr, matrix_market};
 use coarsen::{Outcome, parallel};
 
 use crate::args::{Method, NullSpace, Precision, Precond, Solve, name};
@@ -59,7 +59,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
         method: options.method,
         precond: options.precond,
         iterate: options.precond != Precond::Auto
-            || options.precision != Precision::F64
+            || !matches!(options.precision, Precision::Auto | Precision::F64)
             || options.given.null_space != NullSpace::None,
         varies: options.given.aggregation.varies(),
     };
@@ -103,12 +103,47 @@ pub(crate) fn attempt(
     if let Some(ending) = refuse(job.method, diagnosis).or_else(|| wrong_null_space(job)) {
         return Ok(Solution::new(job, "cpu").fail(ending));
     }
-    Ok(match (job.method, precision) {
+    let mut solution = match (job.method, precision) {
         (Method::Direct, _) => factor(job),
         (_, Precision::F64) => iterate(job, &Cpu::new())?,
         (_, Precision::Mixed) => iterate(job, &Cpu::mixed())?,
         (_, Precision::F32) => iterate(job, &Cpu::single())?,
-    })
+        (_, Precision::Auto) => return precise_enough(job),
+    };
+    solution.precision = if job.method == Method::Direct { Precision::F64 } else { precision };
+    Ok(solution)
+}
+
+/// A preconditioner in f32 where it may serve, in f64 where that does not converge.
+///
+/// Half the traffic of a preconditioner is saved where its values fit and the method takes a symmetric one; what rounding spoils (a matrix so
+/// ill-conditioned that its rounded form is indefinite) shows as an outcome, and is done again.
+fn precise_enough(job: &Job<'_>) -> Result<Solution, Failure> {
+    let begun = Instant::now();
+    let worth = matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
+    let mut notes = Vec::new();
+    if worth {
+        let mut solution = iterate(job, &Cpu::mixed())?;
+        solution.precision = Precision::Mixed;
+        if !solution.ending.may_be_rounding() {
+            return Ok(solution);
+        }
+        notes.push(format!("stored in f32 it did not converge ({}): again in f64", solution.ending.name()));
+    }
+    let lost = begun.elapsed().as_secs_f64();
+    let mut solution = iterate(job, &Cpu::new())?;
+    solution.precision = Precision::F64;
+    solution.setup_seconds += lost;
+    solution.notes.splice(0..0, notes);
+    Ok(solution)
+}
+
+/// Whether the values of a matrix, and the inverses of its diagonal blocks, are well within f32.
+fn fits(a: &Bsr<f64>) -> bool {
+    const ROOM: f64 = 1e30;
+    let largest = a.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let least = a.diagonal().iter().fold(f64::INFINITY, |m, v| m.min(v.abs()));
+    largest < ROOM && least > 1.0 / ROOM
 }
 
 /// The first vector that A does see.
@@ -130,7 +165,7 @@ fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     let ignored = [
         (!matches!(options.precond, Precond::Auto | Precond::None), "--precond"),
         (options.given.null_space != NullSpace::None, "--null-space"),
-        (options.precision != Precision::F64, "--precision: it works in f64"),
+        (!matches!(options.precision, Precision::Auto | Precision::F64), "--precision: it works in f64"),
     ];
     match ignored.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::Direct { option }),

@@ -13,7 +13,7 @@ fn the_report_holds_what_was_promised() {
         ("method", "\"cg\""),
         ("precond", "\"ic0\""),
         ("backend", "\"cpu\""),
-        ("precision", "\"f64\""),
+        ("precision", "\"mixed\""),
         ("threads", "2"),
         ("outcome", "\"converged\""),
         ("levels", "1"),

@@ -44,6 +44,9 @@ pub struct SmoothedAggregation {
     pub dominance: f64,
     /// Which near-kernel to take.
     pub modes: Modes,
+    /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are cut to translations, since
+    /// six unknowns for ten nodes of three make a coarse matrix larger than the fine one. 0 keeps them always.
+    pub rotations_from: usize,
     /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
@@ -64,6 +67,7 @@ impl Default for SmoothedAggregation {
             spread: Spread::Neighbours,
             dominance: 0.05,
             modes: Modes::Known,
+            rotations_from: 10,
             kernel_sweeps: 1,
             omega: 4.0 / 3.0,
             prune: 1e-2,
@@ -107,7 +111,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let (aggregates, count) = aggregate(&couplings, &special.nodes, self.spread); // 6
         drop((weights, strong));
-        let modes = self.kernel(fine, &special, &parts)?; // 4
+        let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
+        let small = nodes < self.rotations_from * count;
+        let modes = self.kernel(fine, &special, &parts, small)?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = Reach::Pruned(self.prune);
         let prolongation = smooth(a, &parts, &basis, &aggregates, count, reach)?; // 8, 9
@@ -127,7 +133,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
             rows: special::rows(a),
         };
-        let modes = self.kernel(fine, &special, &parts)?; // 4
+        let small = coarse.prolongation.block().1 == a.block().0;
+        let modes = self.kernel(fine, &special, &parts, small)?; // 4
         let (expected, found) = (coarse.prolongation.block().1, modes.vectors());
         if expected != found {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
@@ -163,16 +170,17 @@ impl SmoothedAggregation {
         }
     }
 
-    /// K of this level: chosen and relaxed on the finest, inherited below.
+    /// K of this level: chosen and relaxed on the finest, without rotations where aggregates are `small`; inherited below.
     fn kernel<T: Real>(
         &self,
         fine: &Grid<'_, T>,
         special: &Special,
         parts: &Parts<T>,
+        small: bool,
     ) -> Result<NearKernel, SetupError> {
         match fine.near_kernel.filter(|_| fine.depth > 0) {
             Some(inherited) => Ok(inherited.clone()),
-            None => near_kernel::choose(self, fine, special, parts),
+            None => near_kernel::choose(self, fine, special, parts, small),
         }
     }
 }

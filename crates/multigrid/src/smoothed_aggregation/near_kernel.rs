@@ -18,12 +18,13 @@ const FINDING: usize = 20;
 /// Nodes that one task relaxes.
 const LEAF: usize = 1024;
 
-/// K for the finest level.
+/// K for the finest level; `small` aggregates get translations alone.
 pub(super) fn choose<T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'_, T>,
     special: &Special,
     parts: &Parts<T>,
+    small: bool,
 ) -> Result<NearKernel, SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
     let constants = || NearKernel::constants(n, b);
@@ -35,7 +36,26 @@ pub(super) fn choose<T: Real>(
         }
         _ => (constants()?, recipe.kernel_sweeps),
     };
+    let modes = match small.then(|| translations(&modes, b)).flatten() {
+        Some(fewer) => fewer?,
+        None => modes,
+    };
     relax(fine.a, parts, modes, &special.rows, sweeps)
+}
+
+/// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone. `None` for other modes.
+fn translations(modes: &NearKernel, b: usize) -> Option<Result<NearKernel, SetupError>> {
+    let k = modes.vectors();
+    if !matches!((b, k), (2, 3) | (3, 6)) {
+        return None;
+    }
+    let rows = || modes.values().chunks_exact(k).enumerate();
+    let alone = |(i, row): (usize, &[f64])| (0..b).all(|c| c == i % b || row[c] == 0.0);
+    if !rows().all(alone) {
+        return None;
+    }
+    let values = rows().flat_map(|(_, row)| row[..b].iter().copied()).collect();
+    Some(NearKernel::from_rows(b, values).map_err(Into::into))
 }
 
 /// Random columns, a different one each.
