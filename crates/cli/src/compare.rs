@@ -52,7 +52,7 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
     progress.phase("reading");
     let input = Input::load(given)?;
     progress.phase("looking");
-    let ready = Ready::new(given, &input)?;
+    let ready = Ready::new(given, &input, true)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
     let begin = Instant::now();
     let wish = Wish {

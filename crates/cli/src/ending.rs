@@ -50,6 +50,11 @@ impl Ending {
         }
     }
 
+    /// Whether it names a row or a node of the matrix that was worked on.
+    pub(crate) fn names_a_row(&self) -> bool {
+        matches!(self, Self::Setup(_) | Self::Factor(_) | Self::Unsuitable(_))
+    }
+
     /// The name in reports: snake case.
     pub(crate) fn name(&self) -> &'static str {
         match self {

@@ -24,13 +24,13 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
     solution.notes.extend(factor.fallback().map(|error| format!("instead of a cheaper one: {error}")));
     solution.begin();
 
-    let mut x = solution.x.clone();
-    match factor.solve(job.b, &mut x) {
+    let mut x = job.arranged(&solution.x).into_owned();
+    match factor.solve(&job.arranged(job.b), &mut x) {
         Ok(solved) => {
             solution.iterations = solved.refinements;
             solution.history = vec![1.0, solved.relative_residual];
             solution.times = vec![solution.setup_seconds, job.begun.elapsed().as_secs_f64()];
-            solution.take(job, x, Outcome::Stagnated);
+            solution.take(job, job.restored(x), Outcome::Stagnated);
             solution.end()
         }
         Err(error) => solution.fail(Ending::Factor(error)),

@@ -45,8 +45,8 @@ where
     }
     // A power of two keeps the squares of tiny and huge right-hand sides in range, and loses nothing.
     let scale = power_of_two(job.b.iter().fold(0.0, |m, v| v.abs().max(m)));
-    let b: Vec<V> = job.b.iter().map(|v| V::of(v / scale)).collect();
-    let mut x: Vec<V> = solution.x.iter().map(|v| V::of(v / scale)).collect();
+    let b: Vec<V> = job.arranged(job.b).iter().map(|v| V::of(v / scale)).collect();
+    let mut x: Vec<V> = job.arranged(&solution.x).iter().map(|v| V::of(v / scale)).collect();
     let narrow: Bsr<V>;
     let a: &dyn LinearOperator<Vec<V>> = if V::NAME == f64::NAME {
         job.system.matrix
@@ -80,7 +80,8 @@ where
         };
         solution.iterations += report.iterations;
         solution.condition = solution.condition.or(report.condition.map(V::wide));
-        solution.take(job, x.iter().map(|v| v.wide() * scale).collect(), report.outcome);
+        let found = x.iter().map(|v| v.wide() * scale).collect();
+        solution.take(job, job.restored(found), report.outcome);
         if report.outcome == Outcome::Stopped && !solution.ending.converged() {
             solution.ending = Ending::TimeLimit;
         }

@@ -1,22 +1,26 @@
 //! One system to solve, and what a method made of it.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::schwarz::Schwarz;
-use coarsen::sparse::{Bsr, NearKernel, System};
+use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 use coarsen::{LinearOperator, Outcome};
 
 use crate::args::{Method, Precision, Precond};
 use crate::ending::Ending;
 use crate::progress::Progress;
+use crate::renumber;
 
 /// One system and what is to be done with it.
 pub(crate) struct Job<'a> {
     /// The matrix in blocks, and what is known beside it.
     pub(crate) system: System<'a, f64>,
-    /// The matrix as it was read: the judge.
+    /// The matrix as it was read: the judge. All vectors here are in its order.
     pub(crate) original: &'a Bsr<f64>,
+    /// The order of the nodes of `system` and of `null_space`, where it is another one.
+    pub(crate) order: Option<&'a Permutation>,
     pub(crate) b: &'a [f64],
     pub(crate) x0: Option<&'a [f64]>,
     pub(crate) method: Method,
@@ -36,6 +40,18 @@ pub(crate) struct Job<'a> {
     pub(crate) begun: Instant,
     /// When an iteration is the last.
     pub(crate) deadline: Option<Instant>,
+}
+
+impl Job<'_> {
+    /// A vector in the order of `system`.
+    pub(crate) fn arranged<'v>(&self, x: &'v [f64]) -> Cow<'v, [f64]> {
+        renumber::arranged(self.order, self.system.matrix.block().0, x)
+    }
+
+    /// A vector in the order of the input.
+    pub(crate) fn restored(&self, x: Vec<f64>) -> Vec<f64> {
+        renumber::restored(self.order, self.system.matrix.block().0, x)
+    }
 }
 
 /// A hierarchy of grids, as a report shows it.

@@ -43,6 +43,7 @@ mod modes;
 mod plot;
 mod progress;
 mod ready;
+mod renumber;
 mod report;
 mod solve;
 mod spy;

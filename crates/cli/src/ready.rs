@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
-use coarsen::sparse::{Bsr, NearKernel, System, Zeros};
+use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros};
 
 use crate::args::{Given, Method, NullSpace, Precond};
 use crate::choose::{Choice, Wish};
@@ -14,6 +14,7 @@ use crate::job::Job;
 use crate::measure::Measures;
 use crate::modes;
 use crate::progress::Progress;
+use crate::renumber;
 
 /// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
@@ -22,33 +23,44 @@ pub(crate) const NULL: f64 = 1e-6;
 pub(crate) struct Ready<'a> {
     pub(crate) input: &'a Input,
     pub(crate) diagnosis: Diagnosis,
-    /// The matrix in blocks.
+    /// The matrix in blocks, renumbered by `order`.
     pub(crate) matrix: Cow<'a, Bsr<f64>>,
+    /// The order of the nodes of `matrix` and of all that goes with it, where it is not that of the input.
+    pub(crate) order: Option<Permutation>,
+    positions: Option<Cow<'a, [[f64; 3]]>>,
     null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
 }
 
 impl<'a> Ready<'a> {
-    /// Looks at the matrix, and puts it in blocks.
-    pub(crate) fn new(given: &Given, input: &'a Input) -> Result<Self, Failure> {
+    /// Looks at the matrix, puts it in blocks and, where that pays and is allowed, in another order.
+    pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
         let parsed = Instant::now();
         let diagnosis = diagnose(&input.matrix);
         let block = block_size(given, input, &diagnosis)?;
-        let matrix = if input.matrix.block() == (block, block) {
+        let mut matrix = if input.matrix.block() == (block, block) {
             Cow::Borrowed(&input.matrix)
         } else {
             let blocked = input.matrix.reblock((block, block), Zeros::Keep);
             Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
         };
-        let null_space = null_space(given, input, &matrix)?;
-        Ok(Self { input, diagnosis, matrix, null_space, parsed })
+        let order = if renumber { renumber::order(&matrix) } else { None };
+        if let Some(order) = &order {
+            matrix = Cow::Owned(matrix.permute(order)?);
+        }
+        let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
+        let positions = points.map(|points| renumber::arranged(order.as_ref(), 1, points));
+        let null_space = null_space(given, input, &matrix, order.as_ref())?;
+        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed })
     }
 
     /// What `auto` makes of it.
     pub(crate) fn choose(&self, wish: Wish, tolerance: f64) -> Choice {
-        let b = &self.input.b;
-        Choice::new(wish, b.len(), &self.diagnosis, |factor| Measures::of(&self.matrix, b, tolerance, factor))
+        let b = renumber::arranged(self.order.as_ref(), self.matrix.block().0, &self.input.b);
+        Choice::new(wish, b.len(), &self.diagnosis, |factor| {
+            Measures::of(&self.matrix, &b, tolerance, factor)
+        })
     }
 
     /// The near-kernel for the first of `preconds` that needs one.
@@ -58,7 +70,7 @@ impl<'a> Ready<'a> {
         preconds: &[Precond],
     ) -> Result<Option<NearKernel>, Failure> {
         Ok(match &self.input.near_kernel {
-            Some(known) => Some(known.clone()),
+            Some(known) => Some(renumber::arranged_modes(self.order.as_ref(), self.matrix.block().0, known)?),
             None if preconds.contains(&Precond::Sa) && given.aggregation.known_modes() => {
                 Some(modes::best(&self.matrix, self.positions())?)
             }
@@ -67,9 +79,8 @@ impl<'a> Ready<'a> {
     }
 
     /// A point a node, where there is one.
-    fn positions(&self) -> Option<&'a [[f64; 3]]> {
-        let block = self.matrix.block().0;
-        self.input.positions.as_deref().filter(|points| points.len() * block == self.input.b.len())
+    fn positions(&self) -> Option<&[[f64; 3]]> {
+        self.positions.as_deref()
     }
 
     /// The system as a job for a method that is yet to be named.
@@ -82,6 +93,7 @@ impl<'a> Ready<'a> {
         Job {
             system: System { positions: self.positions(), near_kernel, ..(&*self.matrix).into() },
             original: &self.input.matrix,
+            order: self.order.as_ref(),
             b: &self.input.b,
             x0: self.input.x0.as_deref(),
             method: Method::Cg,
@@ -127,10 +139,18 @@ fn block_size(given: &Given, input: &Input, diagnosis: &Diagnosis) -> Result<usi
 
 /// The vectors that A does not see: those of the file, or constants, one for each unknown of a node where A does
 /// not see these either.
-fn null_space(given: &Given, input: &Input, a: &Bsr<f64>) -> Result<Option<NearKernel>, Failure> {
+fn null_space(
+    given: &Given,
+    input: &Input,
+    a: &Bsr<f64>,
+    order: Option<&Permutation>,
+) -> Result<Option<NearKernel>, Failure> {
     Ok(match given.null_space {
         NullSpace::None => None,
-        NullSpace::File(_) => input.null_space.clone(),
+        NullSpace::File(_) => match &input.null_space {
+            Some(vectors) => Some(renumber::arranged_modes(order, a.block().0, vectors)?),
+            None => None,
+        },
         NullSpace::Constants => {
             let n = input.b.len();
             let each = NearKernel::constants(n, a.block().0)?;

@@ -54,22 +54,11 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
-    let ready = Ready::new(&options.given, &input)?;
-    let wish = Wish {
-        method: options.method,
-        precond: options.precond,
-        iterate: options.precond != Precond::Auto
-            || !matches!(options.precision, Precision::Auto | Precision::F64)
-            || options.given.null_space != NullSpace::None,
-        varies: options.given.aggregation.varies(),
-    };
-    let choice = ready.choose(wish, options.given.tol);
-    check_direct(options, &choice)?;
-    check_aggregation(options, &choice)?;
-    let near_kernel = ready.near_kernel(&options.given, &choice.preconds)?;
-    let mut job = ready.job(&options.given, near_kernel.as_ref(), &progress);
-    (job.method, job.preconds) = (choice.method, choice.preconds.clone());
-    let solution = attempt(&job, options.precision, &ready.diagnosis)?;
+    let mut run = Run::new(options, &input, &progress, true)?;
+    if run.ready.order.is_some() && run.solution.ending.names_a_row() {
+        run = Run::new(options, &input, &progress, false)?;
+    }
+    let Run { ready, choice, solution } = run;
     progress.clear();
 
     let setting = Setting { options, threads, read_seconds, ready: &ready };
@@ -85,6 +74,36 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
         report.write(file)?;
     }
     Ok(report)
+}
+
+/// What was found out, chosen and done.
+struct Run<'a> {
+    ready: Ready<'a>,
+    choice: Choice,
+    solution: Solution,
+}
+
+impl<'a> Run<'a> {
+    /// Looks, chooses, solves; in another order of the nodes where that pays and `renumber` allows it.
+    fn new(options: &Solve, input: &'a Input, progress: &Progress, renumber: bool) -> Result<Self, Failure> {
+        let ready = Ready::new(&options.given, input, renumber)?;
+        let wish = Wish {
+            method: options.method,
+            precond: options.precond,
+            iterate: options.precond != Precond::Auto
+                || !matches!(options.precision, Precision::Auto | Precision::F64)
+                || options.given.null_space != NullSpace::None,
+            varies: options.given.aggregation.varies(),
+        };
+        let choice = ready.choose(wish, options.given.tol);
+        check_direct(options, &choice)?;
+        check_aggregation(options, &choice)?;
+        let near_kernel = ready.near_kernel(&options.given, &choice.preconds)?;
+        let mut job = ready.job(&options.given, near_kernel.as_ref(), progress);
+        (job.method, job.preconds) = (choice.method, choice.preconds.clone());
+        let solution = attempt(&job, options.precision, &ready.diagnosis)?;
+        Ok(Self { ready, choice, solution })
+    }
 }
 
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.
