@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use coarsen::backend::{Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::relax::BlockJacobi;
-use coarsen::sparse::{Bsr, Graph};
+use coarsen::sparse::{Bsr, Graph, Strength};
 use coarsen::{Iteration, Stop};
 
 use crate::renumber::spread;
@@ -28,15 +28,21 @@ const PER_ROW: usize = 20;
 /// The work around an iteration that does not depend on the size.
 const START: f64 = 2e-6;
 
-/// Setup and solve of smoothed aggregation, for the same share: between 2e-8 and 6e-8 on the gallery, for scalars as for blocks.
-const HIERARCHY: f64 = 4e-8;
+/// Setup and solve of smoothed aggregation, for the same share: between 2e-8 and 8e-8 on the gallery.
+const HIERARCHY: f64 = 5e-8;
+
+/// How much more it costs where each unknown is coupled in one direction only: aggregates are strings, and iterations many.
+const STRINGS: f64 = 2.0;
+
+/// Couplings a row, in units of its strongest, below which they go in one direction.
+const ONE_DIRECTION: f64 = 3.0;
 
 /// What a hierarchy costs however small it is.
-const HIERARCHY_START: f64 = 3e-3;
+const HIERARCHY_START: f64 = 4e-3;
 
 /// Ordering and solution with a factor, an unknown; factoring, for w³.
-const ORDERING: f64 = 2e-6;
-const FACTORING: f64 = 4e-9;
+const ORDERING: f64 = 1.7e-6;
+const FACTORING: f64 = 1.5e-9;
 
 /// How much dearer an iteration is where neighbours in the graph are further apart in memory than a cache holds, in unknowns.
 const SCATTERED: f64 = 4.0;
@@ -69,7 +75,8 @@ impl Measures {
         let share = (a.nnz() + PER_ROW * n) as f64;
         let far = if spread(a) > CACHE { SCATTERED } else { 1.0 };
         let iteration = START + ITERATION * far * share;
-        let hierarchy = HIERARCHY_START + HIERARCHY * share;
+        let strings = if couplings(a) < ONE_DIRECTION { STRINGS } else { 1.0 };
+        let hierarchy = HIERARCHY_START + HIERARCHY * strings * share;
         let direct = ORDERING * n as f64 + FACTORING * width(a).powi(3);
         let alternative = if factor { hierarchy.min(direct) } else { hierarchy };
         let worth = alternative / iteration;
@@ -83,13 +90,27 @@ impl Measures {
     }
 }
 
-/// Unknowns over levels of a breadth-first search from an end of the graph.
+/// The sum of the couplings of a row in units of its strongest, in the mean over all rows that have some; whatever the units of the unknowns.
+fn couplings(a: &Bsr<f64>) -> f64 {
+    let Ok(weights) = (Strength::SpectralRadius { theta: 0.0 }).weights(a) else { return f64::INFINITY };
+    let pattern = a.pattern();
+    let (mut sum, mut rows) = (0.0, 0_usize);
+    for i in 0..pattern.rows() {
+        let others = || pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i).map(|k| weights[k]);
+        let strongest = others().fold(0.0, f32::max);
+        if strongest > 0.0 && strongest.is_finite() {
+            sum += f64::from(others().sum::<f32>() / strongest);
+            rows += 1;
+        }
+    }
+    sum / rows.max(1) as f64
+}
+
+/// Unknowns over levels of a breadth-first search from an end of the graph, of the component of the node with most neighbours.
 fn width(a: &Bsr<f64>) -> f64 {
     let Ok(graph) = Graph::of(a.pattern()) else { return f64::INFINITY };
-    if graph.nodes() == 0 {
-        return 0.0;
-    }
-    let levels = graph.levels(graph.pseudo_peripheral(0));
+    let Some(inside) = (0..graph.nodes()).max_by_key(|&i| graph.degree(i)) else { return 0.0 };
+    let levels = graph.levels(graph.pseudo_peripheral(inside as u32));
     // Of other components nothing is seen; the level sizes of this one count.
     (levels.order().len() * a.block().0) as f64 / levels.count().max(1) as f64
 }
@@ -146,6 +167,12 @@ mod tests {
         assert!((draw_on(&logs, -20.0) - 40.0).abs() < 1e-12);
         assert_eq!(draw_on(&logs, -1.0), 10.0, "what is reached is reached");
         assert_eq!(draw_on(&[0.0, 0.0, 1.0], -1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn strings_are_seen() {
+        assert!(couplings(&poisson2d(20).unwrap().matrix) > 3.5);
+        assert!(couplings(&coarsen::problems::anisotropic2d(20).unwrap().matrix) < ONE_DIRECTION);
     }
 
     #[test]
