@@ -179,6 +179,9 @@ impl<T: Real> Factors<'_, T> {
 
     /// Sums every coarse row of the worker into its `row`, by the best instructions of this machine.
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
+        // The order in which they were made, so that every run gives each row of Q the room that it had in the last.
+        worker.free.clear();
+        worker.free.extend((0..worker.q.len() as u32).rev());
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
