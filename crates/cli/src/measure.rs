@@ -31,7 +31,7 @@ const START: f64 = 2e-6;
 /// Setup and solve of smoothed aggregation, for the same share: between 2e-8 and 8e-8 on the gallery.
 const HIERARCHY: f64 = 5.5e-8;
 
-/// How much more it costs where couplings prefer a direction: aggregates are strings, and iterations many.
+/// How much more it costs where couplings of scalars prefer a direction: aggregates are strings, and iterations many.
 const STRINGS: f64 = 2.0;
 
 /// The mean coupling of a row as a share of its strongest, below which a direction is preferred.
@@ -76,7 +76,7 @@ impl Measures {
         let share = (a.nnz() + PER_ROW * n) as f64;
         let far = if spread(a) > CACHE { SCATTERED } else { 1.0 };
         let iteration = START + ITERATION * far * share;
-        let strings = if evenness(a) < EVEN { STRINGS } else { 1.0 };
+        let strings = if a.block().0 == 1 && evenness(a) < EVEN { STRINGS } else { 1.0 };
         let hierarchy = HIERARCHY_START + HIERARCHY * strings * share;
         let direct = ORDERING * n as f64 + ENTRY * a.nnz() as f64 + FACTORING * width(a).powi(3);
         let alternative = if factor { hierarchy.min(direct) } else { hierarchy };
