@@ -151,10 +151,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn parse(spec: &str) -> Result<(&str, Options), Box<dyn std::error::Error>> {
     let mut options = Options::default();
     let mut name = spec;
-    if let Some((before, dt)) = spec.split_once('@') {
+    if let Some((before, dt)) = name.split_once('@') {
         (name, options.dt) = (before, Some(dt.parse()?));
     }
-    if let Some((before, jump)) = spec.split_once('^') {
+    if let Some((before, jump)) = name.split_once('^') {
         (name, options.jump) = (before, Some(jump.parse()?));
     }
     Ok((name, options))
@@ -188,7 +188,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             ("--threads", _) => {
                 settings.threads = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
             }
-            ("--runs", _) => settings.runs = value.parse()?,
+            ("--runs", _) => settings.runs = value.parse::<std::num::NonZeroUsize>()?.get(),
             ("--smoother", "gs") => {
                 settings
                     .change

@@ -147,7 +147,9 @@ fn values_that_storage_cannot_hold_change_no_bit() {
                 assert_eq!(applied(&mut m, &r), before, "{power} {keep:?}");
             }
         }
-        for (name, build) in mixed_recipes().into_iter().filter(|r| !r.0.ends_with("jacobi")) {
+        // Domains choose their own precision, and damped Jacobi may hold what the others cannot.
+        let of_the_place = |name: &str| !name.ends_with("jacobi") && !name.starts_with("mas");
+        for (name, build) in mixed_recipes().into_iter().filter(|r| of_the_place(r.0)) {
             let mut m = build(&p.matrix);
             let before = applied(&mut *m, &r);
             let error = m.update_from((&a).into()).unwrap_err();

@@ -170,6 +170,11 @@ pub trait Smoother<B: Backend>: Send {
         None
     }
 
+    /// The same for the matrix that was prepared last and not committed yet.
+    fn prepared_radius(&self) -> Option<f64> {
+        self.radius()
+    }
+
     /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.
     fn bytes(&self) -> usize;
 }

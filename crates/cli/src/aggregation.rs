@@ -117,8 +117,9 @@ impl Aggregation {
             }
         };
         recipe.coarsening.spread = match self.sa_spread {
-            Some(2) => Spread::Second,
-            _ => recipe.coarsening.spread,
+            None => recipe.coarsening.spread,
+            Some(1) => Spread::Neighbours,
+            Some(_) => Spread::Second,
         };
         recipe.levels = self.sa_levels.map_or(recipe.levels, |n| n as usize);
         recipe.coarse_size = self.sa_coarse_size.unwrap_or(recipe.coarse_size);

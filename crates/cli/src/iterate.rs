@@ -120,7 +120,10 @@ where
                 (solution.precond, solution.grids) = (precond, grids);
                 return Ok(built);
             }
-            Err(error) => solution.notes.push(format!("{} left out: {error}", name(precond))),
+            Err(error) => {
+                let order = if job.order.is_some() { " (rows as renumbered)" } else { "" };
+                solution.notes.push(format!("{} left out: {error}{order}", name(precond)));
+            }
         }
     }
     solution.precond = *last;

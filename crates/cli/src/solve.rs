@@ -139,7 +139,9 @@ pub(crate) fn attempt(
 /// ill-conditioned that its rounded form is indefinite) shows as an outcome, and is done again.
 fn precise_enough(job: &Job<'_>) -> Result<Solution, Failure> {
     let begun = Instant::now();
-    let worth = matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
+    // Domains have a precision of their own.
+    let stores = job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas));
+    let worth = stores && matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
     let mut notes = Vec::new();
     if worth {
         let mut solution = iterate(job, &Cpu::mixed())?;
@@ -157,7 +159,7 @@ fn precise_enough(job: &Job<'_>) -> Result<Solution, Failure> {
     Ok(solution)
 }
 
-/// Whether the values of a matrix, and the inverses of its diagonal blocks, are well within f32.
+/// Whether the values of a matrix and the inverses of its diagonal are well within f32.
 fn fits(a: &Bsr<f64>) -> bool {
     const ROOM: f64 = 1e30;
     let largest = a.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
 //! | [`coarsening`](Coarsening) | what a method says |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `bottom`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `free`, `bottom`, `table` |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 
 mod coarsening;

@@ -208,6 +208,10 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
         Some(self.radius)
     }
 
+    fn prepared_radius(&self) -> Option<f64> {
+        Some(self.next.0)
+    }
+
     fn bytes(&self) -> usize {
         let (n, blocks) = (self.inverses.count() * self.inverses.size(), self.inverses.values().len());
         let area = self.inverses.size().pow(2);

@@ -198,6 +198,10 @@ impl<T: Real, B: Backend> Smoother<B> for DampedStep<T, B> {
         (self.recipe.scaling == Scaling::Inverse).then_some(self.radius)
     }
 
+    fn prepared_radius(&self) -> Option<f64> {
+        (self.recipe.scaling == Scaling::Inverse).then_some(self.prepared.0)
+    }
+
     fn bytes(&self) -> usize {
         let (n, blocks) = (self.host.count() * self.host.size(), self.host.values().len());
         let stored = self.pattern.len() * self.host.size().pow(2) + blocks;

@@ -34,7 +34,7 @@ pub struct Spectrum<T: Real> {
 }
 
 impl<T: Real> Spectrum<T> {
-    /// Lanczos, where it is needed, takes `steps` steps, and its estimate is multiplied by `safety`.
+    /// Lanczos takes `steps` steps, and its estimate is multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);

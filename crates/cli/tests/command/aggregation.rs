@@ -28,7 +28,10 @@ fn every_option_solves_and_does_something() {
     assert_eq!(iterations("--sa-levels 1").1, 1);
     assert!(iterations("--sa-coarse-size 20").1 > plain.1);
     for words in [
-        "--sa-smoother chebyshev",
+        "--sa-smoother gs",
+        "--sa-smoother jacobi",
+        "--sa-smoother spai0",
+        "--sa-spread 2",
         "--sa-theta 0.1",
         "--sa-cycle w --sa-coarse-size 20",
         "--sa-cycle f --sa-coarse-size 20",
@@ -36,7 +39,9 @@ fn every_option_solves_and_does_something() {
     ] {
         assert_ne!(iterations(words).2, plain.2, "{words}");
     }
-    assert_eq!(iterations("--sa-modes constants").2, plain.2, "constants are the known ones here");
+    for words in ["--sa-modes constants", "--sa-smoother chebyshev", "--sa-spread 1"] {
+        assert_eq!(iterations(words).2, plain.2, "{words} is the default here");
+    }
     for words in ["--precision mixed", "--precision f32 --tol 1e-4", "--method fcg", "--method minres"] {
         iterations(words);
     }

@@ -70,8 +70,9 @@ impl<T: Real, B: Backend> Level<T, B> {
         fine: &Grid<'_, T>,
         seconds: &mut Seconds,
     ) -> Result<Grid<'a, T>, SetupError> {
-        let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
         timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
+        let fine = &Grid { radius: self.smoother.prepared_radius(), ..*fine };
+        let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok(Grid {
             a,

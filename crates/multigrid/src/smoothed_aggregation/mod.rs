@@ -53,7 +53,7 @@ pub struct SmoothedAggregation {
     pub omega: f64,
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
-    /// Generalized Lanczos steps for ρ(D⁻¹A), where neither the smoother nor row sums bound it.
+    /// Generalized Lanczos steps for ρ(D⁻¹A), where the smoother brings no bound.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
     pub safety: f64,
@@ -111,9 +111,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let (aggregates, count) = aggregate(&couplings, &special.nodes, self.spread); // 6
         drop((weights, strong));
-        let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
-        let small = nodes < self.rotations_from * count;
-        let modes = self.kernel(fine, &special, &parts, small)?; // 4
+        let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = Reach::Pruned(self.prune);
         let prolongation = smooth(a, &parts, &basis, &aggregates, count, reach)?; // 8, 9
@@ -133,14 +131,13 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
             rows: special::rows(a),
         };
-        let small = coarse.prolongation.block().1 == a.block().0;
-        let modes = self.kernel(fine, &special, &parts, small)?; // 4
+        let count = coarse.prolongation.pattern().columns();
+        let modes = self.kernel(fine, &special, &parts, self.small(&coarse.aggregates, count))?; // 4
         let (expected, found) = (coarse.prolongation.block().1, modes.vectors());
         if expected != found {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
             return Err(Error::Shape { what, expected, found }.into());
         }
-        let count = coarse.prolongation.pattern().columns();
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let values = smooth(a, &parts, &basis, &coarse.aggregates, count, Reach::Pattern(&pattern))?; // 8, 9
@@ -168,6 +165,12 @@ impl SmoothedAggregation {
             Some((name, value, _, range)) => Err(Error::Parameter { name, value, range }),
             None => Ok(()),
         }
+    }
+
+    /// Whether aggregates are too small for rotations.
+    fn small(&self, aggregates: &[u32], count: usize) -> bool {
+        let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
+        nodes < self.rotations_from.saturating_mul(count)
     }
 
     /// K of this level: chosen and relaxed on the finest, without rotations where aggregates are `small`; inherited below.

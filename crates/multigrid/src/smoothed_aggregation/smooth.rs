@@ -138,7 +138,8 @@ impl<T: Real> Smoother<'_, T> {
                 Reach::Pattern(_) => -T::one(),
             };
             for (&g, block) in row.columns.iter().zip(row.values.chunks_exact(size)) {
-                if largest(block) > limit {
+                // The own aggregate stays, even where K vanishes on it: its coarse node needs a row.
+                if g == self.aggregates[i] || largest(block) > limit {
                     rows.columns.push(g);
                     rows.values.extend_from_slice(block);
                 }

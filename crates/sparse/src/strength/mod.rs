@@ -93,10 +93,10 @@ impl Strength {
         let leaf = |(rows, limits): (Range<usize>, &mut [f32])| {
             for (i, limit) in rows.zip(limits) {
                 *limit = match *self {
-                    Self::Symmetric { theta } => theta as f32,
+                    Self::Symmetric { theta } => narrow(theta),
                     Self::SpectralRadius { theta } => {
                         let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-                        theta as f32 * others.map(|k| weights[k]).fold(0.0, f32::max) // θ ρ_i,max
+                        narrow(theta) * others.map(|k| weights[k]).fold(0.0, f32::max) // θ ρ_i,max
                     }
                 };
             }
@@ -144,9 +144,24 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     Rows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
         for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
             let size = (size[i] * size[j]).sqrt();
-            *w = if block.iter().all(|v| *v == T::zero()) { 0.0 } else { (norm(block) / size) as f32 };
+            *w = match block.iter().all(|v| *v == T::zero()) {
+                true => 0.0,
+                false if size > 0.0 => weight(norm(block) / size),
+                false => f32::INFINITY,
+            };
         }
     });
+}
+
+/// In f32, where nothing but zero is zero.
+#[inline(always)]
+fn weight(v: f64) -> f32 {
+    if v > 0.0 { (v as f32).max(f32::MIN_POSITIVE) } else { v as f32 }
+}
+
+/// θ in f32, below 1 where it was.
+fn narrow(theta: f64) -> f32 {
+    (theta as f32).min(1.0 - f32::EPSILON)
 }
 
 /// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
@@ -248,7 +263,7 @@ fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, ou
             }
         }
         let radius = block::spectral_radius(b, &left, &mut m, &right, &mut square);
-        out.iter_mut().zip(radius).for_each(|(w, r)| *w = r as f32);
+        out.iter_mut().zip(radius).for_each(|(w, r)| *w = weight(r));
     }
 }
 
@@ -322,6 +337,22 @@ mod tests {
         let g = Strength::SpectralRadius { theta: 0.9 }.graph(&a).unwrap();
         assert_eq!((g.neighbours(1), g.degree(3)), (&[0, 2][..], 0));
         assert_eq!(Strength::Symmetric { theta: 0.08 }.graph(&a).unwrap().neighbours(1), [2]);
+    }
+
+    #[test]
+    fn flags_are_the_graph() {
+        let a = anisotropic(9, 0.3);
+        for theta in [0.0, 0.25, 0.48, 0.999_999_99] {
+            let strength = Strength::SpectralRadius { theta };
+            let weights = strength.weights(&a).unwrap();
+            let (strong, graph) = (strength.strong(a.pattern(), &weights), strength.graph(&a).unwrap());
+            for i in 0..a.shape().0 {
+                let flagged = a.pattern().range(i).filter(|&k| strong[k]).map(|k| a.pattern().indices()[k]);
+                let flagged: Vec<u32> = flagged.filter(|&j| j as usize != i).collect();
+                assert_eq!(flagged, graph.neighbours(i), "{theta}: node {i}");
+                assert!(!flagged.is_empty(), "{theta}: node {i} is alone");
+            }
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 ///
 /// *Use* when the values of A change and its pattern does not, or to walk A by columns ([`Adjoint`](crate::Adjoint),
 /// [`GalerkinPlan`](crate::GalerkinPlan)); for a single transpose take [`Bsr::transpose`].
-/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern; of [`update`](Self::update): one read and one write of the values, parallel, no allocation.
+/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern, the second by every thread; of [`update`](Self::update): one read and one write of the values, parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};

@@ -38,7 +38,7 @@ const SHARE: usize = 4096;
 /// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
 /// its terms, not bit for bit.
 /// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; per thread
-/// 4 bytes a fine and a coarse row and the rows of Q in use.
+/// 4 bytes a fine row, 8 a coarse one and the rows of Q in use.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the coarse operator by the
 /// Galerkin condition. Rows by sums of rows: Gustavson 1978.
@@ -271,11 +271,23 @@ mod tests {
 
     #[test]
     fn threads_do_not_change_bits() {
-        let (a, p) = (random::matrix(4000, 4000, (3, 3), 6, 3), random::matrix(4000, 300, (3, 6), 2, 4));
-        let run = || GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
-        let one = parallel::threads(1, run).unwrap();
-        for n in [2, 7] {
-            assert_eq!(one, parallel::threads(n, run).unwrap());
+        for (b, k) in SIZES {
+            let (a, p) =
+                (random::matrix(12_000, 12_000, (b, b), 3, 3), random::matrix(12_000, 900, (b, k), 2, 4));
+            let run = || {
+                let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+                let built = plan.build(&a, &p).unwrap();
+                let mut updated = Bsr::zeros(built.pattern().clone(), built.block()).unwrap();
+                plan.update(&a, &p, &mut updated).unwrap();
+                assert_eq!(built, updated, "{b} {k}");
+                (built, plan.workers.len())
+            };
+            let one = parallel::threads(1, run).unwrap().0;
+            for n in [2, 7] {
+                let (many, workers) = parallel::threads(n, run).unwrap();
+                assert!(workers > 1, "{b} {k}: {workers} worker");
+                assert_eq!(one, many, "{b} {k}");
+            }
         }
     }
 
