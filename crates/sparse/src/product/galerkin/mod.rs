@@ -273,7 +273,7 @@ mod tests {
     fn threads_do_not_change_bits() {
         for (b, k) in SIZES {
             let (a, p) =
-                (random::matrix(12_000, 12_000, (b, b), 3, 3), random::matrix(12_000, 900, (b, k), 2, 4));
+                (random::matrix(24_000, 24_000, (b, b), 3, 3), random::matrix(24_000, 900, (b, k), 2, 4));
             let run = || {
                 let mut plan = GalerkinPlan::new(&a, &p).unwrap();
                 let built = plan.build(&a, &p).unwrap();
