@@ -93,7 +93,7 @@ impl<S: Lane, V: Lane> Kernel for Multiply<'_, S, V> {
             for ((t, xi), yi) in column.iter().zip(&x[j + 1..]).zip(below) {
                 let (xi, mut s) = (L::load(xi), L::load(yi));
                 for c in 0..SIDE {
-                    if c * size_of::<[S; SIDE]>() % LINE == 0 {
+                    if (c * size_of::<[S; SIDE]>()).is_multiple_of(LINE) {
                         prefetch(t[c].as_ptr().cast::<u8>().wrapping_add(AHEAD));
                     }
                     let t = S::widen::<L>(&t[c]);
