@@ -173,6 +173,60 @@ pub fn position<A: Sync>(of: &[A], f: impl Fn(&A) -> bool + Sync) -> Option<usiz
     tree((0..of.len(), of), LEAF, worth(of.len()), &leaf, &|left, right| left.or(right))
 }
 
+/// Calls `f` with every item, on several threads when `parallel`: for a few thick items, one task each.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let sum = AtomicUsize::new(0);
+/// coarsen_core::parallel::items(&[1, 2, 3], false, &|k| {
+///     sum.fetch_add(*k, Ordering::Relaxed);
+/// });
+/// assert_eq!(sum.into_inner(), 6);
+/// ```
+pub fn items<T: Sync>(of: &[T], parallel: bool, f: &(impl Fn(&T) + Sync)) {
+    match of {
+        [] => (),
+        [item] => f(item),
+        _ if parallel => {
+            let (left, right) = of.split_at(of.len() / 2);
+            rayon::join(|| items(left, true, f), || items(right, true, f));
+        }
+        _ => of.iter().for_each(f),
+    }
+}
+
+/// A slice that several threads write at once, each in places of its own: what coloured sweeps and factorisations share.
+///
+/// It is a pointer without a length; whoever reads or writes through it proves in a SAFETY comment that no other thread writes there.
+#[derive(Debug)]
+pub struct Shared<T>(*mut T);
+
+impl<T> Shared<T> {
+    /// The slice, to be shared for as long as the pointer is used.
+    pub fn new(slice: &mut [T]) -> Self {
+        Self(slice.as_mut_ptr())
+    }
+
+    /// Where the slice begins.
+    #[inline(always)]
+    pub fn get(self) -> *mut T {
+        self.0
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<T> {}
+
+// SAFETY: the pointer alone does nothing; every use of it is unsafe and says why threads do not meet.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,9 +63,11 @@ impl<V, S> Clone for Cpu<V, S> {
 
 impl<V, S> Copy for Cpu<V, S> {}
 
-/// Nodes per chunk of a relaxation at least: systems too small to share between threads are one chunk, which is the natural
-/// order itself.
-const CHUNK: usize = 4096;
+/// Nodes that a relaxation cuts into chunks at least: smaller systems are one chunk, which is the natural order itself.
+const CUT: usize = 8192;
+
+/// Nodes of four chunks, two for each of two colours, where there are enough of them.
+const FOUR: usize = 16384;
 
 /// The most chunks: more would only shorten the natural order inside them.
 const CHUNKS: usize = 32;
@@ -100,10 +102,12 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(sets.clone())
     }
 
-    /// Chunks of 4096 nodes or more, at most 32, in natural order.
+    /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in each: slabs take two
+    /// colours as a rule, and halves of even length keep two threads busy.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         let n = pattern.rows();
-        RowSets::chunked(pattern, CHUNK.max(n.div_ceil(CHUNKS)))
+        let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
+        RowSets::chunked(pattern, n.div_ceil(count))
     }
 
     fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use coarsen_core::simd::{self, Kernel, Pack, Set};
-use coarsen_core::{Real, parallel};
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Shared, items};
 use coarsen_sparse::{Bsr, row_product};
 
 use crate::{RowSets, Sweep};
@@ -18,39 +19,13 @@ pub(super) struct Sweeping<'a, V, S> {
     pub(super) sweep: Sweep,
 }
 
-/// Runs `f` on every chunk, on several threads when `parallel`.
-fn chunks(set: &[Range<usize>], parallel: bool, f: &(impl Fn(Range<usize>) + Sync)) {
-    match set {
-        [] => (),
-        [chunk] => f(chunk.clone()),
-        _ => {
-            let (left, right) = set.split_at(set.len() / 2);
-            if parallel {
-                rayon::join(|| chunks(left, true, f), || chunks(right, true, f));
-            } else {
-                chunks(left, false, f);
-                chunks(right, false, f);
-            }
-        }
-    }
-}
-
-/// The vector that chunks of one set relax at once; each writes only its own rows and reads no other row of the set.
-#[derive(Clone, Copy)]
-struct Shared<V>(*mut V);
-
-// SAFETY: the pointer is used only by `Step::chunk`, whose accesses are disjoint as its own SAFETY comment shows.
-unsafe impl<V: Send> Send for Shared<V> {}
-// SAFETY: as above.
-unsafe impl<V: Send> Sync for Shared<V> {}
-
 impl<V: Real, S: Real> Sweeping<'_, V, S> {
     /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
-        let parallel = parallel::worth(self.a.nnz());
-        let x = Shared(x.as_mut_ptr());
+        let (parallel, x) = (parallel::worth(self.a.nnz()), Shared::new(x));
         let run = |set: &Vec<Range<usize>>| {
-            chunks(set, parallel, &|chunk| simd::run(Chunk { of: self, rows: chunk, x }));
+            // Chunks of one set write their own rows of x and read no other row of the set.
+            items(set, parallel, &|rows| simd::run(Chunk { of: self, rows: rows.clone(), x }));
         };
         match self.sweep {
             Sweep::Forward => rows.sets().iter().for_each(run),
@@ -114,7 +89,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         // not coupled (RowSets::chunked, for this very pattern). Nothing is read beyond a block of x.
         let sums = unsafe {
             let values = a.values().as_ptr().add(blocks.start * B * B);
-            row_product::<V, S, I, P, B, B, false>(set, values, columns, self.x.0)
+            row_product::<V, S, I, P, B, B, false>(set, values, columns, self.x.get())
         };
         let (d, b) = (&d[i * B * B..(i + 1) * B * B], &b[i * B..(i + 1) * B]);
         for k in 0..B {
@@ -124,7 +99,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
             }
             // SAFETY: i is a row of this chunk, see above.
             unsafe {
-                *self.x.0.add(i * B + k) += omega * step;
+                *self.x.get().add(i * B + k) += omega * step;
             }
         }
     }
@@ -148,14 +123,14 @@ impl<V: Real, S: Real> Sweeping<'_, V, S> {
                 for (r, row) in r.iter_mut().zip(block.chunks_exact(size)) {
                     for (c, v) in row.iter().enumerate() {
                         // SAFETY: as in `rows`.
-                        *r -= v.to::<V>() * unsafe { *x.0.add(j * size + c) };
+                        *r -= v.to::<V>() * unsafe { *x.get().add(j * size + c) };
                     }
                 }
             }
             for (k, row) in self.d[i * size * size..(i + 1) * size * size].chunks_exact(size).enumerate() {
                 let step = row.iter().zip(&*r).fold(V::zero(), |s, (d, &r)| s + d.to::<V>() * r);
                 // SAFETY: as in `rows`.
-                unsafe { *x.0.add(i * size + k) += self.omega * step };
+                unsafe { *x.get().add(i * size + k) += self.omega * step };
             }
         });
     }

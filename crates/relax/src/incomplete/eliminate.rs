@@ -1,15 +1,22 @@
-//! Elimination row by row, dropping all fill (the IKJ variant).
+//! Elimination row by row, dropping all fill (the IKJ variant), the chunks of a stage in parallel.
 //!
 //! | symbol | meaning |
 //! |---|---|
 //! | Wᵢⱼ | blocks of row i, becoming Lᵢⱼ (j < i), Dᵢ (j = i), Uᵢⱼ (j > i) |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
+//! Row i reads rows k < i that it is coupled to: they belong to its own chunk or to a stage before.
+//!
 //! *Reference* Saad 2003, §10.3, Algorithm 10.4; step numbers in the code are his.
 
 use coarsen_backend::DenseBlocks;
 use coarsen_core::Real;
-use coarsen_sparse::Bsr;
+use coarsen_core::parallel::{self, Shared};
+use coarsen_core::simd::{self, Kernel, Set};
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::Order;
+use super::order::Chunk;
 
 /// A pivot that cannot be used: its row in the order of elimination, and how large it is.
 pub(super) struct Fault {
@@ -17,74 +24,132 @@ pub(super) struct Fault {
     pub(super) pivot: f64,
 }
 
-/// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D; `diagonal[i]` is where block (i, i) is stored.
+/// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D.
 ///
 /// With `positive` every Dᵢ must be positive definite. *Cost* about 2 b³ flops for each pair of blocks that meet.
+///
+/// # Errors
+/// The first fault of the first chunk that has one, at any number of threads.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
-    diagonal: &[usize],
+    order: &Order,
     pivots: &mut DenseBlocks<T>,
-    place: &mut [u32],
     positive: bool,
 ) -> Result<(), Fault> {
-    match w.block().0 {
-        1 => rows::<T, 1>(w, diagonal, pivots, place, positive),
-        2 => rows::<T, 2>(w, diagonal, pivots, place, positive),
-        3 => rows::<T, 3>(w, diagonal, pivots, place, positive),
-        6 => rows::<T, 6>(w, diagonal, pivots, place, positive),
-        _ => rows::<T, 0>(w, diagonal, pivots, place, positive),
+    let (b, parallel) = (w.block().0, parallel::worth(w.nnz()));
+    assert!(Pattern::same(w.pattern(), order.pattern()) && pivots.values().len() == w.shape().0 * b);
+    let (values, pivots) = (Shared::new(w.values_mut()), Shared::new(pivots.values_mut()));
+    for stage in order.stages() {
+        let rows = |chunk: &Chunk| simd::run(Rows { chunk, order, values, pivots, b, positive });
+        forked(stage, parallel, &rows)?;
+    }
+    Ok(())
+}
+
+/// Eliminates every chunk of a stage, one task each; the fault of the first.
+fn forked(
+    stage: &[Chunk],
+    parallel: bool,
+    rows: &(impl Fn(&Chunk) -> Result<(), Fault> + Sync),
+) -> Result<(), Fault> {
+    match stage {
+        _ if !parallel => stage.iter().try_for_each(rows),
+        [] => Ok(()),
+        [chunk] => rows(chunk),
+        _ => {
+            let (left, right) = stage.split_at(stage.len() / 2);
+            let (left, right) = rayon::join(|| forked(left, true, rows), || forked(right, true, rows));
+            left.and(right)
+        }
     }
 }
 
-/// `B` is the block size, or 0 when it is known at run time only.
-fn rows<T: Real, const B: usize>(
-    w: &mut Bsr<T>,
-    diagonal: &[usize],
-    pivots: &mut DenseBlocks<T>,
-    place: &mut [u32],
+/// The rows of one chunk.
+struct Rows<'a, T> {
+    chunk: &'a Chunk,
+    order: &'a Order,
+    values: Shared<T>,
+    pivots: Shared<T>,
+    b: usize,
     positive: bool,
-) -> Result<(), Fault> {
-    let b = if B == 0 { w.block().0 } else { B };
-    let area = b * b;
-    let pattern = w.pattern().clone();
-    let values = w.values_mut();
-    let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
-    let l = match stack.get_mut(..area) {
-        Some(l) => l,
-        None => {
-            heap.resize(area, T::zero());
-            &mut heap[..]
+}
+
+impl<T: Real> Kernel<T> for Rows<'_, T> {
+    type Output = Result<(), Fault>;
+
+    #[inline(always)]
+    fn run<I: Set<T>>(self, set: I) -> Result<(), Fault> {
+        match self.b {
+            1 => self.fixed::<I, 1>(set),
+            2 => self.fixed::<I, 2>(set),
+            3 => self.fixed::<I, 3>(set),
+            6 => self.fixed::<I, 6>(set),
+            _ => self.fixed::<I, 0>(set),
         }
-    };
-    // place[j] is 1 + the position of column j within row i, 0 where row i has no such column
-    place.fill(0);
-    for i in 0..pattern.rows() {
-        let row = pattern.range(i);
-        pattern.row(i).iter().enumerate().for_each(|(at, &j)| place[j as usize] = at as u32 + 1); // 1
-        for at in row.start..diagonal[i] {
-            let k = pattern.indices()[at] as usize; // 2
-            multiply(&values[at * area..(at + 1) * area], pivots.block(k), l, b); // 3: Lᵢₖ = Wᵢₖ Dₖ⁻¹
-            values[at * area..(at + 1) * area].copy_from_slice(l);
-            for u in diagonal[k] + 1..pattern.offsets()[k + 1] {
-                let at = place[pattern.indices()[u] as usize] as usize; // 4
-                if at == 0 {
-                    continue; // fill: dropped
-                }
-                // rows k and i are different, so their blocks do not overlap: row k comes first
-                let (before, after) = values.split_at_mut(row.start * area);
-                let target = &mut after[(at - 1) * area..at * area];
-                subtract(l, &before[u * area..(u + 1) * area], target, b); // 5: Wᵢⱼ −= Lᵢₖ Uₖⱼ
-            }
-        }
-        let d = &values[diagonal[i] * area..(diagonal[i] + 1) * area];
-        let inverse = &mut pivots.values_mut()[i * area..(i + 1) * area];
-        let usable = if positive { smallest_pivot(d, b) > T::zero() } else { true };
-        if !usable || !DenseBlocks::invert_one(d, inverse, b) {
-            return Err(Fault { row: i, pivot: smallest_pivot(d, b).wide() });
-        }
-        pattern.row(i).iter().for_each(|&j| place[j as usize] = 0); // 6
     }
-    Ok(())
+}
+
+impl<T: Real> Rows<'_, T> {
+    /// `B` is the block size, or 0 when it is known at run time only.
+    #[inline(always)]
+    fn fixed<I: Set<T>, const B: usize>(self, set: I) -> Result<(), Fault> {
+        let b = if B == 0 { self.b } else { B };
+        let area = b * b;
+        let (offsets, indices) = (self.order.pattern().offsets(), self.order.pattern().indices());
+        let diagonal = self.order.diagonal();
+        let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
+        let l = match stack.get_mut(..area) {
+            Some(l) => l,
+            None => {
+                heap.resize(area, T::zero());
+                &mut heap[..]
+            }
+        };
+        // 1
+        for i in self.chunk.rows.clone() {
+            let (start, end) = (offsets[i], offsets[i + 1]);
+            // SAFETY: there are area values a block and area pivots a row (asserted in `eliminate`). Row i belongs to this chunk, which this call alone writes; a row
+            // k < i in its pattern belongs to this chunk, and differs from row i, or to an earlier stage, which is finished.
+            let own = unsafe {
+                std::slice::from_raw_parts_mut(self.values.get().add(start * area), (end - start) * area)
+            };
+            for at in start..diagonal[i] {
+                let k = indices[at] as usize; // 2
+                // SAFETY: as above.
+                let (d, upper) = unsafe {
+                    let d = std::slice::from_raw_parts(self.pivots.get().add(k * area), area);
+                    (d, self.values.get().cast_const())
+                };
+                let w = &mut own[(at - start) * area..(at - start + 1) * area];
+                multiply(set, w, d, l, b); // 3: Lᵢₖ = Wᵢₖ Dₖ⁻¹
+                w.copy_from_slice(l);
+                let mut to = at + 1;
+                for u in diagonal[k] + 1..offsets[k + 1] {
+                    let j = indices[u];
+                    while to < end && indices[to] < j {
+                        to += 1;
+                    }
+                    if to == end {
+                        break;
+                    }
+                    if indices[to] != j {
+                        continue; // fill: dropped
+                    }
+                    // SAFETY: as above.
+                    let u = unsafe { std::slice::from_raw_parts(upper.add(u * area), area) };
+                    subtract(set, l, u, &mut own[(to - start) * area..(to - start + 1) * area], b); // 4, 5: Wᵢⱼ −= Lᵢₖ Uₖⱼ
+                }
+            }
+            let d = &own[(diagonal[i] - start) * area..(diagonal[i] - start + 1) * area];
+            // SAFETY: as above.
+            let inverse = unsafe { std::slice::from_raw_parts_mut(self.pivots.get().add(i * area), area) };
+            let usable = !self.positive || smallest_pivot(d, b) > T::zero();
+            if !usable || !DenseBlocks::invert_one(d, inverse, b) {
+                return Err(Fault { row: i, pivot: smallest_pivot(d, b).wide() });
+            }
+        } // 6
+        Ok(())
+    }
 }
 
 /// The smallest pivot of a Cholesky factorisation of a block: positive where the block is positive definite. NaN counts as not.
@@ -116,20 +181,28 @@ fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
 
 /// c = x y for b x b blocks.
 #[inline(always)]
-fn multiply<T: Real>(x: &[T], y: &[T], c: &mut [T], b: usize) {
+fn multiply<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {
         for j in 0..b {
-            c[i * b + j] = (0..b).fold(T::zero(), |s, k| s + x[i * b + k] * y[k * b + j]);
+            let mut sum = T::zero();
+            for k in 0..b {
+                sum = set.mul_add(x[i * b + k], y[k * b + j], sum);
+            }
+            c[i * b + j] = sum;
         }
     }
 }
 
 /// c −= x y for b x b blocks.
 #[inline(always)]
-fn subtract<T: Real>(x: &[T], y: &[T], c: &mut [T], b: usize) {
+fn subtract<T: Real, I: Set<T>>(set: I, x: &[T], y: &[T], c: &mut [T], b: usize) {
     for i in 0..b {
         for j in 0..b {
-            c[i * b + j] = (0..b).fold(c[i * b + j], |s, k| s - x[i * b + k] * y[k * b + j]);
+            let mut sum = c[i * b + j];
+            for k in 0..b {
+                sum = set.mul_add(-x[i * b + k], y[k * b + j], sum);
+            }
+            c[i * b + j] = sum;
         }
     }
 }

@@ -65,7 +65,7 @@ impl Factorise for Ic0 {
                         .for_each(|d| *d += *d * T::of(shift));
                 }
             }
-            match eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, true) {
+            match eliminate(&mut to.factors, order, &mut to.pivots, true) {
                 Ok(()) => return Ok((Class::Symmetric, shift)),
                 Err(Fault { row, pivot }) if shift >= 1.0 => {
                     let row = order.old(row) * b;

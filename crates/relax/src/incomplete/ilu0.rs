@@ -39,12 +39,12 @@ impl Factorise for Ilu0 {
         let b = a.block().0;
         if a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
             order.gather(a, &mut to.factors)?;
-            if eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, true).is_ok() {
+            if eliminate(&mut to.factors, order, &mut to.pivots, true).is_ok() {
                 return Ok((Class::Symmetric, 0.0));
             }
         }
         order.gather(a, &mut to.factors)?;
-        eliminate(&mut to.factors, order.diagonal(), &mut to.pivots, &mut to.place, false)
+        eliminate(&mut to.factors, order, &mut to.pivots, false)
             .map_err(|Fault { row, .. }| SetupError::ZeroPivot { method: "ilu0", row: order.old(row) * b })?;
         Ok((Class::Linear, 0.0))
     }

@@ -4,15 +4,31 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{RowSets, SetupError};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Real, parallel};
 use coarsen_sparse::{Bsr, Pattern, Permutation, PermutePlan};
+
+/// Rows that one task takes in order.
+pub(super) struct Chunk {
+    /// Block rows of P A Pᵀ.
+    pub(super) rows: Range<usize>,
+    /// The block row of A that the first of them is; the others follow it.
+    first: usize,
+}
+
+impl Chunk {
+    /// The block row of A that row i of P A Pᵀ, one of this chunk, is.
+    #[inline(always)]
+    pub(super) fn old(&self, i: usize) -> usize {
+        i - self.rows.start + self.first
+    }
+}
 
 /// Rows renumbered in the order of the row sets; each stage is one set, its chunks contiguous in the new numbering.
 pub(super) struct Order {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
     diagonal: Vec<usize>,
-    stages: Vec<Vec<Range<usize>>>,
+    stages: Vec<Vec<Chunk>>,
     renumbering: Option<(Permutation, PermutePlan)>,
 }
 
@@ -25,9 +41,9 @@ impl Order {
         let of = sets.pattern();
         let mut start = 0;
         let mut renumber = |chunk: &Range<usize>| {
-            let new = start..start + chunk.len();
-            start = new.end;
-            new
+            let rows = start..start + chunk.len();
+            start = rows.end;
+            Chunk { rows, first: chunk.start }
         };
         let stages = sets.sets().iter().map(|set| set.iter().map(&mut renumber).collect()).collect();
         let order: Vec<u32> = sets.order().map(|i| i as u32).collect();
@@ -70,7 +86,7 @@ impl Order {
     }
 
     /// The stages in order; chunks of one stage do not depend on each other.
-    pub(super) fn stages(&self) -> &[Vec<Range<usize>>] {
+    pub(super) fn stages(&self) -> &[Vec<Chunk>] {
         &self.stages
     }
 
@@ -78,19 +94,15 @@ impl Order {
         self.renumbering.is_none()
     }
 
-    pub(super) fn permutation(&self) -> Option<&Permutation> {
-        self.renumbering.as_ref().map(|(p, _)| p)
-    }
-
     /// The block row of A that row i of P A Pᵀ is.
     pub(super) fn old(&self, i: usize) -> usize {
-        self.permutation().map_or(i, |p| p.to_old(i))
+        self.renumbering.as_ref().map_or(i, |(p, _)| p.to_old(i))
     }
 
     /// The values of P A Pᵀ.
     pub(super) fn gather<T: Real>(&self, a: &Bsr<T>, to: &mut Bsr<T>) -> Result<(), SetupError> {
         match &self.renumbering {
-            None => to.values_mut().copy_from_slice(a.values()),
+            None => parallel::map(a.values(), to.values_mut(), |v| *v),
             Some((_, plan)) => plan.update(a, to)?,
         }
         Ok(())

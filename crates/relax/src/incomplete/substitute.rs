@@ -1,152 +1,235 @@
-//! z = (D + U)⁻¹ (L + I)⁻¹ r in place, stage by stage.
+//! z = (D + U)⁻¹ (L + I)⁻¹ r, stage by stage.
 //!
-//! Forward, a chunk reads the stages before its own and itself; backward, itself and the stages after. Both are slices of their
-//! own, so the chunks of a stage run in parallel without any sharing.
+//! | symbol | here |
+//! |---|---|
+//! | y | `y`: (L + I)⁻¹ r in the order of elimination, then overwritten by z |
+//! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | blocks of row i before and after its diagonal block |
+//! | Dᵢ⁻¹ | `pivots` |
 //!
-//! *Traffic* L, U and D once, the vector twice. *Reference* Saad 2003, §10.3.
+//! A row waits for the row before it, as a rule its neighbour. All other terms are summed first, and the neighbour comes from
+//! registers, so that rows overlap in the processor except for one product with a block.
+//!
+//! *Traffic* L, U and D once, r, y and z once, y twice more. *Reference* Saad 2003, §10.3.
 
-use std::ops::Range;
-
-use coarsen_backend::DenseBlocks;
-use coarsen_core::{Real, parallel};
-use coarsen_sparse::Bsr;
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Shared, items};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_sparse::{Bsr, row_product};
 
 use super::Order;
+use super::order::Chunk;
 
-/// Solves with L and U in place.
-pub(super) fn substitute<V: Real, S: Real>(lu: &Bsr<S>, pivots: &DenseBlocks<S>, order: &Order, z: &mut [V]) {
-    let b = lu.block().0;
-    let parallel = parallel::worth(lu.nnz());
-    let factors = Factors { lu, pivots, diagonal: order.diagonal() };
-    let bounds = |stage: &[Range<usize>]| match stage {
-        [first, .., last] => first.start * b..last.end * b,
-        [only] => only.start * b..only.end * b,
-        [] => 0..0,
-    };
-    for stage in order.stages() {
-        let (before, own) = z.split_at_mut(bounds(stage).start);
-        let own = &mut own[..bounds(stage).len()];
-        each_chunk(stage, own, b, parallel, &|rows, own| factors.forward(rows, before, own));
-    }
-    for stage in order.stages().iter().rev() {
-        let (own, after) = z.split_at_mut(bounds(stage).end);
-        let own = &mut own[bounds(stage).start..];
-        each_chunk(stage, own, b, parallel, &|rows, own| {
-            factors.backward(rows, own, after, bounds(stage).end / b)
-        });
-    }
-}
-
-/// Calls `f` with each chunk of a stage and its entries.
-fn each_chunk<V: Send>(
-    stage: &[Range<usize>],
-    own: &mut [V],
-    b: usize,
-    parallel: bool,
-    f: &(impl Fn(Range<usize>, &mut [V]) + Sync),
-) {
-    match stage {
-        [] => (),
-        [chunk] => f(chunk.clone(), own),
-        _ => {
-            let (left, right) = stage.split_at(stage.len() / 2);
-            let (l, r) = own.split_at_mut((right[0].start - left[0].start) * b);
-            if parallel {
-                rayon::join(|| each_chunk(left, l, b, true, f), || each_chunk(right, r, b, true, f));
-            } else {
-                each_chunk(left, l, b, false, f);
-                each_chunk(right, r, b, false, f);
-            }
-        }
-    }
-}
-
-struct Factors<'a, S> {
+/// What a substitution reads and writes.
+#[derive(Clone, Copy)]
+pub(super) struct Substitution<'a, V, S> {
     lu: &'a Bsr<S>,
-    pivots: &'a DenseBlocks<S>,
-    diagonal: &'a [usize],
+    pivots: &'a [S],
+    order: &'a Order,
+    r: &'a [V],
+    y: Shared<V>,
+    z: Shared<V>,
 }
 
-impl<S: Real> Factors<'_, S> {
-    fn forward<V: Real>(&self, rows: Range<usize>, before: &[V], own: &mut [V]) {
-        match self.lu.block().0 {
-            1 => self.forward_rows::<V, 1>(rows, before, own),
-            2 => self.forward_rows::<V, 2>(rows, before, own),
-            3 => self.forward_rows::<V, 3>(rows, before, own),
-            6 => self.forward_rows::<V, 6>(rows, before, own),
-            _ => self.forward_rows::<V, 0>(rows, before, own),
-        }
-    }
-
-    fn backward<V: Real>(&self, rows: Range<usize>, own: &mut [V], after: &[V], end: usize) {
-        match self.lu.block().0 {
-            1 => self.backward_rows::<V, 1>(rows, own, after, end),
-            2 => self.backward_rows::<V, 2>(rows, own, after, end),
-            3 => self.backward_rows::<V, 3>(rows, own, after, end),
-            6 => self.backward_rows::<V, 6>(rows, own, after, end),
-            _ => self.backward_rows::<V, 0>(rows, own, after, end),
-        }
-    }
-
-    /// yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ; `before` holds the stages before, `own` the rows of this chunk.
-    fn forward_rows<V: Real, const B: usize>(&self, rows: Range<usize>, before: &[V], own: &mut [V]) {
-        let b = if B == 0 { self.lu.block().0 } else { B };
-        let (start, pattern) = (rows.start, self.lu.pattern());
-        for i in rows {
-            let (done, rest) = own.split_at_mut((i - start) * b);
-            let y = &mut rest[..b];
-            for k in pattern.offsets()[i]..self.diagonal[i] {
-                let j = pattern.indices()[k] as usize;
-                let x = if j >= start { &done[(j - start) * b..][..b] } else { &before[j * b..][..b] };
-                subtract_product(self.lu.value(k), x, y, b);
-            }
-        }
-    }
-
-    /// zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ); `after` holds the stages after, from row `end` on.
-    fn backward_rows<V: Real, const B: usize>(
-        &self,
-        rows: Range<usize>,
-        own: &mut [V],
-        after: &[V],
-        end: usize,
+impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
+    /// Solves with L and U; `y` is scratch as long as r, or empty where the order is the natural one and z serves as y.
+    ///
+    /// *Panics* on a wrong length.
+    pub(super) fn run(
+        lu: &'a Bsr<S>,
+        pivots: &'a [S],
+        order: &'a Order,
+        r: &'a [V],
+        y: &mut [V],
+        z: &mut [V],
     ) {
-        let b = if B == 0 { self.lu.block().0 } else { B };
-        let (start, stop, pattern) = (rows.start, rows.end, self.lu.pattern());
-        for i in rows.rev() {
-            let (rest, done) = own.split_at_mut((i + 1 - start) * b);
-            let y = &mut rest[(i - start) * b..];
-            for k in self.diagonal[i] + 1..pattern.offsets()[i + 1] {
-                let j = pattern.indices()[k] as usize;
-                let x = if j < stop { &done[(j - i - 1) * b..][..b] } else { &after[(j - end) * b..][..b] };
-                subtract_product(self.lu.value(k), x, y, b);
+        let (n, b) = (lu.shape().0, lu.block().0);
+        let scratch = if order.is_natural() { 0 } else { n };
+        assert!(r.len() == n && y.len() == scratch && z.len() == n && pivots.len() == n * b);
+        let z = Shared::new(z);
+        let y = if order.is_natural() { z } else { Shared::new(y) };
+        let (this, parallel) = (Self { lu, pivots, order, r, y, z }, parallel::worth(lu.nnz()));
+        for stage in order.stages() {
+            items(stage, parallel, &|chunk| simd::run(Half { of: this, chunk, forward: true }));
+        }
+        for stage in order.stages().iter().rev() {
+            items(stage, parallel, &|chunk| simd::run(Half { of: this, chunk, forward: false }));
+        }
+    }
+}
+
+/// One chunk of the solution with L, or with U.
+struct Half<'a, V, S> {
+    of: Substitution<'a, V, S>,
+    chunk: &'a Chunk,
+    forward: bool,
+}
+
+impl<V: Real, S: Real> Kernel<V> for Half<'_, V, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.of.lu.block().0 {
+            1 => self.fixed::<I, I::Four, 1>(set),
+            2 => self.fixed::<I, I::Four, 2>(set),
+            3 => self.fixed::<I, I::Four, 3>(set),
+            6 => self.fixed::<I, I::Eight, 6>(set),
+            _ => self.any(),
+        }
+    }
+}
+
+impl<V: Real, S: Real> Half<'_, V, S> {
+    #[inline(always)]
+    fn fixed<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+        if self.forward { self.forward::<I, P, B>(set) } else { self.backward::<I, P, B>(set) }
+    }
+
+    /// yᵢ = rᵢ − Σ_{j<i} Lᵢⱼ yⱼ
+    #[inline(always)]
+    fn forward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+        let (rows, r) = (&self.chunk.rows, self.of.r);
+        let mut previous = [V::zero(); B];
+        for i in rows.clone() {
+            let (start, end) = (self.of.lu.pattern().offsets()[i], self.of.order.diagonal()[i]);
+            let near = i > rows.start && self.holds(start..end, end.wrapping_sub(1), i.wrapping_sub(1));
+            let far = self.product::<I, P, B>(set, start, end - usize::from(near));
+            let old = self.chunk.old(i) * B;
+            let mut y = [V::zero(); B];
+            for k in 0..B {
+                y[k] = r[old + k] - far[k];
             }
-            multiply_in_place(self.pivots.block(i), y, b);
+            if near {
+                self.subtract(set, end - 1, &previous, &mut y);
+            }
+            self.store(i, &y, self.of.y);
+            previous = y;
         }
     }
-}
 
-/// y −= M x.
-#[inline(always)]
-fn subtract_product<V: Real, S: Real>(m: &[S], x: &[V], y: &mut [V], b: usize) {
-    for i in 0..b {
-        y[i] = (0..b).fold(y[i], |s, c| s - m[i * b + c].to::<V>() * x[c]);
-    }
-}
-
-/// y = M y, the entries of y kept on the stack for blocks up to 12.
-#[inline(always)]
-fn multiply_in_place<V: Real, S: Real>(m: &[S], y: &mut [V], b: usize) {
-    let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
-    let old = match stack.get_mut(..b) {
-        Some(old) => old,
-        None => {
-            heap.resize(b, V::zero());
-            &mut heap[..]
+    /// zᵢ = Dᵢ⁻¹ (yᵢ − Σ_{j>i} Uᵢⱼ zⱼ)
+    #[inline(always)]
+    fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+        let rows = &self.chunk.rows;
+        let mut previous = [V::zero(); B];
+        for back in 0..rows.len() {
+            let i = rows.end - 1 - back;
+            let (start, end) = (self.of.order.diagonal()[i] + 1, self.of.lu.pattern().offsets()[i + 1]);
+            let near = back > 0 && self.holds(start..end, start, i + 1);
+            let far = self.product::<I, P, B>(set, start + usize::from(near), end);
+            let (mut y, mut z) = ([V::zero(); B], [V::zero(); B]);
+            for k in 0..B {
+                // SAFETY: row i belongs to this chunk, which this call alone writes.
+                y[k] = unsafe { *self.of.y.get().add(i * B + k) } - far[k];
+            }
+            if near {
+                self.subtract(set, start, &previous, &mut y);
+            }
+            let d = &self.of.pivots[i * B * B..(i + 1) * B * B];
+            for k in 0..B {
+                for c in 0..B {
+                    z[k] = set.mul_add(d[k * B + c].to(), y[c], z[k]);
+                }
+            }
+            self.store(i, &z, self.of.y);
+            if !self.of.order.is_natural() {
+                self.store(self.chunk.old(i), &z, self.of.z);
+            }
+            previous = z;
         }
-    };
-    old.copy_from_slice(y);
-    for i in 0..b {
-        y[i] = (0..b).fold(V::zero(), |s, c| s + m[i * b + c].to::<V>() * old[c]);
+    }
+
+    /// Whether the block at `at` is one of `blocks` and in column j.
+    #[inline(always)]
+    fn holds(&self, blocks: std::ops::Range<usize>, at: usize, j: usize) -> bool {
+        blocks.contains(&at) && self.of.lu.pattern().indices()[at] as usize == j
+    }
+
+    /// Σ of blocks `start..end` times their parts of y.
+    #[inline(always)]
+    fn product<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+        &self,
+        set: I,
+        start: usize,
+        end: usize,
+    ) -> [V; B] {
+        let columns = &self.of.lu.pattern().indices()[start..end];
+        // SAFETY: values has B² numbers a block (Bsr::new), every column is below the number of block rows (Pattern::new; lu is square) and
+        // y has as many blocks of B (asserted in `run`). The rows of y that are read belong to this chunk, which this call alone
+        // writes, or to another stage, which nobody writes now: chunks of one stage are not coupled (RowSets).
+        // Nothing is read beyond a block of y.
+        unsafe {
+            let values = self.of.lu.values().as_ptr().add(start * B * B);
+            row_product::<V, S, I, P, B, B, false>(set, values, columns, self.of.y.get())
+        }
+    }
+
+    /// y −= M x for the block at `at`.
+    #[inline(always)]
+    fn subtract<I: Set<V>, const B: usize>(&self, set: I, at: usize, x: &[V; B], y: &mut [V; B]) {
+        let m = &self.of.lu.values()[at * B * B..(at + 1) * B * B];
+        for k in 0..B {
+            for c in 0..B {
+                y[k] = set.mul_add(-m[k * B + c].to::<V>(), x[c], y[k]);
+            }
+        }
+    }
+
+    /// Block row i of `to` becomes v.
+    #[inline(always)]
+    fn store<const B: usize>(&self, i: usize, v: &[V; B], to: Shared<V>) {
+        for k in 0..B {
+            // SAFETY: row i belongs to this chunk in y, and its old number in z: this call alone writes either.
+            unsafe { *to.get().add(i * B + k) = v[k] };
+        }
+    }
+
+    /// The same for any block size; a row is on the stack for blocks up to 12.
+    fn any(&self) {
+        let Substitution { lu, pivots, order, r, y, z } = self.of;
+        let (b, rows) = (lu.block().0, self.chunk.rows.clone());
+        let (mut stack, mut heap) = ([V::zero(); 24], Vec::new());
+        let (sum, out) = match stack.get_mut(..2 * b) {
+            Some(both) => both.split_at_mut(b),
+            None => {
+                heap.resize(2 * b, V::zero());
+                heap.split_at_mut(b)
+            }
+        };
+        for step in 0..rows.len() {
+            let i = if self.forward { rows.start + step } else { rows.end - 1 - step };
+            let (all, diagonal) = (lu.pattern().range(i), order.diagonal()[i]);
+            let blocks = if self.forward { all.start..diagonal } else { diagonal + 1..all.end };
+            for k in 0..b {
+                // SAFETY: as in `product`.
+                let own = unsafe { *y.get().add(i * b + k) };
+                sum[k] = if self.forward { r[self.chunk.old(i) * b + k] } else { own };
+            }
+            for at in blocks {
+                let j = lu.pattern().indices()[at] as usize;
+                for (k, row) in lu.value(at).chunks_exact(b).enumerate() {
+                    for (c, v) in row.iter().enumerate() {
+                        // SAFETY: as in `product`.
+                        sum[k] -= v.to::<V>() * unsafe { *y.get().add(j * b + c) };
+                    }
+                }
+            }
+            if self.forward {
+                out.copy_from_slice(sum);
+            } else {
+                for (out, row) in out.iter_mut().zip(pivots[i * b * b..(i + 1) * b * b].chunks_exact(b)) {
+                    *out = row.iter().zip(&*sum).fold(V::zero(), |s, (d, &v)| s + d.to::<V>() * v);
+                }
+            }
+            for k in 0..b {
+                // SAFETY: as in `store`.
+                unsafe {
+                    *y.get().add(i * b + k) = out[k];
+                    if !self.forward && !order.is_natural() {
+                        *z.get().add(self.chunk.old(i) * b + k) = out[k];
+                    }
+                }
+            }
+        }
     }
 }
