@@ -29,7 +29,9 @@ use crate::watch::Watch;
 /// [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
 /// *Outcome* a curvature pᵀAp below its round-off freezes x before it does harm: negative ones end as
 /// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing ones as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 3 axpby; one wait a look; 5 vectors.
+/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait a look; 5 vectors. Beside A and M, 11 passes over vectors: 6 for x and r
+/// with (r, r), 3 for p, 2 for (r, z) unless M sums it itself; (A p, p) comes with A p. (The update of x could wait for the next p and save
+/// one of them, but monitors and restarts would then see an old x.)
 /// *Reference* Saad 2003, §9.2, Algorithm 9.1.
 ///
 /// ```

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`krylov`](Krylov) | the signature of every method |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M: the file to copy for a new method |
+//! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction an iteration |
 //! | [`flexible_cg`](FlexibleCg) | the same A, an M that varies |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |
@@ -29,6 +30,7 @@ mod krylov;
 mod minres;
 mod null_space;
 mod richardson;
+mod single_reduction_cg;
 mod spectrum;
 mod start;
 mod tridiagonal;
@@ -43,4 +45,5 @@ pub use krylov::Krylov;
 pub use minres::Minres;
 pub use null_space::{NullSpace, Projected};
 pub use richardson::Richardson;
+pub use single_reduction_cg::SingleReductionCg;
 pub use spectrum::{SpectralRadius, start_vector};

@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use coarsen_core::{Identity, Stop, from_fn};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SpectralRadius,
-    start_vector,
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SingleReductionCg,
+    SpectralRadius, start_vector,
 };
 
 thread_local! {
@@ -52,8 +52,9 @@ fn the_second_solve_allocates_nothing() {
     flexible.flexible = true;
     let mut damped = Richardson::new(stop);
     damped.omega = 0.45;
-    let methods: [(&str, Box<dyn Krylov<Vec<f64>>>); 8] = [
+    let methods: [(&str, Box<dyn Krylov<Vec<f64>>>); 9] = [
         ("Cg", Box::new(Cg::new(stop))),
+        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
         ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
         ("Minres", Box::new(Minres::new(stop))),
         ("Gmres", Box::new(Gmres::new(stop))),

@@ -3,6 +3,8 @@
 //! Leaves keep 16 accumulators (wide enough for AVX-512 and for the latency of an addition) and add in `f64` whatever
 //! the storage, so that `f32` reductions do not lose digits with length.
 
+use std::ops::Range;
+
 use crate::parallel::{self, LEAF, each, tree};
 use crate::simd::{self, Kernel, Set};
 use crate::{Dot, Error, Real, Vector};
@@ -56,6 +58,72 @@ pub fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
     simd::run(Leaf { x, y, term: |a: f64, b: f64| [a * b, (a * b).abs()] })
 }
 
+/// x += a p and r −= a q of a leaf, and Σ r².
+struct Advance<'a, T> {
+    x: &'a mut [T],
+    r: &'a mut [T],
+    p: &'a [T],
+    q: &'a [T],
+    a: T,
+}
+
+impl<T: Real> Kernel<T> for Advance<'_, T> {
+    type Output = [f64; 1];
+
+    #[inline(always)]
+    fn run<I: Set<T>>(self, set: I) -> [f64; 1] {
+        let Self { x, r, p, q, a } = self;
+        for k in 0..r.len().min(q.len()) {
+            r[k] -= a * q[k];
+        }
+        for k in 0..x.len().min(p.len()) {
+            x[k] += a * p[k];
+        }
+        // The leaf of r is in the nearest cache.
+        Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] }.run(set)
+    }
+}
+
+/// The four recurrences of [`Vector::recur`] on a leaf.
+struct Recur<'a, T> {
+    x: &'a mut [T],
+    r: &'a mut [T],
+    p: &'a mut [T],
+    s: &'a mut [T],
+    u: &'a [T],
+    w: &'a [T],
+    factors: [T; 3],
+}
+
+impl<T: Real> Kernel<T> for Recur<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<T>>(self, _: I) {
+        let [a, b, c] = self.factors;
+        turn(self.x, self.p, self.u, [a, b, c]);
+        turn(self.r, self.s, self.w, [a, b, -c]);
+    }
+}
+
+/// p = a u + b p, x += c p.
+#[inline(always)]
+fn turn<T: Real>(x: &mut [T], p: &mut [T], u: &[T], [a, b, c]: [T; 3]) {
+    let n = x.len().min(p.len()).min(u.len());
+    let (x, p, u) = (&mut x[..n], &mut p[..n], &u[..n]);
+    if b.is_zero() {
+        for k in 0..n {
+            p[k] = a * u[k];
+            x[k] += c * p[k];
+        }
+    } else {
+        for k in 0..n {
+            p[k] = a * u[k] + b * p[k];
+            x[k] += c * p[k];
+        }
+    }
+}
+
 #[inline(always)]
 fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|k| a[k] + b[k])
@@ -64,7 +132,7 @@ fn add<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
 /// The inner products of x with each of `with`, leaf by leaf.
 fn dots<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
     let product = |a: f64, b: f64| [a * b];
-    let body = |r: std::ops::Range<usize>| {
+    let body = |r: Range<usize>| {
         with.map(|y| simd::run(Leaf { x: &x[r.clone()], y: &y[r.clone()], term: product })[0])
     };
     tree(0..x.len(), LEAF, parallel::worth(x.len() * N), &body, &add)
@@ -149,16 +217,29 @@ impl<T: Real> Vector for Vec<T> {
         let n = x.len();
         assert!(r.len() == n && p.len() == n && q.len() == n, "advance: lengths differ");
         let a = *a;
-        let body = |(x, r, p, q): (&mut [T], &mut [T], &[T], &[T])| {
-            for (((x, r), &p), &q) in x.iter_mut().zip(r.iter_mut()).zip(p).zip(q) {
-                *x += a * p;
-                *r -= a * q;
-            }
-            simd::run(Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] })
-        };
+        let body = |(x, r, p, q)| simd::run(Advance { x, r, p, q, a });
         let pieces = (&mut x[..], &mut r[..], &p[..], &q[..]);
         let [rr] = tree(pieces, LEAF, parallel::worth(n), &body, &add);
         T::of(rr)
+    }
+
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<T>; N] {
+        let n = pairs.first().map_or(0, |(x, _)| x.len());
+        assert!(pairs.iter().all(|(x, y)| x.len() == n && y.len() == n), "dot_magnitudes: lengths differ");
+        let body = |r: Range<usize>| pairs.map(|(x, y)| products(&x[r.clone()], &y[r.clone()]));
+        let sums = tree(0..n, LEAF, parallel::worth(n * N), &body, &|a: [[f64; 2]; N], b| {
+            std::array::from_fn(|k| add(a[k], b[k]))
+        });
+        sums.map(|[value, magnitude]| Dot { value: T::of(value), magnitude: T::of(magnitude) })
+    }
+
+    fn recur(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], [a, b, c]: [&T; 3]) {
+        let n = x.len();
+        assert!([&*r, p, s, u, w].iter().all(|v| v.len() == n), "recur: lengths differ");
+        let factors = [*a, *b, *c];
+        let body = |((x, r), (p, s), (u, w))| simd::run(Recur { x, r, p, s, u, w, factors });
+        let pieces = ((&mut x[..], &mut r[..]), (&mut p[..], &mut s[..]), (&u[..], &w[..]));
+        each(pieces, LEAF, parallel::worth(n), &body);
     }
 }
 
@@ -178,6 +259,16 @@ mod tests {
             assert_eq!(r[i], r0[i] - 0.3 * q[i]);
         }
         assert_eq!(rr, r.dot(&r));
+        let (mut x, mut r, mut old_p, mut s) = (x0.clone(), r0.clone(), vec![f64::NAN; n], vec![f64::NAN; n]);
+        Vector::recur(&mut x, &mut r, [&mut old_p, &mut s], [&p, &q], [&1.0, &0.0, &0.3]);
+        Vector::recur(&mut x, &mut r, [&mut old_p, &mut s], [&q, &p], [&1.0, &0.5, &0.2]);
+        for i in 0..n {
+            let (p1, s1) = (q[i] + 0.5 * p[i], p[i] + 0.5 * q[i]);
+            assert_eq!((old_p[i], s[i]), (p1, s1));
+            assert_eq!(x[i], x0[i] + 0.3 * p[i] + 0.2 * p1);
+            assert_eq!(r[i], r0[i] - 0.3 * q[i] - 0.2 * s1);
+        }
+        assert_eq!(Vec::dot_magnitudes([(&p, &q), (&q, &q)]), [p.dot_magnitude(&q), q.dot_magnitude(&q)]);
         let d = p.dot_magnitude(&q);
         assert_eq!(d.value, p.dot(&q));
         assert!(d.magnitude >= d.value.abs());

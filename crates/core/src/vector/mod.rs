@@ -56,6 +56,11 @@ pub trait Vector: Sized + 'static {
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
     fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
 
+    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction where a place overrides it.
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<Self::Scalar>; N] {
+        pairs.map(|(x, y)| x.dot_magnitude(y))
+    }
+
     /// The numbers behind several promises, with one wait for all.
     fn wait_for<const N: usize>(s: [&Self::Scalar; N]) -> [Self::Real; N];
 
@@ -83,11 +88,28 @@ pub trait Vector: Sized + 'static {
 
     /// x += a p and r −= a q, returning r·r: the update of conjugate gradients.
     ///
-    /// The default makes 8 passes; places override it with one loop of 6.
+    /// The default makes 7 passes; places override it with one loop of 6: x and r read and written, p and q read.
     fn advance(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
         x.axpy(a, p);
         r.axpy(&-a.clone(), q);
         r.dot(r)
+    }
+
+    /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of conjugate gradients with one reduction. With b = 0 the
+    /// old p and s are not read.
+    ///
+    /// The default makes 14 passes; places override it with one loop of 10.
+    fn recur(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&Self::Scalar; 3],
+    ) {
+        p.axpby(a, u, b);
+        s.axpby(a, w, b);
+        x.axpy(c, p);
+        r.axpy(&-c.clone(), s);
     }
 
     /// self = a x: [`axpby`](Self::axpby) with b = 0.

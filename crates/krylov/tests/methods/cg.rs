@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::common::{Dense, Scaling, distance, random, spread};
 use coarsen_core::{
-    Class, Error, History, Identity, Iteration, LinearOperator, Outcome, Real, Report, Stop, from_fn,
+    Class, Error, History, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop,
+    from_fn,
 };
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::{Cg, Krylov, SingleReductionCg};
 
 fn cg(stop: Stop<f64>, a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>) -> Report<f64> {
     Cg::new(stop).solve(a, &mut Identity, &b.to_vec(), x).unwrap()
@@ -314,4 +315,60 @@ fn user_code_names_no_type() -> Result<(), Error> {
     let _ = method.solve(&Twice(4), &mut Identity, &b, &mut x)?.usable()?;
     assert_eq!(x, [0.5; 4]);
     Ok(())
+}
+
+/// The iterates of a method, one after the other.
+fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Vec<f64>) -> Vec<Vec<f64>> {
+    let (mut list, mut x) = (Vec::new(), vec![0.0; b.len()]);
+    let mut keep = |look: &Iteration<'_, Vec<f64>>| {
+        list.extend(look.x.cloned());
+        ControlFlow::Continue(())
+    };
+    let mut m = Scaling { d: d.to_vec(), class: Class::Symmetric };
+    method.solve_with(a, &mut m, b, &mut x, &mut keep).unwrap().converged().unwrap();
+    list
+}
+
+#[test]
+fn one_reduction_gives_the_same_iterates() {
+    // Two runs that round differently drift apart by and by, as the Lanczos process does; the first ten steps show the recurrence.
+    for (n, condition) in [(30, 50.0), (80, 1e4)] {
+        let a = Dense::with_spectrum(&spread(n, 1.0, condition), 9);
+        let (b, d) = (random(n, 2), random(n, 5).iter().map(|v| 1.5 + v).collect::<Vec<_>>());
+        let stop = Stop::relative(1e-9);
+        let plain = iterates(&mut Cg::new(stop), &a, &d, &b);
+        let single = iterates(&mut SingleReductionCg::new(stop), &a, &d, &b);
+        let (few, many) = (plain.len(), single.len());
+        assert!(few.abs_diff(many) <= 1 + few / 20, "{few} and {many} iterates");
+        for (k, (x, y)) in plain.iter().zip(&single).enumerate().take(11).skip(1) {
+            assert!(distance(x, y) < 1e-10, "iterate {k} of {n}: {}", distance(x, y));
+        }
+    }
+}
+
+#[test]
+fn one_reduction_has_the_same_outcomes() {
+    let end = |a: &Dense<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: Vec<f64>| {
+        let mut x = vec![0.0; b.len()];
+        let report = SingleReductionCg::default().solve(a, m, &b, &mut x).unwrap();
+        assert!(x.iter().all(|x| x.is_finite()) && report.true_residual.is_finite());
+        report.outcome
+    };
+    for d in [vec![-1.0, -2.0, -3.0], vec![1.0, 2.0, 3.0, -4.0, 5.0, -6.0]] {
+        let outcome = end(&Dense::diagonal(&d), &mut Identity, random(d.len(), 1));
+        assert_eq!(outcome, Outcome::IndefiniteOperator, "{d:?}");
+    }
+    for d in [[0.0, 0.0], [1.0, 0.0]] {
+        assert_eq!(end(&Dense::diagonal(&d), &mut Identity, random(2, 1)), Outcome::Breakdown, "{d:?}");
+    }
+    let a = Dense::with_spectrum(&spread(20, 1.0, 50.0), 3);
+    for (d, outcome) in [
+        (-1.0, Outcome::IndefinitePreconditioner),
+        (0.0, Outcome::Breakdown),
+        (f64::NAN, Outcome::NotFinite),
+        (f64::INFINITY, Outcome::NotFinite),
+    ] {
+        let mut m = Scaling { d: vec![d; 20], class: Class::Symmetric };
+        assert_eq!(end(&a, &mut m, random(20, 4)), outcome, "M = {d}");
+    }
 }

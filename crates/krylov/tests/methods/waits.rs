@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
 
 use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov, SingleReductionCg};
 
 use crate::common::{random, richardson_on, spread};
 
@@ -121,8 +121,12 @@ fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, 
 #[test]
 fn one_wait_a_look_and_no_other_read() {
     let d = spread(100, 1.0, 20.0);
-    let methods: [Box<dyn Krylov<Far>>; 3] =
-        [Box::new(Cg::default()), Box::new(FlexibleCg::default()), Box::new(richardson_on(0.09))];
+    let methods: [Box<dyn Krylov<Far>>; 4] = [
+        Box::new(Cg::default()),
+        Box::new(SingleReductionCg::default()),
+        Box::new(FlexibleCg::default()),
+        Box::new(richardson_on(0.09)),
+    ];
     for mut method in methods {
         let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
         // One for the start, one for the true residual at the end.
@@ -139,7 +143,8 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     let (mut d, n) = (spread(30, 1.0, 10.0), 30);
     d[7] = -2.0;
     let a = Diagonal(Far(d));
-    let methods: [Box<dyn Krylov<Far>>; 2] = [Box::new(Cg::default()), Box::new(FlexibleCg::default())];
+    let methods: [Box<dyn Krylov<Far>>; 3] =
+        [Box::new(Cg::default()), Box::new(SingleReductionCg::default()), Box::new(FlexibleCg::default())];
     for mut method in methods {
         let mut frozen = 0;
         for look_every in [1, 2, 10, 50] {
