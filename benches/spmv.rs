@@ -11,23 +11,27 @@
 //! cargo bench --bench spmv -- cloth         # matrices whose name contains "cloth"
 //! ```
 //!
-//! *Output* for each kernel the least time of its repetitions: ms, GB/s, and the share of the yardstick.
+//! *Output* the statistics of criterion for each kernel, compared with those of the last run, and in the end a table of the fastest
+//! samples: ms, GB/s, and the share of the yardstick.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Sweep};
-use coarsen_core::{LinearOperator, Real, Vector, parallel};
+use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Setup, Sweep};
+use coarsen_core::{LinearOperator, Preconditioner, Real, Vector, parallel};
 use coarsen_problems::{Options, Problem};
+use coarsen_relax::Ic0;
 use coarsen_sparse::Bsr;
+use criterion::{Bencher, Criterion};
 
 mod roofline;
 
 /// Entries of each vector of the yardstick.
 const LARGE: usize = 16 << 20;
 
-/// Repetitions; the fastest counts.
-const REPEAT: usize = 8;
+/// Samples of criterion, and the seconds they share.
+const SAMPLES: usize = 10;
+const SECONDS: f64 = 0.2;
 
 /// A line of the table.
 struct Row {
@@ -52,21 +56,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let only = arguments.iter().find(|a| !a.starts_with("--")).cloned().unwrap_or_default();
     let mut rows = Vec::new();
     let cores = std::thread::available_parallelism()?.get();
-    println!(
-        "{:16} {:15} {:9} {:>7} {:>8} {:>7} {:>6} {:>9}",
-        "matrix", "kernel", "precision", "threads", "ms", "MB", "GB/s", "of dot"
-    );
+    let mut criterion = Criterion::default()
+        .without_plots()
+        .sample_size(SAMPLES)
+        .warm_up_time(Duration::from_millis(50))
+        .measurement_time(Duration::from_secs_f64(SECONDS));
     for (name, a) in matrices(&only)? {
         for threads in [1, cores] {
-            parallel::threads(threads, || {
-                let dot = yardstick();
-                let run = Run { name, threads, dot };
-                run.precision(&mut rows, Cpu::new(), "f64", &a);
-                run.precision(&mut rows, Cpu::mixed(), "f32/f64", &a);
-                run.precision(&mut rows, Cpu::single(), "f32", &a);
-            })?;
+            let mut run = Run { name, threads, dot: 0.0, criterion: &mut criterion, rows: &mut rows };
+            run.dot = run.yardstick();
+            run.precision(Cpu::new(), "f64", &a);
+            run.precision(Cpu::mixed(), "f32/f64", &a);
+            run.precision(Cpu::single(), "f32", &a);
         }
     }
+    print(&rows);
     if plot {
         std::fs::write("benches/spmv.svg", roofline::svg(&rows))?;
     }
@@ -76,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Gallery matrices of 1x1 and 3x3 blocks, and noise in 6x6, 3x6 and 6x3 blocks on the pattern of an elastic cube.
 fn matrices(only: &str) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn std::error::Error>> {
     let mut list = Vec::new();
-    for name in ["cloth:601", "poisson3d:100", "elasticity3d:40"] {
+    for name in ["cloth:601", "poisson2d:1000", "poisson3d:100", "elasticity3d:40"] {
         if name.contains(only) {
             list.push((name, Problem::parse(name, &Options::default())?.matrix));
         }
@@ -91,91 +95,99 @@ fn matrices(only: &str) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn std::er
     Ok(list)
 }
 
-/// The least seconds of a call.
-fn least(mut call: impl FnMut()) -> f64 {
-    call();
-    let timed = |_| {
-        let start = Instant::now();
-        call();
-        start.elapsed().as_secs_f64()
-    };
-    (0..REPEAT).map(timed).fold(f64::INFINITY, f64::min)
+/// The table.
+fn print(rows: &[Row]) {
+    println!(
+        "{:16} {:15} {:9} {:>7} {:>8} {:>7} {:>6} {:>9}",
+        "matrix", "kernel", "precision", "threads", "ms", "MB", "GB/s", "of dot"
+    );
+    for row in rows {
+        println!(
+            "{:16} {:15} {:9} {:7} {:8.3} {:7.1} {:6.1} {:7.0} %",
+            row.name,
+            row.kernel,
+            row.precision,
+            row.threads,
+            row.seconds * 1e3,
+            row.bytes as f64 * 1e-6,
+            row.gigabytes(),
+            100.0 * row.gigabytes() / row.yardstick
+        );
+    }
 }
 
-/// GB/s of an inner product.
-fn yardstick() -> f64 {
-    let (x, y) = (vec![1.0; LARGE], vec![0.5; LARGE]);
-    let seconds = least(|| {
-        black_box(black_box(&x).dot(&y));
-    });
-    LARGE as f64 * 16e-9 / seconds
-}
-
-/// What the rows of one matrix have in common.
+/// The kernels of one matrix on some threads.
 struct Run<'a> {
     name: &'a str,
     threads: usize,
     dot: f64,
+    criterion: &'a mut Criterion,
+    rows: &'a mut Vec<Row>,
 }
 
 impl Run<'_> {
+    /// The least seconds of a call among the samples of criterion, which prints and keeps their statistics.
+    fn least(&mut self, id: &str, mut call: impl FnMut() + Send) -> f64 {
+        let (mut least, threads) = (f64::INFINITY, self.threads);
+        let sample = |calls: u64| {
+            let timed = || {
+                let start = Instant::now();
+                (0..calls).for_each(|_| call());
+                start.elapsed()
+            };
+            let time = parallel::threads(threads, timed).expect("threads start");
+            least = least.min(time.as_secs_f64() / calls as f64);
+            time
+        };
+        let mut sample = sample;
+        let id = format!("{} {id}, {threads} threads", self.name);
+        self.criterion.bench_function(&id, |b: &mut Bencher<'_>| b.iter_custom(&mut sample));
+        least
+    }
+
+    /// GB/s of an inner product.
+    fn yardstick(&mut self) -> f64 {
+        let (x, y) = (vec![1.0; LARGE], vec![0.5; LARGE]);
+        let seconds = self.least("yardstick", || {
+            black_box(black_box(&x).dot(&y));
+        });
+        LARGE as f64 * 16e-9 / seconds
+    }
+
     /// All kernels for vectors of `V` over a matrix stored in `S`.
-    fn precision<V: Real, S: Real>(
-        &self,
-        rows: &mut Vec<Row>,
-        on: Cpu<V, S>,
-        precision: &'static str,
-        host: &Bsr<f64>,
-    ) {
-        let Run { name, threads, dot: yardstick } = *self;
+    fn precision<V: Real, S: Real>(&mut self, on: Cpu<V, S>, precision: &'static str, host: &Bsr<f64>) {
         let a = on.matrix(host).expect("values fit");
         let (m, n) = host.shape();
         let matrix = host.to::<S>().bytes();
         let (x, mut y) = (vec![V::one(); n], vec![V::zero(); m]);
-        let mut row = |kernel, bytes, seconds| {
-            let row = Row { name: name.to_owned(), kernel, precision, threads, seconds, bytes, yardstick };
-            println!(
-                "{:16} {:15} {:9} {:7} {:8.3} {:7.1} {:6.1} {:7.0} %",
-                name,
-                kernel,
-                precision,
-                threads,
-                seconds * 1e3,
-                bytes as f64 * 1e-6,
-                row.gigabytes(),
-                100.0 * row.gigabytes() / yardstick
-            );
-            rows.push(row);
+        let mut row = |kernel: &'static str, bytes, call: &mut (dyn FnMut() + Send)| {
+            let seconds = self.least(&format!("{kernel}, {precision}"), call);
+            let (name, threads, yardstick) = (self.name.to_owned(), self.threads, self.dot);
+            self.rows.push(Row { name, kernel, precision, threads, seconds, bytes, yardstick });
         };
         let word = size_of::<V>();
-        row("A x", matrix + word * (m + n), least(|| a.apply(black_box(&x), &mut y)));
-        if m != n || name.starts_with("blocks") {
-            return;
+        row("A x", matrix + word * (m + n), &mut || a.apply(black_box(&x), &mut y));
+        if m != n || host.values()[0] == -8.0 {
+            return; // noise
         }
         let b = vec![V::one(); n];
-        row("b - A x", matrix + word * 3 * n, least(|| a.residual(&b, black_box(&x), &mut y)));
-        row(
-            "A x, x.Ax",
-            matrix + word * 2 * n,
-            least(|| {
-                black_box(a.apply_dot(black_box(&x), &mut y));
-            }),
-        );
+        row("b - A x", matrix + word * 3 * n, &mut || a.residual(&b, black_box(&x), &mut y));
+        row("A x, x.Ax", matrix + word * 2 * n, &mut || {
+            black_box(a.apply_dot(black_box(&x), &mut y));
+        });
         let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
         let d = on.blocks(&inverses).expect("values fit");
         let blocks = inverses.values().len() * size_of::<S>();
-        row("D r", blocks + word * 2 * n, least(|| d.apply(V::one(), black_box(&x), V::zero(), &mut y)));
+        row("D r", blocks + word * 2 * n, &mut || d.apply(V::one(), black_box(&x), V::zero(), &mut y));
         let (omega, mut step) = (V::of(0.3), vec![V::zero(); n]);
-        row(
-            "Jacobi",
-            matrix + blocks + word * 4 * n,
-            least(|| a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y)),
-        );
+        row("Jacobi", matrix + blocks + word * 4 * n, &mut || {
+            a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y);
+        });
         let order = on.relaxation_order(host.pattern());
-        row(
-            "Gauss-Seidel",
-            matrix + blocks + word * 3 * n,
-            least(|| a.relax(&order, Sweep::Forward, &d, V::one(), &b, &mut y)),
-        );
+        row("Gauss-Seidel", matrix + blocks + word * 3 * n, &mut || {
+            a.relax(&order, Sweep::Forward, &d, V::one(), &b, &mut y);
+        });
+        let mut ic0 = Ic0::default().build(host, &on).expect("gallery matrices are definite");
+        row("IC(0)", matrix + blocks + word * 4 * n, &mut || ic0.apply(black_box(&b), &mut y));
     }
 }

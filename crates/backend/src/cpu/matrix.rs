@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
@@ -85,20 +86,20 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         );
         let pieces = (0..self.a.pattern().rows(), Groups(&mut s[..], size), Groups(&mut y[..], size));
         let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
-            let first = rows.start;
-            self.a.row_products(rows, x, |k, ax| {
-                let (i, size) = (first + k, ax.len());
-                let d = &d.host().values()[i * size * size..(i + 1) * size * size];
-                let (b, x) = (&b[i * size..(i + 1) * size], &x[i * size..(i + 1) * size]);
-                let (s, y) = (&mut s.0[k * size..(k + 1) * size], &mut y.0[k * size..(k + 1) * size]);
-                for r in 0..size {
-                    let mut step = V::zero();
-                    for c in 0..size {
-                        step += d[r * size + c].to::<V>() * (b[c] - ax[c]);
-                    }
-                    s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
-                    y[r] = x[r] + s[r];
-                }
+            let first = rows.start * size;
+            self.a.row_products(rows, x, |at, ax| {
+                let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
+                simd::run(Step {
+                    d: &d.host().values()[all.start * size..all.end * size],
+                    size,
+                    omega,
+                    beta,
+                    ax,
+                    b: &b[all.clone()],
+                    x: &x[all],
+                    s: &mut s.0[here.clone()],
+                    y: &mut y.0[here],
+                });
             });
         };
         each(pieces, (ROWS / size).max(1), parallel::worth(self.a.nnz()), &body);
@@ -112,5 +113,54 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         check_range::<T, S>("the matrix", host.values())?;
         parallel::map(host.values(), self.a.values_mut(), |v| v.to());
         Ok(())
+    }
+}
+
+/// s = ω D (b − A x) + β s and y = x + s on a few rows, A x being known.
+struct Step<'a, V, S> {
+    d: &'a [S],
+    size: usize,
+    omega: V,
+    beta: V,
+    ax: &'a [V],
+    b: &'a [V],
+    x: &'a [V],
+    s: &'a mut [V],
+    y: &'a mut [V],
+}
+
+impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.size {
+            1 => self.blocks::<I, 1>(set),
+            2 => self.blocks::<I, 2>(set),
+            3 => self.blocks::<I, 3>(set),
+            6 => self.blocks::<I, 6>(set),
+            _ => self.blocks::<I, 0>(set),
+        }
+    }
+}
+
+impl<V: Real, S: Real> Step<'_, V, S> {
+    /// `B` is the block size, or 0 when it is known at run time only.
+    #[inline(always)]
+    fn blocks<I: Set<V>, const B: usize>(self, set: I) {
+        let Self { d, omega, beta, ax, b, x, s, y, .. } = self;
+        let (size, n) = (if B == 0 { self.size } else { B }, ax.len());
+        // Slices of one length that the compiler knows, so that it sees no bounds to check.
+        let (d, b, x, s, y) = (&d[..n * size], &b[..n], &x[..n], &mut s[..n], &mut y[..n]);
+        for i in (0..n).step_by(size) {
+            for r in i..i + size {
+                let mut step = V::zero();
+                for c in 0..size {
+                    step = set.mul_add(d[r * size + c].to(), b[i + c] - ax[i + c], step);
+                }
+                s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
+                y[r] = x[r] + s[r];
+            }
+        }
     }
 }

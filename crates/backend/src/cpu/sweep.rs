@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Shared, items};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_sparse::{Bsr, row_product};
 
 use crate::{RowSets, Sweep};
@@ -55,7 +55,7 @@ impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
     #[inline(always)]
     fn run<I: Set<V>>(self, set: I) {
         match self.of.a.block().0 {
-            1 => self.rows::<I, I::Four, 1>(set),
+            1 => self.scalars(set),
             2 => self.rows::<I, I::Four, 2>(set),
             3 => self.rows::<I, I::Four, 3>(set),
             6 => self.rows::<I, I::Eight, 6>(set),
@@ -75,6 +75,69 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
                 Sweep::Backward => self.rows.end - 1 - k,
             };
             self.row::<I, P, B>(set, i);
+        }
+    }
+
+    /// The same for 1x1 blocks, where a row would wait for the row before it, as a rule its neighbour, longer than its own sum takes.
+    ///
+    /// The change δ of the row before is kept back instead: the sum is made with the old entry, and then
+    /// δᵢ = ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ with k the row before, one multiplication and addition from row to row. The place of k
+    /// among the columns is that of the last row, give or take one; where it is not there, x is brought up to date first.
+    #[inline(always)]
+    fn scalars<I: Set<V>>(&self, set: I) {
+        let Sweeping { a, d, omega, b, sweep } = *self.of;
+        let x = self.x.get();
+        let (mut guess, mut delta, mut pending) = (0, V::zero(), V::zero());
+        for k in 0..self.rows.len() {
+            let (i, before) = match sweep {
+                Sweep::Forward => (self.rows.start + k, (self.rows.start + k).wrapping_sub(1)),
+                Sweep::Backward => (self.rows.end - 1 - k, self.rows.end - k),
+            };
+            let entries = a.pattern().range(i);
+            let columns = &a.pattern().indices()[entries.clone()];
+            let is = |at: usize| columns.get(at).is_some_and(|&j| j as usize == before);
+            let found = if is(guess) {
+                true
+            } else if is(guess + 1) {
+                guess += 1;
+                true
+            } else if is(guess.wrapping_sub(1)) {
+                guess -= 1;
+                true
+            } else {
+                // Where the neighbour before the diagonal is in a row of a symmetric pattern.
+                guess = match sweep {
+                    Sweep::Forward => (columns.len() / 2).saturating_sub(1),
+                    Sweep::Backward => columns.len() / 2 + 1,
+                };
+                false
+            };
+            let near = found && k > 0;
+            // SAFETY: as in `row`; `before` is a row of this chunk where k > 0.
+            unsafe {
+                if k > 0 && !near {
+                    *x.add(before) = pending;
+                }
+                let values = a.values().as_ptr().add(entries.start);
+                let [sum] = row_product::<V, S, I, I::Four, 1, 1, false>(set, values, columns, x);
+                let (old, w) = (*x.add(i), omega * d[i].to());
+                let step = w * (b[i] - sum);
+                delta = if near {
+                    *x.add(before) = pending;
+                    set.mul_add(-(w * a.values()[entries.start + guess].to()), delta, step)
+                } else {
+                    step
+                };
+                pending = old + delta;
+            }
+        }
+        let last = match sweep {
+            Sweep::Forward => self.rows.end.wrapping_sub(1),
+            Sweep::Backward => self.rows.start,
+        };
+        if !self.rows.is_empty() {
+            // SAFETY: the row of this chunk that came last.
+            unsafe { *x.add(last) = pending };
         }
     }
 

@@ -17,7 +17,10 @@ use super::{Bsr, row_product};
 /// Scalar rows per leaf: a few hundred kilobytes of matrix, enough to pay for a fork.
 const ROWS: usize = 1024;
 
-/// The product of some block rows with x; `then(k, A x of block row rows.start + k)` is called for one after the other.
+/// Scalar rows whose products are kept in a buffer: what is made of them runs over several rows at once.
+const BATCH: usize = 96;
+
+/// The product of some block rows with x; see [`Bsr::row_products`].
 struct RowProducts<'a, T, V, F> {
     a: &'a Bsr<T>,
     rows: Range<usize>,
@@ -35,16 +38,26 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
     {
         let pattern = self.a.pattern();
         assert!(self.a.block == (R, C) && self.x.len() == pattern.columns() * C);
+        const { assert!(BATCH.is_multiple_of(R)) };
         let offsets = &pattern.offsets()[self.rows.start..=self.rows.end];
-        for (k, ends) in offsets.windows(2).enumerate() {
-            // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
-            // column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted above.
-            let ax = unsafe {
-                let columns = pattern.indices().get_unchecked(ends[0]..ends[1]);
-                let values = self.a.values.as_ptr().add(ends[0] * R * C);
-                row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr())
-            };
-            (self.then)(k, &ax);
+        let mut ax = [V::zero(); BATCH];
+        let (rows, mut first) = (offsets.len() - 1, 0);
+        while first < rows {
+            let batch = (rows - first).min(BATCH / R);
+            for k in 0..batch {
+                // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
+                // column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted above.
+                let sums = unsafe {
+                    let start = *offsets.get_unchecked(first + k);
+                    let end = *offsets.get_unchecked(first + k + 1);
+                    let columns = pattern.indices().get_unchecked(start..end);
+                    let values = self.a.values.as_ptr().add(start * R * C);
+                    row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr())
+                };
+                ax[k * R..(k + 1) * R].copy_from_slice(&sums);
+            }
+            (self.then)(first * R, &ax[..batch * R]);
+            first += batch;
         }
     }
 
@@ -70,7 +83,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
                     }
                 }
             }
-            (self.then)(k, ax);
+            (self.then)(k * r, ax);
         }
     }
 }
@@ -93,15 +106,16 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
 }
 
 impl<T: Real> Bsr<T> {
-    /// Calls `then(k, A x of block row rows.start + k)` for one block row after the other: what fused kernels are made of.
+    /// Calls `then(at, part)` for consecutive parts of A x: what fused kernels are made of.
     ///
+    /// A part is a few whole block rows, as scalars, of which the first is scalar row `at` counted from the first of `rows`.
     /// *Use* on a leaf of rows inside a loop of [`parallel`]; the function is compiled together with the kernel where it is marked
     /// `#[inline(always)]` or small. *Panics* when x has another length than A has columns, or a row does not exist.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
     /// let mut norm = 0.0;
-    /// Bsr::<f64>::identity(2, 1)?.row_products(0..2, &[3.0, 4.0], |_, ax| norm += ax[0] * ax[0]);
+    /// Bsr::<f64>::identity(2, 1)?.row_products(0..2, &[3.0, 4.0], |_, ax| norm += ax.iter().map(|v| v * v).sum::<f64>());
     /// assert_eq!(norm, 25.0);
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
@@ -114,11 +128,7 @@ impl<T: Real> Bsr<T> {
     /// (A x) of block rows `rows` into `y`, which holds only those rows.
     #[inline]
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        self.row_products(rows, x, |k, ax| {
-            for (y, &ax) in y[k * ax.len()..(k + 1) * ax.len()].iter_mut().zip(ax) {
-                *y = ax;
-            }
-        });
+        self.row_products(rows, x, |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
     }
 
     /// y = a A x + b y in one pass; with b = 0 the old y is not read.
@@ -128,8 +138,8 @@ impl<T: Real> Bsr<T> {
         self.assert_fits(x, y);
         let rows = (0..self.pattern.rows(), Groups(y, self.block.0));
         let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-            self.row_products(rows, x, |k, ax| {
-                for (y, &ax) in y.0[k * ax.len()..].iter_mut().zip(ax) {
+            self.row_products(rows, x, |at, ax| {
+                for (y, &ax) in y.0[at..].iter_mut().zip(ax) {
                     *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
                 }
             });
@@ -190,8 +200,8 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
         let k = self.block.0;
         let rows = (0..self.pattern.rows(), Groups(&b[..], k), Groups(&mut r[..], k));
         let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
-            self.row_products(rows, x, |k, ax| {
-                let own = k * ax.len()..(k + 1) * ax.len();
+            self.row_products(rows, x, |at, ax| {
+                let own = at..at + ax.len();
                 for ((r, &b), &ax) in r.0[own.clone()].iter_mut().zip(&b.0[own]).zip(ax) {
                     *r = b - ax;
                 }

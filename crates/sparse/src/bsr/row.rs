@@ -13,8 +13,8 @@ const X_AHEAD: usize = 1024;
 /// Σₖ Aₖ x_{jₖ} for consecutive blocks of R x C with the block columns `columns`.
 ///
 /// Each scalar row of the blocks has one pack of sums: a block is one load of x and R loads of A, each multiplied and added with
-/// one instruction; lanes beyond C hold what follows in memory, and are dropped at the end. Blocks of 1x1 have four sums instead. The order of summation depends on the block
-/// size alone. `OVER` allows to read x beyond a block, which is faster. `P` holds C lanes or more. Mark what calls it `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
+/// one instruction; lanes beyond C hold what follows in memory, and are dropped at the end. Rows of 1x1 blocks are taken four entries at a
+/// time instead. The order of summation depends on the block size and the length of the row alone. `OVER` allows to read x beyond a block, which is faster. `P` holds C lanes or more. Mark what calls it `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
 ///
 /// # Safety
 /// `values` holds R · C numbers for each entry of `columns`, which rise, and x has C numbers at C j for every j in `columns`, and
@@ -34,7 +34,7 @@ where
 {
     if R * C == 1 {
         // SAFETY: as the caller promises.
-        return [unsafe { scalar_row(set, values, columns, x) }; R];
+        return [unsafe { scalar_row::<V, S, I, I::Four>(set, values, columns, x) }; R];
     }
     const { assert!(R * C == 1 || C <= P::LANES && P::LANES <= 2 * C) };
     let mut sums = [P::zero(set); R];
@@ -66,38 +66,105 @@ where
     ax
 }
 
-/// The same for 1x1 blocks, where rows are short: four sums, so that additions do not wait for each other.
+/// The same for 1x1 blocks. Short rows, as grids have them, are unrolled whole: their lengths repeat, so that the choice is foreseen.
 #[inline(always)]
-unsafe fn scalar_row<V: Real, S: Real, I: Set<V>>(
+unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     set: I,
     values: *const S,
     columns: &[u32],
     x: *const V,
 ) -> V {
-    // SAFETY: k is below the number of columns, and x is readable at each of them, as the caller promises.
-    let term = |k: usize, sum: V| unsafe {
-        let j = *columns.get_unchecked(k) as usize;
-        set.mul_add((*values.add(k)).to::<V>(), *x.add(j), sum)
-    };
-    let [mut a, mut b, mut c, mut d] = [V::zero(); 4];
-    let (mut k, n) = (0, columns.len());
-    if n > 0 {
-        ahead(x.wrapping_add(columns[n - 1] as usize), X_AHEAD);
-        ahead(columns.as_ptr(), MATRIX_AHEAD / 2);
+    let Some(&last) = columns.last() else { return V::zero() };
+    ahead(values, MATRIX_AHEAD);
+    ahead(columns.as_ptr(), MATRIX_AHEAD / 2);
+    ahead(x.wrapping_add(last as usize), X_AHEAD);
+    let c = columns.as_ptr();
+    // SAFETY: as the caller promises; each branch reads as many entries as there are.
+    unsafe {
+        match columns.len() {
+            3 => short::<V, S, I, P, 3>(set, values, c, x),
+            4 => short::<V, S, I, P, 4>(set, values, c, x),
+            5 => short::<V, S, I, P, 5>(set, values, c, x),
+            6 => short::<V, S, I, P, 6>(set, values, c, x),
+            7 => short::<V, S, I, P, 7>(set, values, c, x),
+            8 => short::<V, S, I, P, 8>(set, values, c, x),
+            9 => short::<V, S, I, P, 9>(set, values, c, x),
+            n => long::<V, S, I, P>(set, values, c, n, x),
+        }
     }
+}
+
+/// A row of N entries.
+#[inline(always)]
+unsafe fn short<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize>(
+    set: I,
+    values: *const S,
+    columns: *const u32,
+    x: *const V,
+) -> V {
+    let mut sums = P::zero(set);
+    // SAFETY: N values and columns are readable, as the caller promises; the pieces end at N.
+    unsafe {
+        for k in 0..N / 4 {
+            sums = piece::<V, S, I, P, 4>(set, values.add(4 * k), columns.add(4 * k), x, sums);
+        }
+        let (values, columns) = (values.add(N / 4 * 4), columns.add(N / 4 * 4));
+        sums = match N % 4 {
+            0 => sums,
+            1 => piece::<V, S, I, P, 1>(set, values, columns, x, sums),
+            2 => piece::<V, S, I, P, 2>(set, values, columns, x, sums),
+            _ => piece::<V, S, I, P, 3>(set, values, columns, x, sums),
+        };
+    }
+    sums.sum_first::<4>()
+}
+
+/// A row of n entries: four at a time, then one.
+#[inline(always)]
+unsafe fn long<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
+    set: I,
+    values: *const S,
+    columns: *const u32,
+    n: usize,
+    x: *const V,
+) -> V {
+    let (mut sums, mut rest, mut k) = (P::zero(set), V::zero(), 0);
     while k + 4 <= n {
-        ahead(values.wrapping_add(k), MATRIX_AHEAD);
-        (a, b, c, d) = (term(k, a), term(k + 1, b), term(k + 2, c), term(k + 3, d));
+        // SAFETY: n values and columns are readable, as the caller promises.
+        unsafe {
+            ahead(values.wrapping_add(k), MATRIX_AHEAD);
+            sums = piece::<V, S, I, P, 4>(set, values.add(k), columns.add(k), x, sums);
+        }
         k += 4;
     }
-    if k + 2 <= n {
-        (a, b) = (term(k, a), term(k + 1, b));
-        k += 2;
+    while k < n {
+        // SAFETY: as above.
+        unsafe {
+            rest = set.mul_add((*values.add(k)).to(), *x.add(*columns.add(k) as usize), rest);
+        }
+        k += 1;
     }
-    if k < n {
-        c = term(k, c);
+    sums.sum_first::<4>() + rest
+}
+
+/// `sums` and the products of N ≤ 4 entries with x. The entries of x are loaded one by one: a gather takes longer.
+#[inline(always)]
+unsafe fn piece<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize>(
+    set: I,
+    values: *const S,
+    columns: *const u32,
+    x: *const V,
+    sums: P,
+) -> P {
+    const { assert!(N <= 4 && P::LANES == 4) };
+    let mut at = [V::zero(); 4];
+    // SAFETY: N values and columns are readable, and x is at each of those columns, as the caller promises.
+    unsafe {
+        for k in 0..N {
+            at[k] = *x.add(*columns.add(k) as usize);
+        }
+        P::load_first::<S, N>(set, values).mul_add(P::load(set, at.as_ptr()), sums)
     }
-    (a + b) + (c + d)
 }
 
 /// Prefetches what lies `bytes` after `at`.
