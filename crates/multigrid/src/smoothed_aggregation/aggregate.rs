@@ -20,9 +20,6 @@ const NONE: u32 = u32::MAX;
 /// The smallest aggregate that holds six rigid-body modes.
 const SMALLEST: usize = 3;
 
-/// Strong neighbours a node, the diagonal not counted, below which stars alone make small aggregates.
-const FEW: usize = 10;
-
 /// Nodes of a chunk.
 const CHUNK: usize = 8192;
 
@@ -50,11 +47,7 @@ impl Couplings<'_> {
 /// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of their roots.
 pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> (Vec<u32>, usize) {
     let n = special.len();
-    let twice = match spread {
-        Spread::Neighbours => false,
-        Spread::Second => true,
-        Spread::Even => a.strong.iter().filter(|s| **s).count() < FEW * n,
-    };
+    let twice = spread == Spread::Second;
     let mut root = vec![NONE; n]; // 2
     let mut border = vec![false; n];
     let pieces = (0..n, &mut root[..], &mut border[..]);
@@ -220,6 +213,18 @@ mod tests {
             "aggregates of a chain are intervals, in order"
         );
         assert!(count.abs_diff(n as usize / 3) < 8, "{count} aggregates of {n} nodes");
+    }
+
+    #[test]
+    fn second_neighbours_join() {
+        let a = chain(25);
+        let strength = Strength::SpectralRadius { theta: 0.48 };
+        let weights = strength.weights(&a).unwrap();
+        let strong = strength.strong(a.pattern(), &weights);
+        let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
+        let (of, count) = aggregate(&couplings, &[false; 25], Spread::Second);
+        assert!(of.iter().all(|&g| g != NONE), "nobody is lost: {of:?}");
+        assert!(count < aggregate(&couplings, &[false; 25], Spread::Neighbours).1, "{of:?}");
     }
 
     #[test]

@@ -82,10 +82,8 @@ impl Default for SmoothedAggregation {
 pub enum Spread {
     /// To its strong neighbours (Tamstorf 2015, Algorithm 1).
     Neighbours,
-    /// To their strong neighbours too.
+    /// To their strong neighbours too: fewer levels and cheaper products for more iterations.
     Second,
-    /// To the second where a node has fewer than ten strong neighbours, which makes aggregates of some 15 to 30 nodes on any stencil.
-    Even,
 }
 
 /// Where the near-kernel of the finest level comes from.
