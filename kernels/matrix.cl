@@ -1,42 +1,96 @@
-// Block sparse rows: block k of a block row lies in column block columns[k], its rows x cols values row by row. An item
-// a scalar row.
+// Block sparse rows in slices: SLICE rows lie side by side, lane by lane, padded to the longest of them (or of all).
+// Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its block is value
+// ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of the slices before. A slice of one row
+// is plain block CSR. An item a block row. Build options define
+//   STORED  the type of values
+//   ROWS, COLS  of a block
+//   SLICE   rows of a slice
+//   DSLICE  blocks of a slice of D, see blocks.cl
 
-// (A x) of scalar row i                                                 Twin: Bsr::multiply_rows
-REAL coarsen_row(const size_t i, const uint rows, const uint cols, __global const uint *offsets,
-                 __global const uint *columns, __global const REAL *values, __global const REAL *x) {
-    const size_t block_row = i / rows, within = i % rows;
-    REAL s = 0;
-    for (uint k = offsets[block_row]; k < offsets[block_row + 1]; k++) {
-        __global const REAL *a = values + ((size_t)k * rows + within) * cols;
-        __global const REAL *xk = x + (size_t)columns[k] * cols;
-        for (uint c = 0; c < cols; c++)
-            s += a[c] * xk[c];
+#pragma OPENCL FP_CONTRACT ON // A device may fuse what it adds here; so does the twin.
+
+#define AREA (ROWS * COLS)
+
+// s = (A x) of block row i                                              Twin: Bsr::multiply_rows
+void coarsen_row(const size_t i, const uint width, __global const uint *offsets, __global const uint *lengths,
+                 __global const uint *columns, __global const STORED *values, __global const REAL *x, REAL *s) {
+    const size_t slice = i / SLICE, lane = i % SLICE;
+    const size_t base = width ? slice * width : offsets[slice];
+#if SLICE == 1
+    const uint count = offsets[i + 1] - offsets[i];
+#else
+    const uint count = lengths[i];
+#endif
+    __global const uint *column = columns + base * SLICE + lane;
+    __global const STORED *a = values + base * AREA * SLICE + lane;
+    for (uint r = 0; r < ROWS; r++)
+        s[r] = 0;
+    for (uint k = 0; k < count; k++) {
+        __global const REAL *xk = x + (size_t)column[k * SLICE] * COLS;
+        for (uint c = 0; c < COLS; c++) {
+            const REAL xc = xk[c];
+            for (uint r = 0; r < ROWS; r++)
+                s[r] += (REAL)a[(r * COLS + c) * SLICE] * xc;
+        }
+        a += AREA * SLICE;
     }
-    return s;
 }
+
+#define MATRIX \
+    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    __global const uint *columns, __global const STORED *values
+#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values, x, s)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
-__kernel void coarsen_multiply(const ulong n, const uint rows, const uint cols, __global const uint *offsets,
-                               __global const uint *columns, __global const REAL *values,
-                               __global const REAL *x, __global REAL *y) {
+__kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
     const size_t i = get_global_id(0);
-    if (i < n)
-        y[i] = coarsen_row(i, rows, cols, offsets, columns, values, x);
+    if (i < n) {
+        REAL s[ROWS];
+        ROW(i, x, s);
+        for (uint r = 0; r < ROWS; r++)
+            y[i * ROWS + r] = s[r];
+    }
 }
+
+// y = a A x + b y                                                       Twin: Bsr::apply_add
+__kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x, const REAL b, __global REAL *y) {
+    const size_t i = get_global_id(0);
+    if (i < n) {
+        REAL s[ROWS];
+        ROW(i, x, s);
+        for (uint r = 0; r < ROWS; r++)
+            y[i * ROWS + r] = b == 0 ? a * s[r] : a * s[r] + b * y[i * ROWS + r];
+    }
+}
+
+// r = b - A x                                                           Twin: LinearOperator::residual for Bsr
+__kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
+    const size_t i = get_global_id(0);
+    if (i < n) {
+        REAL s[ROWS];
+        ROW(i, x, s);
+        for (uint k = 0; k < ROWS; k++)
+            r[i * ROWS + k] = b[i * ROWS + k] - s[k];
+    }
+}
+
+#if ROWS == COLS
 
 // y = A x, x·y and the sum of |x y|                                     Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_multiply_dot(const ulong n, const uint rows, const uint cols, __global const uint *offsets,
-                          __global const uint *columns, __global const REAL *values, __global const REAL *x,
-                          __global REAL *y, __global SUM *partial) {
+void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
     __local SUM shared[WIDTH];
     SUM value = 0, magnitude = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
-        const REAL yi = coarsen_row(i, rows, cols, offsets, columns, values, x);
-        y[i] = yi;
-        const SUM t = (SUM)x[i] * yi;
-        value += t;
-        magnitude += fabs(t);
+    const size_t last = LAST(n);
+    for (size_t i = FIRST(n) + get_local_id(0); i < last; i += WIDTH) {
+        REAL s[ROWS];
+        ROW(i, x, s);
+        for (uint r = 0; r < ROWS; r++) {
+            y[i * ROWS + r] = s[r];
+            const SUM t = (SUM)x[i * ROWS + r] * s[r];
+            value += t;
+            magnitude += fabs(t);
+        }
     }
     value = coarsen_tree(shared, value);
     if (get_local_id(0) == 0)
@@ -46,11 +100,53 @@ void coarsen_multiply_dot(const ulong n, const uint rows, const uint cols, __glo
         partial[get_num_groups(0) + get_group_id(0)] = magnitude;
 }
 
-// r = b - A x                                                           Twin: LinearOperator::residual for Bsr
-__kernel void coarsen_residual(const ulong n, const uint rows, const uint cols, __global const uint *offsets,
-                               __global const uint *columns, __global const REAL *values,
-                               __global const REAL *b, __global const REAL *x, __global REAL *r) {
+// Entry (r, c) of block i of D.
+#define D(i, r, c) ((REAL)d[((i) / DSLICE * AREA + (r) * COLS + (c)) * DSLICE + (i) % DSLICE])
+
+// s = beta s + omega D (b - A x), y = x + s                             Twin: Matrix::relax_into for CpuMatrix
+__kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL omega, const REAL beta,
+                                 __global const REAL *b, __global const REAL *x, __global REAL *s,
+                                 __global REAL *y) {
     const size_t i = get_global_id(0);
-    if (i < n)
-        r[i] = b[i] - coarsen_row(i, rows, cols, offsets, columns, values, x);
+    if (i < n) {
+        REAL t[ROWS];
+        ROW(i, x, t);
+        for (uint r = 0; r < ROWS; r++)
+            t[r] = b[i * ROWS + r] - t[r];
+        for (uint r = 0; r < ROWS; r++) {
+            REAL step = 0;
+            for (uint c = 0; c < ROWS; c++)
+                step += D(i, r, c) * t[c];
+            const size_t at = i * ROWS + r;
+            step = beta == 0 ? omega * step : omega * step + beta * s[at];
+            s[at] = step;
+            y[at] = x[at] + step;
+        }
+    }
 }
+
+// x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one item a chunk, in order or backward; chunks are not
+// coupled, so that no item reads what another one writes.              Twin: Sweeping::run
+__kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
+                            const uint backward, __global const STORED *d, const REAL omega,
+                            __global const REAL *b, __global REAL *x) {
+    const size_t item = get_global_id(0);
+    if (item < count) {
+        const size_t begin = chunks[2 * (first + item)], end = chunks[2 * (first + item) + 1];
+        for (size_t k = 0; k < end - begin; k++) {
+            const size_t i = backward ? end - 1 - k : begin + k;
+            REAL t[ROWS];
+            ROW(i, x, t);
+            for (uint r = 0; r < ROWS; r++)
+                t[r] = b[i * ROWS + r] - t[r];
+            for (uint r = 0; r < ROWS; r++) {
+                REAL step = 0;
+                for (uint c = 0; c < ROWS; c++)
+                    step += D(i, r, c) * t[c];
+                x[i * ROWS + r] += omega * step;
+            }
+        }
+    }
+}
+
+#endif

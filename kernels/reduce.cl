@@ -1,20 +1,7 @@
 // Sums over vectors, in two launches and with the same bits at every run.
 //
-// First each of G work groups adds its share into partial[k G + group], for up to four sums k; G depends on the length
-// alone. Then coarsen_total adds the G partial sums in one group. Inside a group items meet along a binary tree.
-
-// The sum of v over the work group, for its item 0.                     Twin: parallel::tree
-SUM coarsen_tree(__local SUM *shared, const SUM v) {
-    const uint item = get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    shared[item] = v;
-    for (uint half_width = WIDTH / 2; half_width > 0; half_width /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_width)
-            shared[item] += shared[item + half_width];
-    }
-    return shared[0];
-}
+// First each of G work groups adds its stretch into partial[k G + group], for up to four sums k; G depends on the length
+// alone. Then coarsen_total adds the G partial sums in one group.
 
 // x·y0 .. x·y3, of which the first `count` are wanted                   Twin: Vector::dots for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
@@ -22,16 +9,25 @@ void coarsen_dots(const ulong n, const uint count, __global const REAL *x, __glo
                   __global const REAL *y1, __global const REAL *y2, __global const REAL *y3,
                   __global SUM *partial) {
     __local SUM shared[WIDTH];
-    SUM s[4] = {0, 0, 0, 0};
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+    const size_t first = FIRST(n), last = LAST(n);
+    PACK s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    PACKS(i, first, last) {
+        const PACK xi = LOAD(x, i);
+        s0 += xi * LOAD(y0, i);
+        if (count > 1)
+            s1 += xi * LOAD(y1, i);
+        if (count > 2)
+            s2 += xi * LOAD(y2, i);
+        if (count > 3)
+            s3 += xi * LOAD(y3, i);
+    }
+    SUM s[4] = {coarsen_across(s0), coarsen_across(s1), coarsen_across(s2), coarsen_across(s3)};
+    REST(i, first, last) {
         const SUM xi = x[i];
         s[0] += xi * y0[i];
-        if (count > 1)
-            s[1] += xi * y1[i];
-        if (count > 2)
-            s[2] += xi * y2[i];
-        if (count > 3)
-            s[3] += xi * y3[i];
+        s[1] += xi * y1[i];
+        s[2] += xi * y2[i];
+        s[3] += xi * y3[i];
     }
     for (uint k = 0; k < count; k++) {
         const SUM total = coarsen_tree(shared, s[k]);
@@ -44,8 +40,15 @@ void coarsen_dots(const ulong n, const uint count, __global const REAL *x, __glo
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const REAL *y, __global SUM *partial) {
     __local SUM shared[WIDTH];
-    SUM value = 0, magnitude = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+    const size_t first = FIRST(n), last = LAST(n);
+    PACK values = 0, magnitudes = 0;
+    PACKS(i, first, last) {
+        const PACK t = LOAD(x, i) * LOAD(y, i);
+        values += t;
+        magnitudes += fabs(t);
+    }
+    SUM value = coarsen_across(values), magnitude = coarsen_across(magnitudes);
+    REST(i, first, last) {
         const SUM t = (SUM)x[i] * y[i];
         value += t;
         magnitude += fabs(t);
@@ -58,14 +61,33 @@ void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const
         partial[get_num_groups(0) + get_group_id(0)] = magnitude;
 }
 
+#if LANES == 8
+#define ENTRIES JOIN(REAL, 8)
+#define GET(p, i) vload8(0, (p) + (i))
+#define PUT(v, p, i) vstore8(v, 0, (p) + (i))
+#else
+#define ENTRIES REAL
+#define GET(p, i) (p)[i]
+#define PUT(v, p, i) (p)[i] = (v)
+#endif
+
 // x += a p, r -= a q, r·r                                               Twin: Vector::advance for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __global const REAL *p,
                      __global const REAL *q, __global REAL *x, __global REAL *r, __global SUM *partial) {
     __local SUM shared[WIDTH];
     const REAL factor = slots[a];
-    SUM rr = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+    const size_t first = FIRST(n), last = LAST(n);
+    PACK squares = 0;
+    PACKS(i, first, last) {
+        PUT(GET(x, i) + factor * GET(p, i), x, i);
+        const ENTRIES t = GET(r, i) - factor * GET(q, i);
+        PUT(t, r, i);
+        const PACK wide = JOIN(convert_, PACK)(t);
+        squares += wide * wide;
+    }
+    SUM rr = coarsen_across(squares);
+    REST(i, first, last) {
         x[i] += factor * p[i];
         const REAL t = r[i] - factor * q[i];
         r[i] = t;

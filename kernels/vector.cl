@@ -26,3 +26,20 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const 
         y[i] = s == 0 ? t : t + s * y[i];
     }
 }
+
+// p = a u + b p, s = a w + b s, x += c p, r -= c s                      Twin: Vector::recur for Vec
+__kernel void coarsen_recur(const ulong n, __global const REAL *slots, const uint a, const uint b, const uint c,
+                            __global const REAL *u, __global const REAL *w, __global REAL *p, __global REAL *s,
+                            __global REAL *x, __global REAL *r) {
+    const size_t i = get_global_id(0);
+    if (i < n) {
+        const REAL fa = slots[a], fb = slots[b], fc = slots[c];
+        const REAL pu = fa * u[i], sw = fa * w[i];
+        const REAL pi = fb == 0 ? pu : pu + fb * p[i];
+        const REAL si = fb == 0 ? sw : sw + fb * s[i];
+        p[i] = pi;
+        s[i] = si;
+        x[i] += fc * pi;
+        r[i] -= fc * si;
+    }
+}

@@ -1,35 +1,37 @@
 //! OpenCL C sources as constants.
 //!
-//! They are compiled by the driver of the device, in the order of [`ALL`], as one program. Every kernel bears the prefix
+//! They are compiled by the driver of the device, each list of this crate as one program. Every kernel bears the prefix
 //! `coarsen_` (a kernel called `dot` would collide with the language) and names its twin in Rust.
 //!
 //! | file | what |
 //! |---|---|
 //! | `real.cl` | the types: what build options define |
+//! | `tree.cl` | the parts of a sum |
 //! | `scalar.cl` | arithmetic on promised scalars |
 //! | `vector.cl` | entry-wise operations |
 //! | `reduce.cl` | sums with the same bits at every run |
-//! | `matrix.cl` | products with block sparse rows |
+//! | `matrix.cl` | products and relaxation with block sparse rows |
+//! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 
-/// The types, and what build options must define.
-pub const REAL: &str = include_str!("../real.cl");
-/// Arithmetic on slots.
-pub const SCALAR: &str = include_str!("../scalar.cl");
-/// Entry-wise vector operations.
-pub const VECTOR: &str = include_str!("../vector.cl");
-/// Sums over vectors.
-pub const REDUCE: &str = include_str!("../reduce.cl");
-/// Products with block sparse matrices; uses [`REDUCE`].
-pub const MATRIX: &str = include_str!("../matrix.cl");
+const REAL: &str = include_str!("../real.cl");
+const TREE: &str = include_str!("../tree.cl");
 
-/// One program, in the order of use.
-pub const ALL: [&str; 5] = [REAL, SCALAR, VECTOR, REDUCE, MATRIX];
+/// Scalars, entry-wise operations and sums: what every place needs.
+pub const VECTOR: [&str; 5] =
+    [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
+/// Block sparse matrices of one block size in one layout.
+pub const MATRIX: [&str; 3] = [REAL, TREE, include_str!("../matrix.cl")];
+/// Small dense blocks of one size.
+pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
+/// Dense blocks of any size.
+pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn kernels_bear_the_prefix_and_name_their_twin() {
-        for source in super::ALL {
+        let all = [&super::VECTOR[..], &super::MATRIX, &super::BLOCKS, &super::DENSE].concat();
+        for source in all {
             let lines: Vec<&str> = source.lines().collect();
             for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("__kernel")) {
                 let declaration =

@@ -41,6 +41,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// What reports call it: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
+    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve here.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// A copy of host entries.
     ///
     /// # Errors

@@ -88,6 +88,24 @@ pub enum Error {
         /// The status of the driver.
         status: i32,
     },
+    /// More device memory than is left.
+    #[error(
+        "{needed} bytes of device memory are needed and {available} are left; take a smaller system, f32 storage, or another device"
+    )]
+    Memory {
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes left in all, or the most that one buffer may have where that is less.
+        available: u64,
+    },
+    /// The compiler of a device refused a program.
+    #[error("the compiler of {device} refused the kernels: {log}")]
+    Build {
+        /// The name of the device.
+        device: String,
+        /// What the compiler said.
+        log: String,
+    },
     /// A thread pool could not be started.
     #[error("a pool of {threads} threads could not be started; ask for fewer threads")]
     Threads {

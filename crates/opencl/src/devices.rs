@@ -28,6 +28,10 @@ pub struct Device {
     /// Whether it is a graphics card or another accelerator rather than the host's processor.
     pub accelerator: bool,
     pub(crate) id: DeviceId,
+    /// Whether it works in the host's memory, so that buffers are mapped instead of copied.
+    pub shared: bool,
+    /// The most bytes that one buffer may have.
+    pub(crate) most: u64,
     /// Most items in a work group.
     pub(crate) width: usize,
     /// The context of all places on this device, once there is one.
@@ -102,6 +106,8 @@ impl Device {
             memory: number(DeviceInfo::GlobalMemSize)?,
             double: number(DeviceInfo::DoubleFpConfig)? != 0,
             accelerator: number(DeviceInfo::Type)? & (DeviceType::GPU | DeviceType::ACCELERATOR).bits() != 0,
+            shared: number(DeviceInfo::HostUnifiedMemory)? != 0,
+            most: number(DeviceInfo::MaxMemAllocSize)?,
             width: number(DeviceInfo::MaxWorkGroupSize)? as usize,
             context: Arc::default(),
             id,

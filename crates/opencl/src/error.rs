@@ -1,9 +1,9 @@
-//! Why there is no place, or why a matrix cannot go there.
+//! Why there is no place.
 
 use coarsen_core::Error;
 use coarsen_opencl_loader::Absent;
 
-/// A place that cannot be made, or data it cannot take.
+/// A place that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenClError {
@@ -18,23 +18,7 @@ pub enum OpenClError {
         /// Devices looked at.
         found: usize,
     },
-    /// The driver's compiler refused the kernels.
-    #[error("the OpenCL compiler of {device} refused the kernels: {log}")]
-    Build {
-        /// The name of the device.
-        device: String,
-        /// What the compiler said.
-        log: String,
-    },
-    /// A zero where a diagonal entry must be divided by.
-    #[error(
-        "the diagonal entry of row {row} is 0, so Jacobi cannot divide by it; constrain that unknown, or use another preconditioner"
-    )]
-    ZeroDiagonal {
-        /// The scalar row.
-        row: usize,
-    },
-    /// A failing call, or a shape.
+    /// A failing call, kernels that do not compile, memory that is not to be had.
     #[error(transparent)]
     Core(#[from] Error),
 }

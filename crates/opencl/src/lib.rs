@@ -10,36 +10,43 @@
 //! [`OpenCl`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed place stays failed; make
 //! a new one.
 //!
+//! Matrices, blocks and row sets come by [`Backend`](coarsen_backend::Backend): every method that is generic over a backend is set up
+//! on the host and applied here.
+//!
 //! | file | what |
 //! |---|---|
 //! | [`devices`] | what this machine has |
-//! | [`place`](OpenCl) | the place, and the way to it and back |
-//! | `queue` | launches, waits, the first failure |
+//! | [`place`](OpenCl) | the place; `backend` is the way to it and back |
+//! | `queue` | launches, waits, the first failure, transfers |
 //! | `memory`, `slots` | buffers; which scalars live |
-//! | `program` | kernels by name, compiled and checked |
+//! | `program` | kernels by name, compiled, checked and kept on disk |
 //! | [`scalar`](DeviceScalar) | promised numbers |
 //! | [`vector`](DeviceVector) | the vector |
-//! | [`matrix`](DeviceMatrix) | block sparse rows |
-//! | [`jacobi`](DeviceJacobi) | the inverse diagonal |
+//! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
+//! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
+//! | [`rows`](DeviceRows) | rows that are relaxed at once |
 //! | [`error`](OpenClError) | why there is no place |
 
+mod backend;
+mod blocks;
 mod devices;
 mod error;
-mod jacobi;
 mod matrix;
 mod memory;
 mod place;
 mod program;
 mod queue;
+mod rows;
 mod scalar;
 mod slots;
 mod vector;
 
+pub use blocks::DeviceBlocks;
 pub use coarsen_opencl_loader::Absent;
 pub use devices::{Device, devices};
 pub use error::OpenClError;
-pub use jacobi::DeviceJacobi;
-pub use matrix::DeviceMatrix;
+pub use matrix::{DeviceMatrix, Format};
 pub use place::{Counters, OpenCl};
+pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
 pub use vector::DeviceVector;

@@ -2,42 +2,94 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use coarsen_core::{Error, Real};
 use ocl::core::{self, Mem};
 use ocl::ffi;
 
-use crate::Counters;
+use crate::Device;
 use crate::error::check;
+
+/// Bytes of a place: how many there are, how many are taken.
+///
+/// A driver may promise memory that it does not have, and fail when it is used; what the device says of itself is checked first.
+pub(crate) struct Memory {
+    all: u64,
+    /// The most that one buffer may have.
+    most: u64,
+    taken: Arc<AtomicU64>,
+    /// Whether the host works in the same memory.
+    pub(crate) shared: bool,
+}
 
 /// Device memory and the type of its entries.
 pub(crate) struct Buffer {
     pub(crate) mem: Mem,
     pub(crate) entry: &'static str,
+    _share: Share,
 }
 
-/// Device memory of at least 8 bytes (zero is not allowed), holding `host` where given.
-pub(crate) fn allocate(
-    context: &core::Context,
-    counters: &mut Counters,
-    entry: &'static str,
-    bytes: usize,
-    host: Option<&[u8]>,
-) -> Result<Buffer, Error> {
-    let host = host.filter(|h| !h.is_empty());
-    let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
-    let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
-    let mut status = 0;
-    debug_assert!(host.is_none_or(|h| h.len() == bytes));
-    // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
-    let mem = unsafe {
-        let (flags, source) = (ffi::CL_MEM_READ_WRITE | copy, source.cast::<c_void>().cast_mut());
-        ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(8), source, &mut status)
-    };
-    check("clCreateBuffer", status)?;
-    counters.allocations += 1;
-    // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
-    Ok(Buffer { mem: unsafe { Mem::from_raw_create_ptr(mem) }, entry })
+/// What a buffer takes of the memory of its place.
+struct Share {
+    bytes: u64,
+    taken: Arc<AtomicU64>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Memory {
+    pub(crate) fn of(device: &Device) -> Self {
+        Self { all: device.memory, most: device.most, taken: Arc::default(), shared: device.shared }
+    }
+
+    /// Bytes of all buffers that live.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Whether so many bytes more, in several buffers, are to be had.
+    pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
+        let available = self.all.saturating_sub(self.taken());
+        if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
+    }
+
+    /// Device memory of at least 8 bytes (zero is not allowed), holding `host` where given.
+    pub(crate) fn allocate(
+        &self,
+        context: &core::Context,
+        entry: &'static str,
+        bytes: usize,
+        host: Option<&[u8]>,
+    ) -> Result<Buffer, Error> {
+        self.check_room(bytes as u64)?;
+        if bytes as u64 > self.most {
+            return Err(Error::Memory { needed: bytes as u64, available: self.most });
+        }
+        let host = host.filter(|h| !h.is_empty());
+        let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
+        let place = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
+        let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
+        let mut status = 0;
+        debug_assert!(host.is_none_or(|h| h.len() == bytes));
+        // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
+        let mem = unsafe {
+            let flags = ffi::CL_MEM_READ_WRITE | copy | place;
+            let source = source.cast::<c_void>().cast_mut();
+            ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(8), source, &mut status)
+        };
+        check("clCreateBuffer", status)?;
+        // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
+        let mem = unsafe { Mem::from_raw_create_ptr(mem) };
+        self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+        let share = Share { bytes: bytes as u64, taken: self.taken.clone() };
+        Ok(Buffer { mem, entry, _share: share })
+    }
 }
 
 /// The bytes of numbers.

@@ -1,26 +1,29 @@
 //! The place, and the way to it and back.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coarsen_core::{Error, Real, Vector};
-use coarsen_sparse::Bsr;
 
-use crate::memory::{bytes, bytes_mut};
 use crate::program::real;
 use crate::queue::Queue;
-use crate::{Device, DeviceMatrix, DeviceVector, OpenClError, devices};
+use crate::{Device, DeviceVector, OpenClError, devices};
 
-/// An OpenCL device as a place to compute in `T`: one in-order queue and its compiled kernels.
+/// An OpenCL device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
+/// compiled kernels.
 ///
 /// Clones are the same place. Vectors, matrices and scalars meet only within one place (they *panic* otherwise) and keep
 /// it alive. Sums run along a tree that depends on the length alone, in `f64` where the device has it: the same bits at
 /// every run on one device.
 ///
-/// *Cost* making one compiles all kernels: half a second at the first time, 20 ms where the driver keeps a cache.
+/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its products: a few
+/// tenths of a second each at the first time, a millisecond once they are in the cache (a folder of the user, or the one that
+/// `COARSEN_CACHE` names).
 /// *Use* one place for as long as possible. A place may be shared by threads; their commands interleave.
 ///
 /// ```
+/// use coarsen_backend::Backend;
 /// use coarsen_core::Vector;
 /// use coarsen_opencl::OpenCl;
 /// let Ok(on) = OpenCl::<f32>::default_device() else { return Ok(()) }; // no OpenCL here
@@ -28,13 +31,14 @@ use crate::{Device, DeviceMatrix, DeviceVector, OpenClError, devices};
 /// assert_eq!(x.norm(), 5.0);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct OpenCl<T> {
-    shared: Arc<Shared<T>>,
+pub struct OpenCl<V, S = V> {
+    shared: Arc<Shared<V>>,
+    stored: PhantomData<fn() -> S>,
 }
 
-struct Shared<T> {
+struct Shared<V> {
     device: Device,
-    queue: Mutex<Queue<T>>,
+    queue: Mutex<Queue<V>>,
 }
 
 /// What a place has done so far.
@@ -46,9 +50,13 @@ pub struct Counters {
     pub launches: u64,
     /// Buffers made.
     pub allocations: u64,
+    /// Programs compiled; those that an earlier process left in the cache are not counted.
+    pub compiled: u64,
+    /// Bytes of the buffers there are now.
+    pub bytes: u64,
 }
 
-impl<T: Real> OpenCl<T> {
+impl<T: Real> OpenCl<T, T> {
     /// The first accelerator that computes in `T`, else the first device that does.
     ///
     /// # Errors
@@ -66,72 +74,47 @@ impl<T: Real> OpenCl<T> {
     /// A place on one of [`devices`].
     ///
     /// # Errors
-    /// [`OpenClError::Precision`] when the device lacks `T`, [`OpenClError::Build`] when its compiler refuses the
-    /// kernels, [`OpenClError::Core`] when a driver call fails.
+    /// [`OpenClError::Precision`] when the device lacks `T`, [`OpenClError::Core`] when its compiler refuses the kernels
+    /// ([`Error::Build`]) or a driver call fails.
     pub fn on(device: &Device) -> Result<Self, OpenClError> {
         if !device.computes::<T>() {
             return Err(OpenClError::Precision { precision: T::NAME, found: 1 });
         }
         let queue = Mutex::new(Queue::new(device)?);
-        Ok(Self { shared: Arc::new(Shared { device: device.clone(), queue }) })
+        let shared = Arc::new(Shared { device: device.clone(), queue });
+        Ok(Self { shared, stored: PhantomData })
     }
 
+    /// The same place, storing matrices and blocks in `f32`: half the traffic of a preconditioner.
+    pub fn mixed(&self) -> OpenCl<T, f32> {
+        OpenCl { shared: self.shared.clone(), stored: PhantomData }
+    }
+}
+
+impl<V: Real, S> OpenCl<V, S> {
     /// The device behind it.
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
-    /// A vector with these entries.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when memory is lacking or the place has failed.
-    pub fn vector(&self, host: &[T]) -> Result<DeviceVector<T>, Error> {
-        let memory = self.queue().allocate(real::<T>(), size_of_val(host), Some(bytes(host)))?;
-        Ok(DeviceVector { on: self.clone(), memory, n: host.len() })
-    }
-
     /// A vector of n zeros.
     ///
     /// # Errors
-    /// As [`vector`](Self::vector).
-    pub fn zeros(&self, n: usize) -> Result<DeviceVector<T>, Error> {
-        let memory = self.queue().allocate(real::<T>(), n * size_of::<T>(), None)?;
-        let mut zeros = DeviceVector { on: self.clone(), memory, n };
-        zeros.fill(T::zero());
+    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
+    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
+        let memory = self.queue().allocate(real::<V>(), n * size_of::<V>(), None)?;
+        let mut zeros = DeviceVector { on: self.plain(), memory, n };
+        zeros.fill(V::zero());
         self.queue().state()?;
         Ok(zeros)
     }
 
-    /// The matrix `host`, its values rounded to `T`.
+    /// Whether `bytes` more, in several buffers, are to be had: what a program asks before a long setup.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] from 2³² stored blocks on, and as [`vector`](Self::vector).
-    pub fn matrix<U: Real>(&self, host: &Bsr<U>) -> Result<DeviceMatrix<T>, Error> {
-        DeviceMatrix::new(self, host)
-    }
-
-    /// Copies a vector to the host, after all work enqueued before. One wait.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for another length, [`Error::Device`] when the transfer or work before it failed.
-    pub fn read(&self, v: &DeviceVector<T>, host: &mut [T]) -> Result<(), Error> {
-        self.assert_same(&v.on);
-        if host.len() != v.n {
-            return Err(Error::Shape { what: "host copy", expected: v.n, found: host.len() });
-        }
-        self.queue().read(&v.memory, bytes_mut(host))
-    }
-
-    /// Overwrites a vector with entries of the host, after all work enqueued before. One wait.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn write(&self, host: &[T], v: &mut DeviceVector<T>) -> Result<(), Error> {
-        self.assert_same(&v.on);
-        if host.len() != v.n {
-            return Err(Error::Shape { what: "host copy", expected: v.n, found: host.len() });
-        }
-        self.queue().write(&v.memory, bytes(host))
+    /// [`Error::Memory`] says how many are left.
+    pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
+        self.queue().check_room(bytes)
     }
 
     /// Waits for all work enqueued so far.
@@ -150,23 +133,28 @@ impl<T: Real> OpenCl<T> {
     /// The queue, for one command or a few.
     ///
     /// Scalars lock it when they are cloned and dropped: neither may happen while the guard lives.
-    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<T>> {
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<V>> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn assert_same(&self, other: &Self) {
+    /// The same place, whatever it stores: what vectors and scalars know of it.
+    pub(crate) fn plain(&self) -> OpenCl<V> {
+        OpenCl { shared: self.shared.clone(), stored: PhantomData }
+    }
+
+    pub(crate) fn assert_same<R>(&self, other: &OpenCl<V, R>) {
         assert!(Arc::ptr_eq(&self.shared, &other.shared), "operands live in different OpenCL places");
     }
 }
 
-impl<T> Clone for OpenCl<T> {
+impl<V, S> Clone for OpenCl<V, S> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self { shared: self.shared.clone(), stored: PhantomData }
     }
 }
 
-impl<T: Real> fmt::Debug for OpenCl<T> {
+impl<V: Real, S> fmt::Debug for OpenCl<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenCl<{}> on {}", T::NAME, self.shared.device)
+        write!(f, "OpenCl<{}> on {}", V::NAME, self.shared.device)
     }
 }

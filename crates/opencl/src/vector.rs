@@ -9,12 +9,13 @@ use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OpenCl};
 
-/// A vector in device memory, made by [`OpenCl::vector`].
+/// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
 /// Operations enqueue kernels and return at once. Entry-wise ones give the bits of `Vec<T>`; sums differ from the host's
 /// by the order of their terms. Failures are kept by the place, see the head of this crate.
 ///
 /// ```
+/// use coarsen_backend::Backend;
 /// use coarsen_core::{Scalar, Vector};
 /// use coarsen_opencl::OpenCl;
 /// let Ok(on) = OpenCl::<f32>::default_device() else { return Ok(()) }; // no OpenCL here
@@ -125,6 +126,20 @@ impl<T: Real> Vector for DeviceVector<T> {
 
     fn sync(&self) -> Result<(), Error> {
         self.on.sync()
+    }
+
+    fn recur(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&DeviceScalar<T>; 3],
+    ) {
+        x.assert_meets("recur", &[r, p, s, u, w]);
+        let ([a, b, c], n) = ([a, b, c].map(|f| x.factor(f)), x.n);
+        let [u, w, p, s, x_there, r] = [u, w, p, s, x, r].map(|v| Arg::Memory(&v.memory));
+        let args = [Arg::Length(n), Arg::Slots, a, b, c, u, w, p, s, x_there, r];
+        x.on.queue().launch(Kernel::Recur, Items::Entries(n), &args);
     }
 
     fn advance(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {

@@ -5,6 +5,7 @@ mod common;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, devices};
 

@@ -2,6 +2,7 @@
 
 mod common;
 
+use coarsen_backend::Backend;
 use coarsen_core::{Identity, LinearOperator, Objective, Real, Stop, Vector};
 use coarsen_opencl::{DeviceVector, OpenCl};
 use coarsen_optimize::{

@@ -4,8 +4,9 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use coarsen_core::{Dot, LinearOperator, Real, Scalar};
-use coarsen_opencl::{DeviceJacobi, DeviceVector, OpenClError};
+use coarsen_backend::Backend;
+use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar};
+use coarsen_opencl::{DeviceMatrix, DeviceVector, Format};
 use coarsen_sparse::{Bsr, assembly};
 
 fn wave<T: Real>(n: usize) -> Vec<T> {
@@ -41,24 +42,26 @@ fn products_agree<T: Real>() {
         (0, 1, (1, 1)),
     ] {
         let host = scattered::<T>(rows, columns, block);
-        let device = on.matrix(&host).unwrap();
-        let (m, n) = host.shape();
-        assert_eq!((device.shape(), device.block()), ((m, n), block));
-        let (x, b, mut y) = (wave(n), wave(m), wave(m));
-        let (dx, db, mut dy) = (on.vector(&x).unwrap(), on.vector(&b).unwrap(), on.zeros(m).unwrap());
-        host.apply(&x, &mut y);
-        device.apply(&dx, &mut dy);
-        close(&y, &dy);
-        host.residual(&b, &x, &mut y);
-        device.residual(&db, &dx, &mut dy);
-        close(&y, &dy);
-        if m == n {
-            let Dot { value, magnitude } = host.apply_dot(&x, &mut y);
-            let found = device.apply_dot(&dx, &mut dy);
+        for format in [Format::Rows, Format::Ell, Format::Sliced] {
+            let device = DeviceMatrix::new(&on, &host, format).unwrap();
+            let (m, n) = host.shape();
+            assert_eq!((device.shape(), device.block()), ((m, n), block));
+            let (x, b, mut y) = (wave(n), wave(m), wave(m));
+            let (dx, db, mut dy) = (on.vector(&x).unwrap(), on.vector(&b).unwrap(), on.zeros(m).unwrap());
+            host.apply(&x, &mut y);
+            device.apply(&dx, &mut dy);
             close(&y, &dy);
-            let slack = 50.0 * T::EPSILON.wide() * magnitude.wide();
-            assert!((found.value.read() - value).wide().abs() <= slack);
-            assert!((found.magnitude.read() - magnitude).wide().abs() <= slack);
+            host.residual(&b, &x, &mut y);
+            device.residual(&db, &dx, &mut dy);
+            close(&y, &dy);
+            if m == n {
+                let Dot { value, magnitude } = host.apply_dot(&x, &mut y);
+                let found = device.apply_dot(&dx, &mut dy);
+                close(&y, &dy);
+                let slack = 50.0 * T::EPSILON.wide() * magnitude.wide();
+                assert!((found.value.read() - value).wide().abs() <= slack);
+                assert!((found.magnitude.read() - magnitude).wide().abs() <= slack);
+            }
         }
     }
 }
@@ -81,9 +84,19 @@ fn wrong_lengths_panic() {
     assert!(catch_unwind(AssertUnwindSafe(|| a.apply(&x, &mut y))).is_err());
 }
 
+/// A matrix that does not fit is refused before anything is allocated.
 #[test]
-fn zero_diagonals_are_named() {
+fn memory_is_estimated() {
     let Some(on) = common::place::<f32>() else { return };
-    let a = assembly::from_triplets(3, 3, &[(0, 0, 1.0), (1, 2, 1.0), (2, 2, 1.0)]).unwrap();
-    assert_eq!(DeviceJacobi::new(&on, &a).err(), Some(OpenClError::ZeroDiagonal { row: 1 }));
+    let before = on.counters();
+    let left = on.device().memory - before.bytes;
+    assert!(matches!(on.check_room(left + 1), Err(Error::Memory { available, .. }) if available == left));
+    // One long row makes every row of the even layout as long.
+    let n = 1 << 17;
+    let long =
+        assembly::from_triplets(n, n, &(0..n as u32).map(|j| (7, j, 1.0_f32)).collect::<Vec<_>>()).unwrap();
+    let refused = DeviceMatrix::new(&on, &long, Format::Ell).unwrap_err();
+    assert!(matches!(refused, Error::TooLarge { .. } | Error::Memory { .. }), "{refused}");
+    assert_eq!(on.counters().allocations, before.allocations);
+    assert_eq!(on.matrix(&long).unwrap().format(), Format::Rows);
 }

@@ -4,9 +4,11 @@
 
 mod common;
 
+use coarsen_backend::{Backend, Setup};
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{DeviceJacobi, OpenCl};
+use coarsen_opencl::OpenCl;
+use coarsen_relax::Jacobi;
 use coarsen_sparse::{Bsr, assembly};
 
 /// Unknowns along an edge.
@@ -66,7 +68,7 @@ fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
 fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
     let host = poisson::<T>();
     let (a, b, mut m) =
-        (on.matrix(&host).unwrap(), on.vector(&load()).unwrap(), DeviceJacobi::new(on, &host).unwrap());
+        (on.matrix(&host).unwrap(), on.vector(&load()).unwrap(), Jacobi::default().build(&host, on).unwrap());
     let (mut x, mut cg) = (b.like().unwrap(), Cg::new(stop));
     let mut run = || {
         let before = on.counters();
@@ -119,7 +121,7 @@ fn the_host_rarely_waits() {
     let before = on.counters().waits;
     let host = poisson::<f64>();
     let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
-    let (mut m, mut x) = (DeviceJacobi::new(&on, &host).unwrap(), b.like().unwrap());
+    let (mut m, mut x) = (Jacobi::default().build(&host, &on).unwrap(), b.like().unwrap());
     let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
     assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 100));
     assert_eq!(on.counters().waits - before, 12);

@@ -4,6 +4,7 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use coarsen_backend::Backend;
 use coarsen_core::{Error, Real, Scalar, Vector};
 use coarsen_opencl::{DeviceVector, OpenCl};
 
@@ -85,6 +86,18 @@ fn laws<T: Real>() {
         let a = x.scalar(t(0.125));
         vec![Vector::advance(x, r, &a, p, q).read()]
     });
+    for b in [0.0, 0.75] {
+        both!(&on, |v| {
+            let (u, w) = (v[2].like().unwrap(), v[3].like().unwrap());
+            let [x, r, p, s] = v;
+            let (mut u, mut w) = (u, w);
+            u.copy(x);
+            w.copy(r);
+            let [a, b, c] = [1.5, b, -0.5].map(|f| x.scalar(t(f)));
+            Vector::recur(x, r, [p, s], [&u, &w], [&a, &b, &c]);
+            vec![]
+        });
+    }
 }
 
 #[test]
@@ -167,7 +180,13 @@ fn failures_are_typed() {
     let mut x = on.vector(&[1.0, 2.0]).unwrap();
     assert_eq!(on.read(&x, &mut [0.0; 3]), shape(3));
     assert_eq!(on.write(&[], &mut x), shape(0));
-    assert!(matches!(on.zeros(1 << 55), Err(Error::Device { call: "clCreateBuffer", .. })));
+    let (needed, memory) = (1_u64 << 58, on.device().memory);
+    let refused = on.zeros(1 << 55).unwrap_err();
+    assert!(matches!(refused, Error::Memory { needed: n, available } if n == needed && available < memory));
+    assert_eq!(on.check_room(needed), Err(refused));
+    let held = on.counters().bytes;
+    drop(on.zeros(1000).unwrap());
+    assert_eq!((on.counters().bytes, on.check_room(8000)), (held, Ok(())));
     on.write(&[5.0, 12.0], &mut x).unwrap();
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }

@@ -1,4 +1,6 @@
-//! Launches, waits, the first failure.
+//! Launches, waits, the first failure; `transfer` is the way of data.
+
+mod transfer;
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -8,10 +10,10 @@ use coarsen_core::{Error, Real};
 use ocl::{core, ffi};
 
 use crate::error::{check, failed};
-use crate::memory::{Buffer, allocate, bytes_mut};
-use crate::program::{INDEX, Kernel, LENGTH, Program, real};
+use crate::memory::{Buffer, Memory, bytes_mut};
+use crate::program::{Entry, INDEX, Kernel, LENGTH, Module, Program, real};
 use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
-use crate::{Counters, Device, OpenClError};
+use crate::{Counters, Device};
 
 /// Sums that one reduction makes at most.
 pub(crate) const SUMS: usize = 4;
@@ -35,8 +37,11 @@ pub(crate) enum Arg<'a, T> {
 /// How many items run a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Items {
+    /// One alone.
     One,
+    /// One an entry, and more to fill the last group.
     Entries(usize),
+    /// Groups of a reduction.
     Groups(usize),
 }
 
@@ -48,6 +53,7 @@ pub(crate) enum Items {
 pub(crate) struct Queue<T> {
     context: core::Context,
     queue: core::CommandQueue,
+    memory: Memory,
     program: Program,
     /// What is in the slots.
     scalars: Buffer,
@@ -55,6 +61,8 @@ pub(crate) struct Queue<T> {
     /// Where a look lands on the host: entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
+    /// Where values are put in order before they are moved.
+    staging: Vec<u64>,
     counters: Counters,
     /// Whether everything enqueued has run: a blocking transfer was the last command.
     idle: bool,
@@ -63,21 +71,34 @@ pub(crate) struct Queue<T> {
 }
 
 impl<T: Real> Queue<T> {
-    pub(crate) fn new(device: &Device) -> Result<Self, OpenClError> {
+    pub(crate) fn new(device: &Device) -> Result<Self, Error> {
         let context = device.context()?;
         let queue =
             core::create_command_queue(&context, device.id, None).map_err(failed("clCreateCommandQueue"))?;
         let program = Program::build::<T>(&context, device)?;
-        let mut counters = Counters::default();
+        let memory = Memory::of(device);
         let slots = Slots::new();
-        let bytes = slots.count() * size_of::<T>();
-        let scalars = allocate(&context, &mut counters, real::<T>(), bytes, None)?;
+        let scalars = memory.allocate(&context, real::<T>(), slots.count() * size_of::<T>(), None)?;
         let partials = SUMS * program.groups(usize::MAX) * size_of::<f64>();
-        let partial = allocate(&context, &mut counters, program.sum, partials, None)?;
+        let partial = memory.allocate(&context, program.sum, partials, None)?;
+        let counters = Counters { allocations: 2, ..Counters::default() };
         let landing = vec![T::zero(); slots.count()];
-        let (idle, failure, of) = (false, None, PhantomData);
-        let mut all =
-            Self { context, queue, program, scalars, slots, landing, partial, counters, idle, failure, of };
+        let (staging, idle, failure, of) = (Vec::new(), false, None, PhantomData);
+        let mut all = Self {
+            context,
+            queue,
+            memory,
+            program,
+            scalars,
+            slots,
+            landing,
+            partial,
+            staging,
+            counters,
+            idle,
+            failure,
+            of,
+        };
         for (slot, v) in [(ZERO, 0.0), (ONE, 1.0), (MINUS_ONE, -1.0)] {
             all.set(slot, T::of(v));
         }
@@ -86,7 +107,23 @@ impl<T: Real> Queue<T> {
     }
 
     pub(crate) fn counters(&self) -> Counters {
-        self.counters
+        Counters { compiled: self.program.compiled, bytes: self.memory.taken(), ..self.counters }
+    }
+
+    /// Rows or blocks that lie side by side on this device.
+    pub(crate) fn slice(&self) -> usize {
+        self.program.slice
+    }
+
+    /// The number of a module of kernels, compiled at the first call.
+    pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
+        self.state()?;
+        self.program.module(&self.context, wanted)
+    }
+
+    /// Whether so many bytes more are to be had.
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
+        self.memory.check_room(bytes)
     }
 
     /// The first failure.
@@ -102,7 +139,9 @@ impl<T: Real> Queue<T> {
         host: Option<&[u8]>,
     ) -> Result<Buffer, Error> {
         self.state()?;
-        allocate(&self.context, &mut self.counters, entry, bytes, host)
+        let buffer = self.memory.allocate(&self.context, entry, bytes, host)?;
+        self.counters.allocations += 1;
+        Ok(buffer)
     }
 
     // ---- slots
@@ -162,18 +201,18 @@ impl<T: Real> Queue<T> {
     // ---- commands
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
-    pub(crate) fn launch(&mut self, kernel: Kernel, items: Items, args: &[Arg<'_, T>]) {
-        if self.failure.is_none() && !matches!(items, Items::Entries(0)) {
+    pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
+        if self.failure.is_none() && !matches!(items, Items::Entries(0) | Items::Groups(0)) {
             self.idle = false;
-            let done = self.try_launch(kernel, items, args);
+            let done = self.try_launch(kernel.into(), items, args);
             self.keep(done);
         }
     }
 
-    fn try_launch(&mut self, kernel: Kernel, items: Items, args: &[Arg<'_, T>]) -> Result<(), Error> {
+    fn try_launch(&mut self, kernel: Entry, items: Items, args: &[Arg<'_, T>]) -> Result<(), Error> {
         let (object, types) = self.program.kernel(kernel);
-        debug_assert_eq!(types.len(), args.len(), "{kernel:?}");
-        for (k, (arg, spelled)) in args.iter().zip(types).enumerate() {
+        debug_assert!(types.is_empty() || types.len() == args.len(), "{kernel:?}");
+        for (k, arg) in args.iter().enumerate() {
             let buffer = match arg {
                 Arg::Memory(buffer) => buffer,
                 Arg::Partial => &self.partial,
@@ -192,15 +231,18 @@ impl<T: Real> Queue<T> {
                 Arg::Index(i) => (size_of::<u32>(), ptr::from_ref(i).cast(), INDEX),
                 Arg::Number(v) => (size_of::<T>(), ptr::from_ref(v).cast(), real::<T>()),
             };
-            debug_assert_eq!(spelled.trim_end_matches('*'), spelling, "{kernel:?}, parameter {k}");
+            debug_assert!(
+                types.get(k).is_none_or(|spelled| spelled.trim_end_matches('*') == spelling),
+                "{kernel:?}, parameter {k}: {types:?} and {spelling}"
+            );
             // SAFETY: `value` points to `size` bytes that live until the call returns, which copies them.
             let status = unsafe { ffi::clSetKernelArg(object.as_ptr(), k as u32, size, value) };
             check("clSetKernelArg", status)?;
         }
-        let width = self.program.width;
+        let Program { width, local, .. } = self.program;
         let (global, local) = match items {
             Items::One => (1, 1),
-            Items::Entries(n) => (n.div_ceil(width) * width, width),
+            Items::Entries(n) => (n.next_multiple_of(local), local),
             Items::Groups(g) => (g * width, width),
         };
         // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains them.
@@ -223,100 +265,13 @@ impl<T: Real> Queue<T> {
     }
 
     /// Runs `kernel`, whose groups leave partial sums in the last of `args`, and adds these into the slots `out`.
-    pub(crate) fn reduce(&mut self, kernel: Kernel, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
+    pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);
         let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&ZERO));
         let (groups, count) = (Arg::Index(groups as u32), Arg::Index(out.len() as u32));
         let total = [groups, count, Arg::Partial, Arg::Slots, out_of(0), out_of(1), out_of(2), out_of(3)];
         self.launch(Kernel::Total, Items::Groups(1), &total);
-    }
-
-    /// Enqueues to = from.
-    pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
-        if self.failure.is_none() && bytes > 0 {
-            self.idle = false;
-            let done = self.enqueue_copy(from, to, bytes);
-            self.keep(done);
-        }
-    }
-
-    fn enqueue_copy(&self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<(), Error> {
-        let (from, to) = (from.mem.as_ptr(), to.mem.as_ptr());
-        // SAFETY: both buffers are of `bytes` bytes or more, and the queue retains them.
-        let status = unsafe {
-            ffi::clEnqueueCopyBuffer(
-                self.queue.as_ptr(),
-                from,
-                to,
-                0,
-                0,
-                bytes,
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        check("clEnqueueCopyBuffer", status)
-    }
-
-    /// Reads the start of a buffer, waiting for it.
-    pub(crate) fn read(&mut self, from: &Buffer, host: &mut [u8]) -> Result<(), Error> {
-        self.state()?;
-        let done = self.read_at(Some(from), 0, host);
-        self.keep(done.clone());
-        done
-    }
-
-    /// Reads from a buffer, or from the slots, waiting for it.
-    fn read_at(&mut self, from: Option<&Buffer>, start: usize, host: &mut [u8]) -> Result<(), Error> {
-        if host.is_empty() {
-            return Ok(());
-        }
-        self.counters.waits += 1;
-        // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
-        let status = unsafe {
-            ffi::clEnqueueReadBuffer(
-                self.queue.as_ptr(),
-                from.unwrap_or(&self.scalars).mem.as_ptr(),
-                ffi::CL_TRUE,
-                start,
-                host.len(),
-                host.as_mut_ptr().cast(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        self.idle = status == 0;
-        check("clEnqueueReadBuffer", status)
-    }
-
-    /// Writes the start of a buffer, waiting for it.
-    pub(crate) fn write(&mut self, to: &Buffer, host: &[u8]) -> Result<(), Error> {
-        self.state()?;
-        if host.is_empty() {
-            return Ok(());
-        }
-        self.counters.waits += 1;
-        // SAFETY: the call blocks until `host` is read, and the buffer holds as many bytes.
-        let status = unsafe {
-            ffi::clEnqueueWriteBuffer(
-                self.queue.as_ptr(),
-                to.mem.as_ptr(),
-                ffi::CL_TRUE,
-                0,
-                host.len(),
-                host.as_ptr().cast::<c_void>().cast_mut(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        self.idle = status == 0;
-        let done = check("clEnqueueWriteBuffer", status);
-        self.keep(done.clone());
-        done
     }
 
     /// Waits for everything enqueued so far, if a blocking transfer has not done so.
@@ -341,6 +296,7 @@ impl<T: Real> Queue<T> {
 
 #[cfg(test)]
 mod tests {
+    use coarsen_backend::Backend;
     use coarsen_core::{Error, Scalar, Vector};
 
     use crate::{OpenCl, OpenClError};

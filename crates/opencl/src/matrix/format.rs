@@ -1,0 +1,159 @@
+//! How the rows of a matrix lie in device memory.
+//!
+//! Items of a graphics card run in step, one a row: what they read at once should lie together, which it does where rows are cut into slices
+//! and the k-th blocks of a slice follow each other. Rows of a slice are padded to its longest (sliced ELLPACK), or all rows to
+//! the longest of all (ELLPACK), which needs no table of slices. A core runs its items one after the other and wants row after row.
+//!
+//! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov, Avetisyan 2010 (sliced ELL).
+
+use coarsen_core::Real;
+use coarsen_core::parallel;
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::Device;
+
+/// Rows of a slice: as many as items run in step.
+const SLICE: usize = 32;
+
+/// Padding, as a share of what is stored, up to which one width for all rows saves the table of slices.
+const EVEN: f64 = 0.05;
+
+/// Padding, as a share of what is stored, from which on rows of a slice differ too much.
+const UNEVEN: f64 = 1.0;
+
+/// A layout of block rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Row after row: block CSR. No padding.
+    Rows,
+    /// Slices of 32 rows, all padded to the longest row.
+    Ell,
+    /// Slices of 32 rows, each padded to its longest row.
+    Sliced,
+}
+
+impl Format {
+    /// The layout for rows of these lengths on a device: row after row where it is a processor or where rows of a slice differ by
+    /// more than they hold, else slices, of one width where that adds 5 % or less.
+    pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
+        let stored = pattern.len() as f64;
+        let padding = |format| Layout::slots(pattern, format) as f64 - stored;
+        if !device.accelerator || padding(Self::Sliced) > UNEVEN * stored {
+            Self::Rows
+        } else if padding(Self::Ell) <= EVEN * stored {
+            Self::Ell
+        } else {
+            Self::Sliced
+        }
+    }
+
+    /// Rows of a slice.
+    pub(super) fn slice(self) -> usize {
+        if self == Self::Rows { 1 } else { SLICE }
+    }
+}
+
+/// Where the blocks of a pattern lie.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) slice: usize,
+    /// Slots of every slice where they are the same, else 0.
+    pub(super) width: usize,
+    /// Slots of the slices before each slice, and of all.
+    pub(super) offsets: Vec<u32>,
+    /// Slots of all slices.
+    pub(super) slots: usize,
+}
+
+impl Layout {
+    /// The layout of a pattern of fewer than 2³² slots.
+    pub(super) fn new(pattern: &Pattern, format: Format) -> Self {
+        let slice = format.slice();
+        let mut offsets = vec![0; pattern.rows().div_ceil(slice) + 1];
+        for (s, width) in widths(pattern, slice).enumerate() {
+            offsets[s + 1] = offsets[s] + width as u32;
+        }
+        let width = if format == Format::Ell { widths(pattern, slice).max().unwrap_or(0) } else { 0 };
+        if width > 0 {
+            offsets.iter_mut().enumerate().for_each(|(s, o)| *o = (s * width) as u32);
+        }
+        let slots = offsets.last().map_or(0, |&o| o as usize) * slice;
+        Self { slice, width, offsets, slots }
+    }
+
+    /// Blocks that a layout has room for.
+    pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
+        let slice = format.slice();
+        match format {
+            Format::Ell => widths(pattern, slice).max().unwrap_or(0) * pattern.rows().next_multiple_of(slice),
+            Format::Rows | Format::Sliced => widths(pattern, slice).sum::<usize>() * slice,
+        }
+    }
+
+    /// The slot of the first block of row i; the next one is a slice further.
+    fn first(&self, i: usize) -> usize {
+        self.offsets[i / self.slice] as usize * self.slice + i % self.slice
+    }
+
+    /// Blocks of every row, where slices do not tell.
+    pub(super) fn lengths(&self, pattern: &Pattern) -> Vec<u32> {
+        (0..if self.slice == 1 { 0 } else { pattern.rows() }).map(|i| pattern.row(i).len() as u32).collect()
+    }
+
+    /// Columns in their slots.
+    pub(super) fn columns(&self, pattern: &Pattern) -> Vec<u32> {
+        let mut columns = vec![0; self.slots];
+        for i in 0..pattern.rows() {
+            let first = self.first(i);
+            pattern.row(i).iter().enumerate().for_each(|(k, &j)| columns[first + k * self.slice] = j);
+        }
+        columns
+    }
+
+    /// Values in their slots, entry by entry; padding is left as it is.
+    pub(super) fn arrange<T: Real, S: Real>(&self, host: &Bsr<T>, to: &mut [S]) {
+        if self.slice == 1 {
+            return parallel::map(host.values(), to, |v| v.to());
+        }
+        let (area, slice) = (host.block().0 * host.block().1, self.slice);
+        for i in 0..host.pattern().rows() {
+            let (lane, first) = (i % slice, self.first(i) - i % slice);
+            for (k, (_, block)) in host.row(i).enumerate() {
+                let at = (first + k * slice) * area + lane;
+                block.iter().enumerate().for_each(|(e, v)| to[at + e * slice] = v.to());
+            }
+        }
+    }
+}
+
+/// The longest row of every slice.
+fn widths(pattern: &Pattern, slice: usize) -> impl Iterator<Item = usize> {
+    let n = pattern.rows();
+    (0..n.div_ceil(slice))
+        .map(move |s| (s * slice..n.min((s + 1) * slice)).map(|i| pattern.row(i).len()).max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_sparse::assembly::from_triplets;
+
+    #[test]
+    fn values_lie_where_the_kernels_look() {
+        let a = from_triplets(34, 34, &[(0, 1, 1.0), (0, 2, 2.0), (1, 0, 3.0), (33, 33, 4.0)]).unwrap();
+        let sliced = Layout::new(a.pattern(), Format::Sliced);
+        assert_eq!((sliced.offsets.as_slice(), sliced.slots, sliced.width), (&[0, 2, 3][..], 96, 0));
+        let mut values = vec![0.0_f32; sliced.slots];
+        sliced.arrange(&a, &mut values);
+        assert_eq!([values[0], values[32], values[1], values[65]], [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(sliced.columns(a.pattern())[65], 33);
+        assert_eq!(sliced.lengths(a.pattern())[..3], [2, 1, 0]);
+        let ell = Layout::new(a.pattern(), Format::Ell);
+        assert_eq!((ell.offsets.as_slice(), ell.slots, ell.width), (&[0, 2, 4][..], 128, 2));
+        let rows = Layout::new(a.pattern(), Format::Rows);
+        assert_eq!((rows.slots, rows.columns(a.pattern())), (4, vec![1, 2, 0, 33]));
+        for (format, layout) in [(Format::Sliced, sliced), (Format::Ell, ell), (Format::Rows, rows)] {
+            assert_eq!(Layout::slots(a.pattern(), format), layout.slots);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Kernels by name: compiled for one device and one precision, and the types of their parameters.
+
+mod cache;
+
+use std::ffi::CString;
+
+use coarsen_core::{Error, Real};
+use ocl::core::{self, KernelArgInfo, KernelArgInfoResult, KernelInfo, KernelInfoResult};
+
+use crate::Device;
+use crate::error::failed;
+use cache::Cache;
+
+/// Most items in a work group of a reduction where items run in step; a power of two.
+const WIDTH: usize = 256;
+
+/// The same where one core runs all items of a group: enough to fill it, few enough for their tree to cost nothing.
+const WIDTH_OF_A_CORE: usize = 16;
+
+/// Most items in a work group of an entry-wise kernel.
+const LOCAL: usize = 256;
+
+/// Most groups of a reduction.
+const GROUPS: usize = 1024;
+
+/// Entries that are worth a group.
+const ENTRIES: usize = 2048;
+
+/// Rows or blocks side by side where items run in step: what they read at once lies together.
+const SLICE: usize = 32;
+
+/// How OpenCL C spells an entry of a buffer or a parameter.
+pub(crate) const INDEX: &str = "uint";
+pub(crate) const LENGTH: &str = "ulong";
+
+/// How OpenCL C spells `T`.
+pub(crate) fn real<T: Real>() -> &'static str {
+    if size_of::<T>() == 4 { "float" } else { "double" }
+}
+
+/// Sources that are compiled together, and the kernels wanted of them.
+pub(crate) struct Module {
+    pub(crate) sources: &'static [&'static str],
+    pub(crate) kernels: &'static [&'static str],
+    /// Build options beside those of the place.
+    pub(crate) options: String,
+}
+
+/// A kernel of a module that a place has compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) module: usize,
+    pub(crate) kernel: usize,
+}
+
+/// The kernels that every place has, in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    Set,
+    Neg,
+    Add,
+    Mul,
+    Div,
+    Over,
+    Fill,
+    Axpby,
+    Hadamard,
+    Recur,
+    Dots,
+    DotMagnitude,
+    Advance,
+    Total,
+}
+
+const NAMES: [&str; 14] = [
+    "coarsen_set",
+    "coarsen_neg",
+    "coarsen_add",
+    "coarsen_mul",
+    "coarsen_div",
+    "coarsen_over",
+    "coarsen_fill",
+    "coarsen_axpby",
+    "coarsen_hadamard",
+    "coarsen_recur",
+    "coarsen_dots",
+    "coarsen_dot_magnitude",
+    "coarsen_advance",
+    "coarsen_total",
+];
+
+impl From<Kernel> for Entry {
+    fn from(kernel: Kernel) -> Self {
+        Self { module: 0, kernel: kernel as usize }
+    }
+}
+
+/// All that a place has compiled so far.
+pub(crate) struct Program {
+    device: Device,
+    /// Options of every module.
+    options: String,
+    cache: Cache,
+    modules: Vec<Compiled>,
+    /// Items in a work group of a reduction.
+    pub(crate) width: usize,
+    /// Items in a work group of an entry-wise kernel.
+    pub(crate) local: usize,
+    /// Rows or blocks that lie side by side.
+    pub(crate) slice: usize,
+    /// How OpenCL C spells the type of partial sums.
+    pub(crate) sum: &'static str,
+    /// Modules that the driver's compiler was asked for, rather than the cache.
+    pub(crate) compiled: u64,
+}
+
+struct Compiled {
+    sources: &'static [&'static str],
+    options: String,
+    /// Kernels and the spelling of their parameters' types, where the driver tells.
+    kernels: Vec<(core::Kernel, Vec<String>)>,
+}
+
+impl Program {
+    /// The kernels that every place has.
+    pub(crate) fn build<T: Real>(context: &core::Context, device: &Device) -> Result<Self, Error> {
+        let (most, lanes, slice) =
+            if device.accelerator { (WIDTH, 1, SLICE) } else { (WIDTH_OF_A_CORE, 8, 1) };
+        let width = 1 << device.width.clamp(1, most).ilog2();
+        let local = 1 << device.width.clamp(1, LOCAL).ilog2();
+        let sum = if device.double { "double" } else { "float" };
+        let double = if device.double { " -D DOUBLE" } else { "" };
+        // Version 1.2 also keeps one vendor from miscompiling array parameters; argument info lets `kernel` check types.
+        let options = format!(
+            "-cl-std=CL1.2 -cl-kernel-arg-info -D REAL={} -D SUM={sum} -D WIDTH={width} -D LANES={lanes}{double}",
+            real::<T>()
+        );
+        let (cache, modules) = (Cache::of(device), Vec::new());
+        let device = device.clone();
+        let mut all = Self { device, options, cache, modules, width, local, slice, sum, compiled: 0 };
+        let vectors = Module { sources: &coarsen_kernels::VECTOR, kernels: &NAMES, options: String::new() };
+        all.module(context, &vectors)?;
+        Ok(all)
+    }
+
+    /// The number of a module: compiled, or loaded from the cache, unless the place already has it.
+    pub(crate) fn module(&mut self, context: &core::Context, wanted: &Module) -> Result<usize, Error> {
+        let same =
+            |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;
+        if let Some(at) = self.modules.iter().position(same) {
+            return Ok(at);
+        }
+        let options = format!("{} {}", self.options, wanted.options);
+        let key = self.cache.key(&options, wanted.sources);
+        let program = match self.load(context, key, &options) {
+            Some(program) => program,
+            None => {
+                let program = self.compile(context, wanted.sources, &options)?;
+                self.compiled += 1;
+                self.cache.store(key, &program);
+                program
+            }
+        };
+        let kernels = wanted.kernels.iter().map(|name| {
+            let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
+            // A program from the cache need not know them.
+            let types = parameter_types(&kernel).unwrap_or_default();
+            Ok((kernel, types))
+        });
+        let kernels = kernels.collect::<Result<_, Error>>()?;
+        self.modules.push(Compiled { sources: wanted.sources, options: wanted.options.clone(), kernels });
+        Ok(self.modules.len() - 1)
+    }
+
+    /// A program that an earlier process left, if the driver still takes it.
+    fn load(&self, context: &core::Context, key: u64, options: &str) -> Option<core::Program> {
+        let binary = self.cache.load(key)?;
+        let program = core::create_program_with_binary(context, &[self.device.id], &[&binary]).ok()?;
+        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).ok()?;
+        Some(program)
+    }
+
+    fn compile(
+        &self,
+        context: &core::Context,
+        sources: &[&str],
+        options: &str,
+    ) -> Result<core::Program, Error> {
+        let sources: Vec<CString> = sources.iter().map(|s| text(s)).collect();
+        let program = core::create_program_with_source(context, &sources)
+            .map_err(failed("clCreateProgramWithSource"))?;
+        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).map_err(|e| {
+            match e {
+                core::Error::ProgramBuild(log) => {
+                    Error::Build { device: self.device.name.clone(), log: log.to_string() }
+                }
+                other => failed("clBuildProgram")(other),
+            }
+        })?;
+        Ok(program)
+    }
+
+    /// A kernel and the spelling of its parameters' types, empty where the driver does not tell.
+    pub(crate) fn kernel(&self, entry: Entry) -> (&core::Kernel, &[String]) {
+        let (object, types) = &self.modules[entry.module].kernels[entry.kernel];
+        (object, types)
+    }
+
+    /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits every time.
+    pub(crate) fn groups(&self, n: usize) -> usize {
+        n.div_ceil(ENTRIES).clamp(1, GROUPS)
+    }
+}
+
+fn text(s: &str) -> CString {
+    CString::new(s).expect("sources and options hold no NUL")
+}
+
+fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<String>> {
+    let count = match core::get_kernel_info(kernel, KernelInfo::NumArgs)? {
+        KernelInfoResult::NumArgs(count) => count,
+        _ => 0,
+    };
+    let type_of = |k| match core::get_kernel_arg_info(kernel, k, KernelArgInfo::TypeName, None)? {
+        KernelArgInfoResult::TypeName(name) => Ok(name.trim_matches(['\0', ' ']).to_owned()),
+        _ => Ok(String::new()),
+    };
+    (0..count).map(type_of).collect()
+}

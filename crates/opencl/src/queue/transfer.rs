@@ -1,0 +1,195 @@
+//! The way of data between the host and a device.
+//!
+//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in place.
+
+use std::ffi::c_void;
+use std::{ptr, slice};
+
+use coarsen_core::{Error, Real, parallel};
+use ocl::ffi;
+
+use super::Queue;
+use crate::error::check;
+use crate::memory::{Buffer, bytes, bytes_mut};
+
+impl<T: Real> Queue<T> {
+    /// Enqueues to = from.
+    pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
+        if self.failure.is_none() && bytes > 0 {
+            self.idle = false;
+            let done = self.enqueue_copy(from, to, bytes);
+            self.keep(done);
+        }
+    }
+
+    pub(super) fn enqueue_copy(&self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<(), Error> {
+        let (from, to) = (from.mem.as_ptr(), to.mem.as_ptr());
+        // SAFETY: both buffers are of `bytes` bytes or more, and the queue retains them.
+        let status = unsafe {
+            ffi::clEnqueueCopyBuffer(
+                self.queue.as_ptr(),
+                from,
+                to,
+                0,
+                0,
+                bytes,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueCopyBuffer", status)
+    }
+
+    /// Reads the start of a buffer, waiting for it.
+    pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
+        self.state()?;
+        let done = if self.memory.shared {
+            self.mapped(from, host.len(), ffi::CL_MAP_READ, |there: &mut [S]| {
+                parallel::map(there, host, |v| *v);
+            })
+        } else {
+            self.read_at(Some(from), 0, bytes_mut(host))
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites the start of a buffer, waiting for it.
+    pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
+        self.state()?;
+        let done = if self.memory.shared {
+            self.mapped(to, host.len(), ffi::CL_MAP_WRITE_INVALIDATE_REGION, |there: &mut [S]| {
+                parallel::map(host, there, |v| *v);
+            })
+        } else {
+            self.write_all(to, bytes(host))
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it.
+    pub(crate) fn put<S: Real>(
+        &mut self,
+        to: &Buffer,
+        count: usize,
+        fill: impl FnOnce(&mut [S]),
+    ) -> Result<(), Error> {
+        self.state()?;
+        let done = if self.memory.shared {
+            self.mapped(to, count, ffi::CL_MAP_WRITE_INVALIDATE_REGION, fill)
+        } else {
+            let mut staging = std::mem::take(&mut self.staging);
+            let words = (count * size_of::<S>()).div_ceil(size_of::<u64>());
+            staging.resize(words.max(staging.len()), 0);
+            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers and u64 is aligned enough.
+            let values = unsafe { slice::from_raw_parts_mut(staging.as_mut_ptr().cast::<S>(), count) };
+            fill(values);
+            let done = self.write_all(to, bytes(values));
+            self.staging = staging;
+            done
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Hands the first `count` entries of a buffer to the host in place, after all work enqueued before. One wait.
+    fn mapped<S: Real>(
+        &mut self,
+        buffer: &Buffer,
+        count: usize,
+        flags: ffi::cl_map_flags,
+        use_them: impl FnOnce(&mut [S]),
+    ) -> Result<(), Error> {
+        if count == 0 {
+            use_them(&mut []);
+            return Ok(());
+        }
+        self.counters.waits += 1;
+        let mut status = 0;
+        // SAFETY: the buffer holds `count` entries; the call blocks until the host may use them.
+        let there = unsafe {
+            ffi::clEnqueueMapBuffer(
+                self.queue.as_ptr(),
+                buffer.mem.as_ptr(),
+                ffi::CL_TRUE,
+                flags,
+                0,
+                count * size_of::<S>(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+                &mut status,
+            )
+        };
+        check("clEnqueueMapBuffer", status)?;
+        // SAFETY: the mapping is of so many entries, aligned as OpenCL aligns its largest type, and nobody else's until it ends.
+        use_them(unsafe { slice::from_raw_parts_mut(there.cast::<S>(), count) });
+        // SAFETY: `there` is the mapping of this buffer, used no more.
+        let status = unsafe {
+            ffi::clEnqueueUnmapMemObject(
+                self.queue.as_ptr(),
+                buffer.mem.as_ptr(),
+                there,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        self.idle = false;
+        check("clEnqueueUnmapMemObject", status)
+    }
+
+    /// Reads from a buffer, or from the slots, waiting for it.
+    pub(super) fn read_at(
+        &mut self,
+        from: Option<&Buffer>,
+        start: usize,
+        host: &mut [u8],
+    ) -> Result<(), Error> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.counters.waits += 1;
+        // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
+        let status = unsafe {
+            ffi::clEnqueueReadBuffer(
+                self.queue.as_ptr(),
+                from.unwrap_or(&self.scalars).mem.as_ptr(),
+                ffi::CL_TRUE,
+                start,
+                host.len(),
+                host.as_mut_ptr().cast(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        self.idle = status == 0;
+        check("clEnqueueReadBuffer", status)
+    }
+
+    fn write_all(&mut self, to: &Buffer, host: &[u8]) -> Result<(), Error> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.counters.waits += 1;
+        // SAFETY: the call blocks until `host` is read, and the buffer holds as many bytes.
+        let status = unsafe {
+            ffi::clEnqueueWriteBuffer(
+                self.queue.as_ptr(),
+                to.mem.as_ptr(),
+                ffi::CL_TRUE,
+                0,
+                host.len(),
+                host.as_ptr().cast::<c_void>().cast_mut(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        self.idle = status == 0;
+        check("clEnqueueWriteBuffer", status)
+    }
+}

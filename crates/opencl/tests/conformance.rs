@@ -1,0 +1,121 @@
+//! A device obeys the laws of a place in each of its precisions, as the CPU does.
+
+mod common;
+
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep, conformance};
+use coarsen_core::{Real, Vector};
+use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
+
+/// The suite at a place that may not be there.
+macro_rules! suite {
+    ($name:ident, $place:expr, $tolerance:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn vectors_equal_the_reference() {
+                let Some(on) = $place else { return };
+                conformance::vectors(&on, $tolerance);
+            }
+            #[test]
+            fn products_equal_the_reference() {
+                let Some(on) = $place else { return };
+                conformance::products(&on, $tolerance);
+            }
+            #[test]
+            fn blocks_equal_the_reference() {
+                let Some(on) = $place else { return };
+                conformance::blocks(&on, $tolerance);
+            }
+            #[test]
+            fn relaxation_equals_the_reference() {
+                let Some(on) = $place else { return };
+                conformance::relaxation(&on, $tolerance);
+            }
+            #[test]
+            fn wrong_sizes_are_refused_and_harmless() {
+                let Some(on) = $place else { return };
+                conformance::wrong_sizes(&on);
+            }
+        }
+    };
+}
+suite!(double, common::place::<f64>(), 1e-14);
+suite!(mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
+suite!(single, common::place::<f32>(), 1e-6);
+
+fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {
+    let mut host = vec![V::zero(); v.size()];
+    on.read(v, &mut host).unwrap();
+    host.iter().map(|v| v.wide()).collect()
+}
+
+fn close(found: &[f64], expected: &[f64], tolerance: f64, law: &str) {
+    for (f, e) in found.iter().zip(expected) {
+        assert!((f - e).abs() <= tolerance, "{law}: {f}, expected {e}");
+    }
+}
+
+/// Single rows in colours, what a graphics card takes, in every layout.
+#[test]
+fn colours_relax_as_the_reference_does() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (n, b) in [(33, 1), (100, 3), (40, 6)] {
+        let a = conformance::ring(n, b);
+        let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+        let sets = RowSets::chunked(a.pattern(), 1);
+        let [rhs, start] = [1, 2].map(|seed| conformance::noise(n * b, seed));
+        let (oracle, oracle_d) = (Reference.matrix(&a).unwrap(), Reference.blocks(&d).unwrap());
+        let mut expected = start.clone();
+        for sweep in [Sweep::Forward, Sweep::Backward] {
+            Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
+        }
+        for format in [Format::Rows, Format::Ell, Format::Sliced] {
+            let matrix = DeviceMatrix::new(&on, &a, format).unwrap();
+            let (rows, d) = (on.rows(&sets).unwrap(), on.blocks(&d).unwrap());
+            let (vb, mut x) = (on.vector(&rhs).unwrap(), on.vector(&start).unwrap());
+            for sweep in [Sweep::Forward, Sweep::Backward] {
+                matrix.relax(&rows, sweep, &d, 0.9, &vb, &mut x);
+            }
+            close(&read(&on, &x), &expected, 1e-13, &format!("{format:?}"));
+        }
+    }
+}
+
+/// Blocks of a coarse solve: too large for an item each.
+#[test]
+fn large_blocks_equal_the_reference() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (size, count) in [(32, 3), (33, 2), (500, 1), (40, 0)] {
+        let host = DenseBlocks::new(size, conformance::noise(size * size * count, 3)).unwrap();
+        let [r, z] = [1, 2].map(|seed| conformance::noise(size * count, seed));
+        let mut d = on.blocks(&DenseBlocks::new(size, vec![0.0; size * size * count]).unwrap()).unwrap();
+        d.set_values(&host).unwrap();
+        for (p, q) in [(1.0, 0.0), (-0.5, 2.0)] {
+            let mut expected = z.clone();
+            Reference.blocks(&host).unwrap().apply(p, &r, q, &mut expected);
+            let (vr, mut vz) = (on.vector(&r).unwrap(), on.vector(&z).unwrap());
+            d.apply(p, &vr, q, &mut vz);
+            close(&read(&on, &vz), &expected, 1e-12, "large blocks");
+        }
+    }
+}
+
+/// New values reach every layout.
+#[test]
+fn values_follow_in_every_layout() {
+    let Some(on) = common::place::<f32>() else { return };
+    let a = conformance::ring(70, 3);
+    let mut changed = a.clone();
+    changed.values_mut().iter_mut().for_each(|v| *v = 1.0 - *v);
+    let x = on.vector(&conformance::noise(210, 4).iter().map(|&v| v as f32).collect::<Vec<_>>()).unwrap();
+    for format in [Format::Rows, Format::Ell, Format::Sliced] {
+        let mut old = DeviceMatrix::new(&on, &a, format).unwrap();
+        Matrix::<OpenCl<f32>>::set_values(&mut old, &changed).unwrap();
+        let new = DeviceMatrix::new(&on, &changed, format).unwrap();
+        let (mut y, mut z) = (x.like().unwrap(), x.like().unwrap());
+        Matrix::<OpenCl<f32>>::apply_add(&old, 1.0, &x, 0.0, &mut y);
+        Matrix::<OpenCl<f32>>::apply_add(&new, 1.0, &x, 0.0, &mut z);
+        assert_eq!(read(&on, &y), read(&on, &z), "{format:?}");
+    }
+}

@@ -1,0 +1,23 @@
+// Small dense blocks along the diagonal, DSLICE of them side by side: entry e of block i is value
+// ((i / DSLICE) SIZE² + e) DSLICE + i mod DSLICE. Build options define
+//   STORED  the type of values
+//   SIZE    rows and columns of a block
+//   DSLICE  blocks of a slice
+
+#pragma OPENCL FP_CONTRACT ON
+
+// z = a D r + b z, an item a block                                      Twin: CpuBlocks::leaf
+__kernel void coarsen_blocks(const ulong n, __global const STORED *d, const REAL a, __global const REAL *r,
+                             const REAL b, __global REAL *z) {
+    const size_t i = get_global_id(0);
+    if (i < n) {
+        __global const STORED *block = d + i / DSLICE * SIZE * SIZE * DSLICE + i % DSLICE;
+        for (uint row = 0; row < SIZE; row++) {
+            REAL s = 0;
+            for (uint c = 0; c < SIZE; c++)
+                s += (REAL)block[(row * SIZE + c) * DSLICE] * r[i * SIZE + c];
+            const size_t at = i * SIZE + row;
+            z[at] = b == 0 ? a * s : a * s + b * z[at];
+        }
+    }
+}

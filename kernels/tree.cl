@@ -1,0 +1,44 @@
+// The parts of a sum: stretches of entries for groups, packs of LANES entries for items, a binary tree inside a group.
+
+#if LANES == 8
+#define PACK JOIN(SUM, 8)
+#define LOAD(p, i) JOIN(convert_, PACK)(vload8(0, (p) + (i)))
+#else
+#define PACK SUM
+#define LOAD(p, i) ((SUM)(p)[i])
+#endif
+
+// The entries of a group out of n: a stretch of whole packs for all items, so that a processor reads memory in order.
+#define STRETCH ((size_t)WIDTH * LANES)
+#define SHARE(n) (((n) + get_num_groups(0) * STRETCH - 1) / (get_num_groups(0) * STRETCH) * STRETCH)
+#define FIRST(n) min((size_t)(n), get_group_id(0) * SHARE(n))
+#define LAST(n) min((size_t)(n), (get_group_id(0) + 1) * SHARE(n))
+// The packs of an item between two entries, and what is left of fewer entries than a pack.
+#define PACKS(i, first, last) \
+    for (size_t i = (first) + LANES * get_local_id(0); i + LANES <= (last); i += STRETCH)
+#define REST(i, first, last) \
+    for (size_t i = (first) + ((last) - (first)) / LANES * LANES + get_local_id(0); i < (last); i += WIDTH)
+
+// The sum over a pack.                                                  Twin: Pack::sum
+SUM coarsen_across(const PACK v) {
+#if LANES == 8
+    const JOIN(SUM, 4) h = v.lo + v.hi;
+    const JOIN(SUM, 2) q = h.lo + h.hi;
+    return q.lo + q.hi;
+#else
+    return v;
+#endif
+}
+
+// The sum of v over the work group, for its item 0.                     Twin: parallel::tree
+SUM coarsen_tree(__local SUM *shared, const SUM v) {
+    const uint item = get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = v;
+    for (uint half_width = WIDTH / 2; half_width > 0; half_width /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_width)
+            shared[item] += shared[item + half_width];
+    }
+    return shared[0];
+}
