@@ -11,6 +11,7 @@
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
 //! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, components |
 //! | contact | [`Contacts`], [`Sum`] | a small dynamic set of blocks, alone or added to a matrix |
+//! | constraints | [`Constraints`], [`prefilter`], [`Projector`] | what x must satisfy, filtered out of a system |
 //! | setup | [`Strength`], [`NearKernel`], [`Dirichlet`] | couplings to follow, slow vectors, given values |
 //! | trouble | [`diagnose`](mod@diagnose), [`SparseError`] | what is wrong with a system, and what is no matrix |
 
@@ -31,6 +32,7 @@ pub mod partition;
 mod pattern;
 mod permute;
 mod product;
+mod projector;
 #[cfg(test)]
 mod random;
 mod reblock;
@@ -50,6 +52,7 @@ pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use product::{GalerkinPlan, multiply};
+pub use projector::{ConstraintError, Constraints, Density, Filtered, Prefilter, Projector, prefilter};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use strength::Strength;
 pub use sum::Sum;

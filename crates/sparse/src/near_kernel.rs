@@ -47,6 +47,13 @@ impl NearKernel {
     /// # Errors
     /// [`Error::Shape`] unless `block` divides `n`, [`Error::Parameter`] for `block` = 0.
     pub fn constants(n: usize, block: usize) -> Result<Self, Error> {
+        let mut constants = Self { vectors: 0, values: Vec::new() };
+        constants.set_constants(n, block)?;
+        Ok(constants)
+    }
+
+    /// [`constants`](Self::constants) in the memory there is.
+    pub(crate) fn set_constants(&mut self, n: usize, block: usize) -> Result<(), Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "block", value: 0.0, range: "at least 1" });
         }
@@ -54,11 +61,13 @@ impl NearKernel {
             let expected = n.next_multiple_of(block);
             return Err(Error::Shape { what: "unknowns in whole blocks", expected, found: n });
         }
-        let mut values = vec![0.0; n * block];
-        for (i, row) in values.chunks_exact_mut(block).enumerate() {
+        self.vectors = block;
+        self.values.clear();
+        self.values.resize(n * block, 0.0);
+        for (i, row) in self.values.chunks_exact_mut(block).enumerate() {
             row[i % block] = 1.0;
         }
-        Ok(Self { vectors: block, values })
+        Ok(())
     }
 
     /// The rigid motions of a body whose nodes carry displacements: 3 modes in the plane, 6 in space.
@@ -77,6 +86,17 @@ impl NearKernel {
     /// # Errors
     /// [`Error::Parameter`] unless `dimension` is 2 or 3, [`Error::NotFinite`] names a point by its index.
     pub fn rigid_body_modes(positions: &[[f64; 3]], dimension: usize) -> Result<Self, Error> {
+        let mut modes = Self { vectors: 0, values: Vec::new() };
+        modes.set_rigid_body_modes(positions, dimension)?;
+        Ok(modes)
+    }
+
+    /// [`rigid_body_modes`](Self::rigid_body_modes) in the memory there is.
+    pub(crate) fn set_rigid_body_modes(
+        &mut self,
+        positions: &[[f64; 3]],
+        dimension: usize,
+    ) -> Result<(), Error> {
         if !matches!(dimension, 2 | 3) {
             return Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" });
         }
@@ -85,8 +105,10 @@ impl NearKernel {
         }
         let count = positions.len().max(1) as f64;
         let centroid = [0, 1, 2].map(|a| positions.iter().map(|p| p[a] / count).sum::<f64>());
-        let vectors = 3 * (dimension - 1);
-        let mut values = Vec::with_capacity(positions.len() * dimension * vectors);
+        let Self { vectors, values } = self;
+        *vectors = 3 * (dimension - 1);
+        values.clear();
+        values.reserve(positions.len() * dimension * *vectors);
         for p in positions {
             let [x, y, z] = [p[0] - centroid[0], p[1] - centroid[1], p[2] - centroid[2]];
             if dimension == 2 {
@@ -98,7 +120,7 @@ impl NearKernel {
                 values.extend([0.0, 0.0, 1.0, 0.0, y, -x]);
             }
         }
-        Ok(Self { vectors, values })
+        Ok(())
     }
 
     /// The given vectors, one slice each.
@@ -148,6 +170,17 @@ impl NearKernel {
     /// All values, row after row.
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// The vectors of another, in the memory there is.
+    pub(crate) fn set(&mut self, other: &Self) {
+        self.vectors = other.vectors;
+        self.values.clone_from(&other.values);
+    }
+
+    /// All values, to be changed in place.
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
     }
 
     /// The k values of unknown `i`.

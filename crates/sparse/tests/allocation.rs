@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
-    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Sum, TransposePlan, assembly,
+    Adjoint, Bsr, Constraints, Contacts, GalerkinPlan, Permutation, PermutePlan, Sum, TransposePlan,
+    assembly, prefilter,
 };
 
 /// The system's allocator, counting what is asked for.
@@ -48,6 +49,19 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
     assembly::from_blocks(rows as usize, columns, block, &places, &values).unwrap()
 }
 
+/// Constraints on every eighth node from `first` on: points, planes, and vertices on faces.
+fn constrain(c: &mut Constraints, first: usize) {
+    c.clear();
+    for (k, i) in (first..c.nodes() - 8).step_by(8).enumerate() {
+        let normal = [(i as f64).sin(), 0.5, 1.0];
+        match k % 3 {
+            0 => c.point(i, &normal).unwrap(),
+            1 => c.plane(i, &normal, 0.1).unwrap(),
+            _ => c.vertex_face(i, [i + 2, i + 4, i + 5], [0.2, 0.3, 0.5], &normal, 0.1).unwrap(),
+        }
+    }
+}
+
 // One test, because the count is the process's.
 #[test]
 fn numeric_phases_allocate_nothing() {
@@ -71,7 +85,20 @@ fn numeric_phases_allocate_nothing() {
             contact.replace(&places, &blocks).unwrap();
             let mut merged = Sum { elastic: &a, contact: &contact }.merge().unwrap();
 
+            let points = vec![[0.0, 1.0, 2.0]; n as usize];
+            let mut constraints = Constraints::new(n as usize, 3).unwrap();
+            constrain(&mut constraints, 0);
+            let mut filtered = prefilter(&a, &constraints).unwrap();
+            let mut solution = x.clone();
+
             let mut numeric = || {
+                for first in [1, 0, 5] {
+                    constrain(&mut constraints, first);
+                    let mut system = coarsen_sparse::System::from(&a);
+                    system.positions = Some(&points);
+                    filtered.update(system, &constraints).unwrap();
+                    filtered.solve(&x, &mut solution, |a, c, y| a.apply(c, y)).unwrap();
+                }
                 transpose.update(&p, &mut pt).unwrap();
                 permute.update(&a, &mut permuted).unwrap();
                 galerkin.update(&a, &p, &mut coarse).unwrap();

@@ -1,0 +1,410 @@
+//! W and z of each group: an orthonormal basis of the rows of C, and the shortest z with C z = d.
+//!
+//! Gram-Schmidt with the longest remaining row first, each row orthogonalised twice, d carried along: q · x = e for the rows q of Wᵀ. A row of
+//! which nothing remains depends on those before it; what remains of its value says whether it contradicts them.
+
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, Pieces, tree};
+
+use super::groups::{Groups, refill};
+use super::{ConstraintError, Constraints};
+
+/// A row of unit length of which less than this remains depends on the others: normals computed in f32 are no better.
+const SPANNED: f64 = 1e-6;
+
+/// Values of dependent constraints agree when they differ by less than this share of the largest of their group.
+const AGREED: f64 = 1e-6;
+
+/// Groups that one task factors.
+const LEAF: usize = 64;
+
+/// Nodes of a chain that an error names.
+const SHOWN: usize = 8;
+
+/// Groups, and I − S = W Wᵀ of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Factors {
+    /// Unknowns of a node.
+    pub(super) block: usize,
+    pub(super) groups: Groups,
+    /// Where Wᵀ of each group begins; one more for the end.
+    starts: Vec<usize>,
+    /// Wᵀ of all groups, row after row, the unknowns of a group's nodes as columns; behind them, room of dependent rows.
+    q: Vec<f64>,
+    /// Rows of each Wᵀ.
+    rank: Vec<u32>,
+    /// C z = d: values of constraints as they are factored, row for row of `groups.members`.
+    values: Vec<f64>,
+    /// z at the nodes of `groups.nodes`.
+    pub(super) z: Vec<f64>,
+    /// Constraints left out because they follow from others, rising.
+    pub(super) dependent: Vec<u32>,
+}
+
+impl Factors {
+    /// Factors anew, in the memory there is.
+    pub(super) fn find(
+        &mut self,
+        constraints: &Constraints,
+        largest_group: usize,
+    ) -> Result<(), ConstraintError> {
+        let (b, groups) = (constraints.block(), &mut self.groups);
+        self.block = b;
+        groups.find(constraints);
+        let sizes = || (0..groups.count()).map(|g| groups.nodes(g).len());
+        if let Some(g) = sizes().position(|size| size > largest_group.max(1)) {
+            let (nodes, limit) = (groups.nodes(g), largest_group.max(1));
+            let first = nodes[..nodes.len().min(SHOWN)].to_vec();
+            return Err(ConstraintError::Chain { found: nodes.len(), limit, nodes: first });
+        }
+        self.starts.clear();
+        self.starts.push(0);
+        let mut end = 0;
+        for g in 0..groups.count() {
+            end += groups.members(g).len() * groups.nodes(g).len() * b;
+            self.starts.push(end);
+        }
+        refill(&mut self.q, end, 0.0);
+        refill(&mut self.rank, groups.count(), 0);
+        refill(&mut self.z, groups.nodes.len() * b, 0.0);
+        self.values.clear();
+        self.values.extend(groups.members.iter().map(|&k| constraints.value(k as usize)));
+
+        let task = Task { constraints, block: b, nodes: &groups.nodes, of_node: &groups.place };
+        let pieces = Share {
+            groups: 0..self.rank.len(),
+            starts: &self.starts,
+            rows: &groups.rows,
+            firsts: &groups.starts,
+            block: b,
+            q: &mut self.q,
+            members: &mut groups.members,
+            values: &mut self.values,
+            z: &mut self.z,
+            rank: &mut self.rank,
+        };
+        let worth = parallel::worth(8 * end);
+        if let Some(k) = tree(pieces, LEAF, worth, &|share| task.factor(share), &|a, b| a.or(b)) {
+            return Err(explain(constraints, self.groups.members(self.group_of(constraints, k)), k));
+        }
+        self.dependent.clear();
+        for g in 0..self.groups.count() {
+            self.dependent.extend_from_slice(&self.groups.members(g)[self.rank(g)..]);
+        }
+        self.dependent.sort_unstable();
+        Ok(())
+    }
+
+    /// The group of a constraint.
+    fn group_of(&self, constraints: &Constraints, k: u32) -> usize {
+        self.groups.of[constraints.nodes_of(k as usize)[0] as usize] as usize
+    }
+
+    /// Independent constraints of group g.
+    #[inline]
+    pub(super) fn rank(&self, g: usize) -> usize {
+        self.rank[g] as usize
+    }
+
+    /// The rows of Wᵀ of group g.
+    #[inline]
+    pub(super) fn basis(&self, g: usize) -> std::slice::ChunksExact<'_, f64> {
+        let size = self.groups.nodes(g).len() * self.block;
+        self.q[self.starts[g]..][..self.rank(g) * size].chunks_exact(size)
+    }
+}
+
+/// What all groups share.
+struct Task<'a> {
+    constraints: &'a Constraints,
+    block: usize,
+    nodes: &'a [u32],
+    of_node: &'a [u32],
+}
+
+impl Task<'_> {
+    /// Factors some groups; returns the first constraint that contradicts others.
+    fn factor(&self, share: Share<'_>) -> Option<u32> {
+        let Share { groups, starts, rows, firsts, mut q, mut members, mut values, mut z, rank, .. } = share;
+        for (g, rank) in groups.zip(rank) {
+            let count = rows[g + 1] - rows[g];
+            let size = (firsts[g + 1] - firsts[g]) * self.block;
+            let part;
+            (part, q) = q.split_at_mut(starts[g + 1] - starts[g]);
+            let (own, e, shortest);
+            (own, members) = members.split_at_mut(count);
+            (e, values) = values.split_at_mut(count);
+            (shortest, z) = z.split_at_mut(size);
+            debug_assert!(self.nodes.len() >= firsts[g + 1]);
+            self.fill(own, e, part, size);
+            match orthogonalise(part, e, own, size) {
+                Ok(found) => *rank = found as u32,
+                Err(k) => return Some(k),
+            }
+            combine(part, e, shortest, *rank as usize);
+        }
+        None
+    }
+
+    /// The rows of C and d of a group, scaled to unit length.
+    fn fill(&self, members: &[u32], values: &mut [f64], q: &mut [f64], size: usize) {
+        let b = self.block;
+        for ((&k, value), row) in members.iter().zip(values).zip(q.chunks_exact_mut(size)) {
+            for (node, coefficients) in self.constraints.terms(k as usize) {
+                let at = self.of_node[node] as usize * b;
+                row[at..at + b].iter_mut().zip(coefficients).for_each(|(r, &c)| *r += c);
+            }
+            let length = norm(row);
+            row.iter_mut().for_each(|v| *v /= length);
+            *value /= length;
+        }
+    }
+}
+
+/// Makes the rows of `q` orthonormal, those that depend on others last; returns how many do not, or a constraint that cannot hold.
+fn orthogonalise(q: &mut [f64], e: &mut [f64], members: &mut [u32], size: usize) -> Result<usize, u32> {
+    let scale = e.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let count = members.len();
+    for p in 0..count {
+        let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
+        // The first of equals, so that orthogonal rows keep their order.
+        let longest = (p + 1..count).fold((p, remains(p)), |best, k| {
+            let length = remains(k);
+            if length > best.1 { (k, length) } else { best }
+        });
+        if longest.1 <= SPANNED || p == size {
+            let wrong = (p..count).filter(|&k| e[k].abs() > AGREED * scale).map(|k| members[k]).min();
+            return wrong.map_or(Ok(p), Err);
+        }
+        (0..size).for_each(|c| q.swap(p * size + c, longest.0 * size + c));
+        e.swap(p, longest.0);
+        members.swap(p, longest.0);
+        let (done, rest) = q.split_at_mut(p * size);
+        let (own, others) = rest.split_at_mut(size);
+        for (k, before) in done.chunks_exact(size).enumerate() {
+            let share = subtract(own, before);
+            e[p] -= share * e[k];
+        }
+        let length = norm(own);
+        own.iter_mut().for_each(|v| *v /= length);
+        e[p] /= length;
+        for (k, row) in (p + 1..).zip(others.chunks_exact_mut(size)) {
+            let share = subtract(row, own);
+            e[k] -= share * e[p];
+        }
+    }
+    Ok(count)
+}
+
+/// Subtracts from `row` its part along a unit vector; returns how much that was.
+fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
+    let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
+    row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);
+    share
+}
+
+/// z = W e; a group without freedom gets W = I, which filters to zeros that are exact.
+fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
+    let size = z.len();
+    for (row, e) in q.chunks_exact(size).zip(&e[..rank]) {
+        z.iter_mut().zip(row).for_each(|(z, q)| *z += e * q);
+    }
+    if rank == size {
+        for (k, row) in q.chunks_exact_mut(size).take(rank).enumerate() {
+            row.fill(0.0);
+            row[k] = 1.0;
+        }
+    }
+}
+
+fn norm(v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    // Squares of coefficients in any units neither overflow nor vanish.
+    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
+}
+
+/// Why constraint k cannot hold: what it is a combination of, by least squares over the others of its group, `members`.
+fn explain(constraints: &Constraints, members: &[u32], k: u32) -> ConstraintError {
+    // Rows over all unknowns named, each with its value and with the combination that it has become.
+    let others: Vec<usize> = members.iter().filter(|&&m| m != k).map(|&m| m as usize).collect();
+    let mut unknowns: Vec<usize> =
+        members.iter().flat_map(|&m| constraints.terms(m as usize)).map(|t| t.0).collect();
+    unknowns.sort_unstable();
+    unknowns.dedup();
+    let b = constraints.block();
+    let row = |m: usize| {
+        let mut row = vec![0.0; unknowns.len() * b];
+        for (node, coefficients) in constraints.terms(m) {
+            let at = unknowns.partition_point(|&u| u < node) * b;
+            row[at..at + b].copy_from_slice(coefficients);
+        }
+        let length = norm(&row);
+        row.iter_mut().for_each(|v| *v /= length);
+        (row, constraints.value(m) / length)
+    };
+    let unit = |m: usize| (0..others.len()).map(move |o| f64::from(u8::from(o == m))).collect::<Vec<f64>>();
+    let mut basis: Vec<(Vec<f64>, f64, Vec<f64>)> = Vec::new();
+    let reduce =
+        |row: &mut Vec<f64>, of: &mut Vec<f64>, value: &mut f64, basis: &[(Vec<f64>, f64, Vec<f64>)]| {
+            for _ in 0..2 {
+                for (q, e, parts) in basis {
+                    let share = subtract(row, q);
+                    of.iter_mut().zip(parts).for_each(|(o, p)| *o -= share * p);
+                    *value -= share * e;
+                }
+            }
+        };
+    for (at, &m) in others.iter().enumerate() {
+        let ((mut q, mut e), mut parts) = (row(m), unit(at));
+        reduce(&mut q, &mut parts, &mut e, &basis);
+        let length = norm(&q);
+        if length > SPANNED {
+            q.iter_mut().for_each(|v| *v /= length);
+            parts.iter_mut().for_each(|v| *v /= length);
+            basis.push((q, e / length, parts));
+        }
+    }
+    let ((mut q, asked), mut parts) = (row(k as usize), vec![0.0; others.len()]);
+    let mut remains = asked;
+    reduce(&mut q, &mut parts, &mut remains, &basis);
+    let named = others.iter().zip(&parts).filter(|(_, p)| p.abs() > SPANNED).map(|(&m, _)| m);
+    let others: Vec<usize> = named.collect();
+    let mut nodes: Vec<u32> =
+        others.iter().chain([&(k as usize)]).flat_map(|&m| constraints.nodes_of(m)).copied().collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    ConstraintError::Contradiction { constraint: k as usize, others, nodes, asked, left: asked - remains }
+}
+
+/// Consecutive groups and what is theirs, to be cut between groups.
+struct Share<'a> {
+    groups: Range<usize>,
+    starts: &'a [usize],
+    rows: &'a [usize],
+    firsts: &'a [usize],
+    block: usize,
+    q: &'a mut [f64],
+    members: &'a mut [u32],
+    values: &'a mut [f64],
+    z: &'a mut [f64],
+    rank: &'a mut [u32],
+}
+
+impl Pieces for Share<'_> {
+    fn extent(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { groups, starts, rows, firsts, block, q, members, values, z, rank } = self;
+        let (first, at) = (groups.start, groups.start + mid);
+        let (q, q_rest) = q.split_at_mut(starts[at] - starts[first]);
+        let (members, members_rest) = members.split_at_mut(rows[at] - rows[first]);
+        let (values, values_rest) = values.split_at_mut(rows[at] - rows[first]);
+        let (z, z_rest) = z.split_at_mut((firsts[at] - firsts[first]) * block);
+        let (rank, rank_rest) = rank.split_at_mut(mid);
+        (
+            Self { groups: first..at, starts, rows, firsts, block, q, members, values, z, rank },
+            Self {
+                groups: at..groups.end,
+                starts,
+                rows,
+                firsts,
+                block,
+                q: q_rest,
+                members: members_rest,
+                values: values_rest,
+                z: z_rest,
+                rank: rank_rest,
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factors(c: &Constraints) -> Result<Factors, ConstraintError> {
+        let mut factors = Factors::default();
+        factors.find(c, 64).map(|()| factors)
+    }
+
+    #[test]
+    fn bases_are_orthonormal_and_z_satisfies_the_rows() {
+        let mut c = Constraints::new(9, 3).unwrap();
+        c.vertex_face(0, [2, 4, 6], [0.2, 0.3, 0.5], &[1.0, 2.0, -1.0], 0.1).unwrap();
+        c.plane(4, &[0.3, 0.1, 0.2], -0.4).unwrap();
+        c.edge_edge([6, 7], [1, 3], [0.25, 0.75], &[0.0, 1.0, 0.5], 0.2).unwrap();
+        c.line(8, &[1.0, 1.0, 0.0], &[0.1, 0.2, 0.3]).unwrap();
+        let f = factors(&c).unwrap();
+        assert_eq!((f.groups.count(), f.rank(0), f.rank(1)), (2, 3, 2));
+        for g in 0..2 {
+            for (i, p) in f.basis(g).enumerate() {
+                for (j, q) in f.basis(g).enumerate() {
+                    let dot: f64 = p.iter().zip(q).map(|(p, q)| p * q).sum();
+                    assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-15);
+                }
+            }
+        }
+        let z = |node: usize| {
+            let at = f.groups.starts[f.groups.of[node] as usize] + f.groups.place[node] as usize;
+            &f.z[3 * at..3 * at + 3]
+        };
+        for k in 0..c.len() {
+            let left: f64 = c.terms(k).flat_map(|(i, part)| part.iter().zip(z(i))).map(|(c, z)| c * z).sum();
+            assert!((left - c.value(k)).abs() < 1e-15, "constraint {k}: {left}");
+        }
+    }
+
+    #[test]
+    fn dependent_constraints_are_left_out_and_contradictions_named() {
+        let mut c = Constraints::new(4, 2).unwrap();
+        c.point(1, &[1.0, 2.0]).unwrap();
+        c.plane(1, &[3.0, 4.0], 11.0).unwrap(); // 3 · 1 + 4 · 2: says nothing new
+        c.equation(&[(2, &[1.0, 0.0]), (3, &[-1.0, 0.0])], 0.5).unwrap();
+        let f = factors(&c).unwrap();
+        assert_eq!((&f.dependent[..], f.rank(0), &f.z[..2]), (&[2][..], 2, &[1.0, 2.0][..]));
+        c.plane(2, &[2.0, 0.0], 2.0).unwrap();
+        c.plane(3, &[2.0, 0.0], 2.0).unwrap(); // x₂ − x₃ = 0, where 0.5 was asked
+        let error = factors(&c).unwrap_err();
+        let ConstraintError::Contradiction { constraint, others, nodes, asked, left } = &error else {
+            panic!("{error}");
+        };
+        let mut all = others.clone();
+        all.push(*constraint);
+        all.sort_unstable();
+        assert_eq!((&all[..], &nodes[..]), (&[3, 4, 5][..], &[2, 3][..]), "{error}");
+        assert!((asked - left).abs() > 0.1, "{error}");
+        assert!(error.to_string().contains("on nodes 2 and 3"), "{error}");
+    }
+
+    #[test]
+    fn long_chains_are_refused() {
+        let mut c = Constraints::new(100, 1).unwrap();
+        (0..99).for_each(|i| c.equation(&[(i, &[1.0]), (i + 1, &[-1.0])], 0.0).unwrap());
+        let refused = Factors::default().find(&c, 64);
+        assert_eq!(refused, Err(ConstraintError::Chain { found: 100, limit: 64, nodes: (0..8).collect() }));
+        let mut long = Factors::default();
+        long.find(&c, 100).unwrap();
+        assert_eq!((long.groups.count(), long.rank(0)), (1, 99));
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let mut c = Constraints::new(60_000, 3).unwrap();
+        let numbers = crate::random::vector(60_000, 1);
+        for i in 0..9_000 {
+            let n = &numbers[3 * i..3 * i + 3];
+            c.vertex_face(6 * i, [6 * i + 1, 6 * i + 2, 6 * i + 3], [0.2, 0.3, 0.5], n, n[0]).unwrap();
+            c.plane(6 * i + 4, n, n[1]).unwrap();
+        }
+        let run = |threads| parallel::threads(threads, || factors(&c).unwrap()).unwrap();
+        let one = run(1);
+        for n in [2, 7] {
+            let f = run(n);
+            assert_eq!((&one.q, &one.z, &one.rank), (&f.q, &f.z, &f.rank));
+        }
+    }
+}

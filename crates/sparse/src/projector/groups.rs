@@ -1,0 +1,164 @@
+//! Which constraints share nodes, directly or through others: each group is factored on its own.
+
+use super::Constraints;
+
+/// No group.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Connected groups of constraints, in the order of their smallest nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// The group of each node, or [`NONE`].
+    pub(super) of: Vec<u32>,
+    /// Which of its group's nodes a node is.
+    pub(super) place: Vec<u32>,
+    /// Where the nodes of each group begin; one more for the end.
+    pub(super) starts: Vec<usize>,
+    /// The nodes of all groups, rising in each.
+    pub(super) nodes: Vec<u32>,
+    /// Where the constraints of each group begin; one more for the end.
+    pub(super) rows: Vec<usize>,
+    /// The constraints of all groups, rising in each until they are factored.
+    pub(super) members: Vec<u32>,
+}
+
+impl Groups {
+    /// Groups anew, in the memory there is.
+    pub(super) fn find(&mut self, constraints: &Constraints) {
+        let n = constraints.nodes();
+        // Until groups are numbered, `place` holds the parent of each node in a forest whose roots are smallest nodes.
+        refill(&mut self.of, n, NONE);
+        self.place.clear();
+        self.place.extend(0..n as u32);
+        for k in 0..constraints.len() {
+            let nodes = constraints.nodes_of(k);
+            for &node in nodes {
+                self.of[node as usize] = 0;
+                join(&mut self.place, nodes[0], node);
+            }
+        }
+        // A root comes before its other nodes, so it has its number when they look it up.
+        let mut count = 0;
+        for i in 0..n {
+            if self.of[i] == NONE {
+                continue;
+            }
+            let root = root(&mut self.place, i as u32) as usize;
+            if root == i {
+                self.of[i] = count;
+                count += 1;
+            } else {
+                self.of[i] = self.of[root];
+            }
+        }
+        let count = count as usize;
+        let of = &self.of;
+        let grouped = (0..n).filter(|&i| of[i] != NONE);
+        sort(count, grouped, |i| of[i] as usize, &mut self.starts, &mut self.nodes);
+        let group = |k: usize| of[constraints.nodes_of(k)[0] as usize] as usize;
+        sort(count, 0..constraints.len(), group, &mut self.rows, &mut self.members);
+        for g in 0..count {
+            let nodes = &self.nodes[self.starts[g]..self.starts[g + 1]];
+            nodes.iter().enumerate().for_each(|(at, &i)| self.place[i as usize] = at as u32);
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// The nodes of group g.
+    #[inline]
+    pub(super) fn nodes(&self, g: usize) -> &[u32] {
+        &self.nodes[self.starts[g]..self.starts[g + 1]]
+    }
+
+    /// The constraints of group g.
+    pub(super) fn members(&self, g: usize) -> &[u32] {
+        &self.members[self.rows[g]..self.rows[g + 1]]
+    }
+
+    /// Whether group g has more nodes than one.
+    #[inline]
+    pub(super) fn is_wide(&self, g: usize) -> bool {
+        self.starts[g + 1] - self.starts[g] > 1
+    }
+
+    /// Whether two sets of groups hold the same nodes, whatever their constraints.
+    pub(super) fn same_nodes(&self, other: &Self) -> bool {
+        self.starts == other.starts && self.nodes == other.nodes
+    }
+}
+
+/// That many of one value, in the memory there is.
+pub(super) fn refill<T: Copy>(list: &mut Vec<T>, n: usize, value: T) {
+    list.clear();
+    list.resize(n, value);
+}
+
+/// Puts items, rising, into `count` buckets: where each begins, and all of them.
+fn sort(
+    count: usize,
+    items: impl Iterator<Item = usize> + Clone,
+    bucket: impl Fn(usize) -> usize,
+    starts: &mut Vec<usize>,
+    sorted: &mut Vec<u32>,
+) {
+    refill(starts, count + 1, 0);
+    items.clone().for_each(|i| starts[bucket(i) + 1] += 1);
+    (0..count).for_each(|g| starts[g + 1] += starts[g]);
+    refill(sorted, starts[count], 0);
+    for i in items {
+        let at = &mut starts[bucket(i)];
+        sorted[*at] = i as u32;
+        *at += 1;
+    }
+    starts.rotate_right(1); // each start has become the end, which is the start of the next
+    starts[0] = 0;
+}
+
+/// The root of node i; nodes on the way are hung higher.
+fn root(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        let above = parent[parent[i as usize] as usize];
+        parent[i as usize] = above;
+        i = above;
+    }
+    i
+}
+
+/// One tree of two, under the smaller root.
+fn join(parent: &mut [u32], i: u32, j: u32) {
+    let (i, j) = (root(parent, i), root(parent, j));
+    parent[i.max(j) as usize] = i.min(j);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_nodes_join_constraints() {
+        let mut c = Constraints::new(12, 1).unwrap();
+        let pair = |c: &mut Constraints, i, j| c.equation(&[(i, &[1.0]), (j, &[-1.0])], 0.0).unwrap();
+        pair(&mut c, 9, 4);
+        pair(&mut c, 7, 2);
+        c.point(11, &[0.0]).unwrap();
+        pair(&mut c, 5, 9);
+        c.point(4, &[0.0]).unwrap();
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            groups.find(&c);
+            assert_eq!(groups.count(), 3);
+            assert_eq!((groups.nodes(0), groups.members(0)), (&[2, 7][..], &[1][..]));
+            assert_eq!((groups.nodes(1), groups.members(1)), (&[4, 5, 9][..], &[0, 3, 4][..]));
+            assert_eq!((groups.nodes(2), groups.members(2)), (&[11][..], &[2][..]));
+            assert_eq!((groups.of[9], groups.place[9], groups.of[3]), (1, 2, NONE));
+            assert!(groups.is_wide(0) && !groups.is_wide(2));
+        }
+        c.clear();
+        groups.find(&c);
+        assert_eq!((groups.count(), groups.starts.len()), (0, 1));
+    }
+}

@@ -1,0 +1,27 @@
+//! Equality constraints, filtered out of a system before anything is solved: PPCG of Tamstorf, Jones, McCormick 2015, §8.
+//!
+//! | symbol | here | file |
+//! |---|---|---|
+//! | C, d | [`Constraints`]: C x = d | `constraints` |
+//! | | constraints that share nodes, directly or through others | `groups` |
+//! | W, z | orthonormal basis of the rows of C; the shortest z with C z = d | `factor` |
+//! | S | I − W Wᵀ, the orthogonal projector onto C x = 0: [`Projector`] (eq. 3) | `project` |
+//! | S A S + I − S | the prefiltered matrix (eq. 7): where its blocks are, and what they hold | `symbolic`, `numeric` |
+//! | c, y | S (b − A z) and x − z: [`Filtered`] | `filtered` |
+//!
+//! The paper filters single nodes and says that general equality constraints are as easy; here both are groups, of one node or of several.
+//! Equation numbers at line ends are the paper's.
+
+mod constraints;
+mod error;
+mod factor;
+mod filtered;
+mod groups;
+mod numeric;
+mod project;
+mod symbolic;
+
+pub use constraints::Constraints;
+pub use error::ConstraintError;
+pub use filtered::{Density, Filtered, Prefilter, prefilter};
+pub use project::Projector;
