@@ -88,7 +88,7 @@ impl Prefilter {
 /// let mut together = Constraints::new(2, 1)?;
 /// together.equation(&[(0, &[1.0]), (1, &[-1.0])], 0.0)?; // x₀ = x₁
 /// let mut filtered = prefilter(&a, &together)?;
-/// let mut x = vec![0.0; 2];
+/// let mut x = vec![0.0_f64; 2];
 /// // "Solves" with the inverse of S A S + σ (I − S), which has the eigenvalues 1 on (1, 1) and σ = 2 on (1, −1).
 /// filtered.solve(&[3.0, 1.0], &mut x, |_, c, y| y.clone_from(c))?;
 /// assert!(x.iter().all(|v| (v - 2.0).abs() < 1e-15)); // (1, 1)ᵀ (b − A x) = 0

@@ -27,7 +27,7 @@ const LEAF: usize = 2048;
 /// let mut c = Constraints::new(2, 2)?;
 /// c.plane(1, &[3.0, 4.0], 5.0)?;
 /// let s = Projector::new(&c, 64)?;
-/// let mut y = vec![0.0; 4];
+/// let mut y = vec![0.0_f64; 4];
 /// s.apply(&vec![1.0, 1.0, 3.0, 4.0], &mut y);
 /// assert!((y[0], y[1]) == (1.0, 1.0) && y[2].abs() + y[3].abs() < 1e-15);
 /// s.complete(&mut y);
