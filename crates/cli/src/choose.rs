@@ -2,11 +2,11 @@
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, nothing against positive definite | direct to `QUICK` unknowns or where cheapest, else cg | the cheaper of block-jacobi and sa, then weaker ones |
+//! | symmetric, nothing against positive definite | direct to `QUICK` unknowns; else cg, or direct where that is cheaper than a hierarchy | block-jacobi as long as it promises to be cheaper, then sa, then weaker ones |
 //! | symmetric, not positive definite | direct to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
 //! | unsymmetric | direct to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
-//! What is cheapest [`Measures`] estimates. A direct method is left out where an option speaks against it: a preconditioner, a null space,
+//! What costs what [`Measures`] estimates, what block-jacobi promises a [`Trial`](crate::trial::Trial) sees. A direct method is left out where an option speaks against it: a preconditioner, a null space,
 //! a precision other than f64, or a component that floats.
 
 use coarsen::sparse::diagnose::{Definiteness, Diagnosis, Values};
@@ -14,6 +14,7 @@ use coarsen::sparse::diagnose::{Definiteness, Diagnosis, Values};
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
 use crate::measure::Measures;
+use crate::trial::LEAST;
 
 /// Unknowns up to which a symmetric matrix is factored before anything else could be measured.
 const QUICK: usize = 300;
@@ -29,6 +30,17 @@ pub(crate) struct Choice {
     pub(crate) preconds: Vec<Precond>,
     /// A line on the method, a line on the preconditioner.
     pub(crate) because: [String; 2],
+    /// What is tried before.
+    pub(crate) first: Option<First>,
+}
+
+/// A cheap method that is tried before another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    pub(crate) method: Method,
+    pub(crate) precond: Precond,
+    /// Iterations that cost what the other one does.
+    pub(crate) worth: f64,
 }
 
 /// What the user asked for beside the matrix.
@@ -65,7 +77,10 @@ impl Choice {
             Precond::Auto
                 if matches!(method, Method::Cg | Method::Fcg) && values.is_some_and(maybe_positive) =>
             {
-                one_or_many(&measure(false), wish)
+                let costs = measure(false);
+                let (preconds, how) = hierarchy(wish);
+                let first = First::new(method, &costs);
+                return Self { first, ..Self::said(method, preconds, [why, how]) };
             }
             Precond::Auto => preconds(method, values),
             asked => (vec![asked], "as asked".to_owned()),
@@ -81,17 +96,20 @@ impl Choice {
             let why = format!("{seen}; {n} unknowns are quick to factor");
             return Self::said(Method::Direct, vec![Precond::None], [why, NEEDS_NONE.to_owned()]);
         }
+        let mut first = None;
         let (preconds, how) = match wish.precond {
             Precond::Auto if n <= QUICK => {
                 (ONE_LEVEL.to_vec(), "the strongest that is quick to set up".to_owned())
             }
             Precond::Auto => {
                 let costs = measure(factor);
-                if factor && costs.direct < costs.hierarchy.min(costs.one_level()) {
+                first = First::new(Method::Cg, &costs);
+                if costs.direct < costs.hierarchy {
                     let why = format!("{seen}; {n} unknowns on a narrow graph, whose factor is small");
-                    return Self::said(Method::Direct, vec![Precond::None], [why, NEEDS_NONE.to_owned()]);
+                    let last = Self::said(Method::Direct, vec![Precond::None], [why, NEEDS_NONE.to_owned()]);
+                    return Self { first, ..last };
                 }
-                one_or_many(&costs, wish)
+                hierarchy(wish)
             }
             asked => (vec![asked], "as asked".to_owned()),
         };
@@ -100,12 +118,32 @@ impl Choice {
             false => format!("{seen}; {n} unknowns"),
         };
         let method = if wish.varies && preconds[0] == Precond::Sa { Method::Fcg } else { Method::Cg };
-        Self::said(method, preconds, [why, how])
+        Self { first, ..Self::said(method, preconds, [why, how]) }
+    }
+
+    /// What was tried first ended well.
+    pub(crate) fn kept(&mut self, first: First, iterations: usize) {
+        let First { method, precond, worth } = first;
+        let other = if self.method == Method::Direct { "a factorisation" } else { "a hierarchy" };
+        let seen = self.because[0].split_once(": ").map_or("", |(_, seen)| seen);
+        self.because = [
+            format!("{}: {seen}", name(method)),
+            format!("{}: {iterations} iterations, where {other} costs {worth:.0}", name(precond)),
+        ];
+        (self.method, self.preconds) = (method, vec![precond]);
+    }
+
+    /// What was tried first did not end well.
+    pub(crate) fn given_up(&mut self, first: First, why: &str) {
+        let line = if self.method == Method::Direct { 0 } else { 1 };
+        let other = if line == 0 { "a factorisation" } else { "a hierarchy" };
+        let because = &mut self.because[line];
+        *because = format!("{because}; {}: {why}; {other} costs {:.0}", name(first.precond), first.worth);
     }
 
     fn said(method: Method, preconds: Vec<Precond>, [why, how]: [String; 2]) -> Self {
         let because = [format!("{}: {why}", name(method)), format!("{}: {how}", name(preconds[0]))];
-        Self { method, preconds, because }
+        Self { method, preconds, because, first: None }
     }
 }
 
@@ -119,24 +157,24 @@ fn maybe_positive(values: &Values) -> bool {
     matches!(values.definiteness, Definiteness::Positive | Definiteness::MaybePositive)
 }
 
-/// One level or many, for a matrix that may be positive definite; weaker ones follow, for setups that fail.
-fn one_or_many(costs: &Measures, wish: Wish) -> (Vec<Precond>, String) {
-    let worth = costs.hierarchy / costs.iteration;
-    if costs.iterations <= worth {
-        // Factors seldom pay for their setup and their slower application before a hierarchy pays for its own.
-        let cheapest = if costs.blocks { Precond::BlockJacobi } else { Precond::Jacobi };
-        let preconds = vec![cheapest, Precond::Jacobi];
-        let p = costs.iterations;
-        return (
-            preconds,
-            format!("block-jacobi takes about {p:.0} iterations, a hierarchy costs {worth:.0}"),
-        );
-    }
-    let how = format!("block-jacobi takes more than the {worth:.0} iterations that a hierarchy costs");
+/// Smoothed aggregation; weaker ones follow, for setups that fail.
+fn hierarchy(wish: Wish) -> (Vec<Precond>, String) {
     match (wish.method, wish.varies) {
         // A K-cycle changes from one application to the next, which cg cannot take.
-        (Method::Cg, true) => (ONE_LEVEL.to_vec(), how),
-        _ => ([&[Precond::Sa], &ONE_LEVEL[..]].concat(), how),
+        (Method::Cg, true) => (ONE_LEVEL.to_vec(), "the strongest that is the same map each time".to_owned()),
+        _ => (
+            [&[Precond::Sa], &ONE_LEVEL[..]].concat(),
+            "iterations that grow little with the size".to_owned(),
+        ),
+    }
+}
+
+impl First {
+    /// A trial worth its start.
+    fn new(method: Method, costs: &Measures) -> Option<Self> {
+        let precond = if costs.blocks { Precond::BlockJacobi } else { Precond::Jacobi };
+        let worth = costs.hierarchy.min(costs.direct) / costs.iteration;
+        (worth >= 2.0 * LEAST as f64).then_some(Self { method, precond, worth })
     }
 }
 
@@ -206,9 +244,8 @@ mod tests {
     use coarsen::sparse::diagnose::diagnose;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        let b = coarsen::problems::random_vector(a.shape().0, 1);
-        let measure = |factor| Measures::of(a, &b, 1e-8, factor);
-        Choice::new(Wish { method, precond, iterate, varies: false }, a.shape().0, &diagnose(a), measure)
+        let wish = Wish { method, precond, iterate, varies: false };
+        Choice::new(wish, a.shape().0, &diagnose(a), |factor| Measures::of(a, factor))
     }
 
     fn auto(a: &Bsr<f64>, iterate: bool) -> (Method, Precond) {
@@ -230,7 +267,10 @@ mod tests {
         assert_eq!(auto(&wide, false), (Method::Cg, Precond::Sa));
         assert_eq!(auto(&wide, true), (Method::Cg, Precond::Sa));
         let elastic = elasticity3d(6, 1.0).unwrap().matrix;
-        assert_eq!(auto(&elastic, false), (Method::Cg, Precond::BlockJacobi));
+        let choice = choose(&elastic, Method::Auto, Precond::Auto, false);
+        let first = choice.first.unwrap();
+        assert_eq!((first.method, first.precond), (Method::Cg, Precond::BlockJacobi));
+        assert!(first.worth > 20.0);
         for (entries, iterative) in [
             ([2.0, 1.0, 1.0, 2.0], (Method::Cg, Precond::Ic0)),
             ([1.0, 2.0, 2.0, 1.0], (Method::Minres, Precond::Jacobi)),

@@ -10,7 +10,7 @@ use coarsen::sparse::diagnose::Definiteness;
 
 use crate::args::{Compare, Method, NullSpace, Precision, Precond};
 use crate::chart;
-use crate::choose::Wish;
+use crate::choose::{Choice, Wish};
 use crate::ending::Ending;
 use crate::error::Failure;
 use crate::input::Input;
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::ready::Ready;
 use crate::report::write_json;
 use crate::say;
-use crate::solve::{attempt, check_place};
+use crate::solve::{attempt, by_choice, check_place};
 use crate::table::{Row, Table};
 
 /// Operations a second of a sparse factorisation on one core, on the low side.
@@ -54,16 +54,6 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
     progress.phase("looking");
     let ready = Ready::new(given, &input, true)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
-    let begin = Instant::now();
-    let wish = Wish {
-        method: Method::Auto,
-        precond: Precond::Auto,
-        iterate: given.null_space != NullSpace::None,
-        varies: given.aggregation.varies(),
-    };
-    let choice = ready.choose(wish, given.tol);
-    let chose = begin.elapsed().as_secs_f64();
-
     let mut rows = Vec::new();
     for (method, precond) in candidates(&ready, options) {
         progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
@@ -80,19 +70,35 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
         });
         rows.push(Row::new((method, precond), &solution?, bytes));
     }
+    let auto = Auto::run(&ready, options, &progress)?;
     progress.clear();
-    // What auto takes is the first of its list that can be set up.
-    let takes = |row: &Row| {
-        let mut able = choice.preconds.iter().filter(|&&precond| {
-            rows.iter().any(|r| r.is(choice.method, precond) && r.outcome != "setup_failed")
-        });
-        able.next().is_some_and(|&precond| row.is(choice.method, precond))
-    };
-    let taken = rows.iter().position(takes);
-    if let Some(row) = taken {
-        rows[row].auto = true;
+    if let Some(row) = rows.iter_mut().find(|row| row.is(auto.choice.method, auto.precond)) {
+        row.auto = true;
     }
-    Ok(Table::new(options, threads, &ready, &choice, [looked, chose], rows))
+    Ok(Table::new(options, threads, &ready, &auto, looked, rows))
+}
+
+/// What `auto` does, from the choice to the solution.
+pub(crate) struct Auto {
+    pub(crate) choice: Choice,
+    pub(crate) precond: Precond,
+    pub(crate) seconds: f64,
+}
+
+impl Auto {
+    fn run(ready: &Ready<'_>, options: &Compare, progress: &Progress) -> Result<Self, Failure> {
+        let given = &options.given;
+        let wish = Wish {
+            method: Method::Auto,
+            precond: Precond::Auto,
+            iterate: given.null_space != NullSpace::None,
+            varies: given.aggregation.varies(),
+        };
+        let begin = Instant::now();
+        let mut choice = ready.choose(wish);
+        let precond = by_choice(ready, given, &mut choice, Precision::Auto, progress)?.precond;
+        Ok(Self { choice, precond, seconds: begin.elapsed().as_secs_f64() })
+    }
 }
 
 /// Every method and preconditioner that this matrix allows.

@@ -6,7 +6,6 @@ use std::thread::available_parallelism;
 
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
-use coarsen::problems::random_vector;
 use coarsen::sparse::Bsr;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 
@@ -42,8 +41,7 @@ fn describe(a: &Bsr<f64>, diagnosis: &Diagnosis) -> String {
     }
     line(factor(a));
     let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate: false, varies: false };
-    let b = random_vector(n, 1);
-    let choice = Choice::new(wish, n, diagnosis, |factor| Measures::of(a, &b, 1e-8, factor));
+    let choice = Choice::new(wish, n, diagnosis, |factor| Measures::of(a, factor));
     line("solve would take".to_owned());
     choice.because.iter().for_each(|why| line(format!("  {why}")));
     text

@@ -14,6 +14,7 @@ use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditione
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
 use crate::job::{Grids, Job, Solution};
+use crate::trial::Trial;
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
 const OVER_RELAXATION: f64 = 1.3;
@@ -58,6 +59,7 @@ where
 
     job.progress.iterations(job.tolerance);
     let mut asked = job.tolerance;
+    let mut trial = job.worth.map(|worth| Trial::new(worth, job.tolerance, job.max_iterations));
     for run in 0..=CONTINUATIONS {
         let before = solution.iterations;
         *method.stop_mut() = Stop {
@@ -71,6 +73,12 @@ where
                 solution.times.push(job.begun.elapsed().as_secs_f64());
             }
             job.progress.look(before + it.number, relative);
+            if run == 0
+                && let Some(ControlFlow::Break(forecast)) = trial.as_mut().map(|trial| trial.look(it))
+            {
+                solution.forecast = Some(forecast);
+                return ControlFlow::Break(());
+            }
             if late(job) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let report = match method.solve_with(a, &mut m, &b, &mut x, &mut watch) {
@@ -82,7 +90,7 @@ where
         solution.condition = solution.condition.or(report.condition.map(V::wide));
         let found = x.iter().map(|v| v.wide() * scale).collect();
         solution.take(job, job.restored(found), report.outcome);
-        if report.outcome == Outcome::Stopped && !solution.ending.converged() {
+        if report.outcome == Outcome::Stopped && !solution.ending.converged() && solution.forecast.is_none() {
             solution.ending = Ending::TimeLimit;
         }
         // What the method calls converged may be just above the tolerance when it is summed in another order or

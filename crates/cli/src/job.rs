@@ -12,6 +12,7 @@ use crate::args::{Method, Precision, Precond};
 use crate::ending::Ending;
 use crate::progress::Progress;
 use crate::renumber;
+use crate::trial::Forecast;
 
 /// One system and what is to be done with it.
 pub(crate) struct Job<'a> {
@@ -38,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) progress: &'a Progress,
     /// When the setup began: the matrix was parsed.
     pub(crate) begun: Instant,
+    /// What the job is tried against, in iterations of its own.
+    pub(crate) worth: Option<f64>,
     /// When an iteration is the last.
     pub(crate) deadline: Option<Instant>,
 }
@@ -80,6 +83,8 @@ pub(crate) struct Solution {
     pub(crate) times: Vec<f64>,
     pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
+    /// Why a trial was given up.
+    pub(crate) forecast: Option<Forecast>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
     /// What a reader of the report should know.
@@ -103,6 +108,7 @@ impl Solution {
             times: Vec::new(),
             grids: None,
             condition: None,
+            forecast: None,
             setup_seconds: 0.0,
             solve_seconds: 0.0,
             notes: Vec::new(),

@@ -48,6 +48,7 @@ mod report;
 mod solve;
 mod spy;
 mod table;
+mod trial;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -56,11 +56,8 @@ impl<'a> Ready<'a> {
     }
 
     /// What `auto` makes of it.
-    pub(crate) fn choose(&self, wish: Wish, tolerance: f64) -> Choice {
-        let b = renumber::arranged(self.order.as_ref(), self.matrix.block().0, &self.input.b);
-        Choice::new(wish, b.len(), &self.diagnosis, |factor| {
-            Measures::of(&self.matrix, &b, tolerance, factor)
-        })
+    pub(crate) fn choose(&self, wish: Wish) -> Choice {
+        Choice::new(wish, self.input.b.len(), &self.diagnosis, |factor| Measures::of(&self.matrix, factor))
     }
 
     /// The near-kernel for the first of `preconds` that needs one.
@@ -107,6 +104,7 @@ impl<'a> Ready<'a> {
             progress,
             begun: self.parsed,
             deadline: None,
+            worth: None,
         }
     }
 }

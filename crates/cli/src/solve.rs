@@ -10,7 +10,7 @@ use coarsen::sparse::diagnose::Diagnosis;
 use coarsen::sparse::{Bsr, matrix_market};
 use coarsen::{Outcome, parallel};
 
-use crate::args::{Method, NullSpace, Precision, Precond, Solve, name};
+use crate::args::{Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::choose::{Choice, Wish, refuse};
 use crate::ending::Ending;
 use crate::error::Failure;
@@ -95,15 +95,43 @@ impl<'a> Run<'a> {
                 || options.given.null_space != NullSpace::None,
             varies: options.given.aggregation.varies(),
         };
-        let choice = ready.choose(wish, options.given.tol);
+        let mut choice = ready.choose(wish);
         check_direct(options, &choice)?;
         check_aggregation(options, &choice)?;
-        let near_kernel = ready.near_kernel(&options.given, &choice.preconds)?;
-        let mut job = ready.job(&options.given, near_kernel.as_ref(), progress);
-        (job.method, job.preconds) = (choice.method, choice.preconds.clone());
-        let solution = attempt(&job, options.precision, &ready.diagnosis)?;
+        let solution = by_choice(&ready, &options.given, &mut choice, options.precision, progress)?;
         Ok(Self { ready, choice, solution })
     }
+}
+
+/// Tries what was chosen to be tried first, then does the rest; `choice` is told how it went.
+pub(crate) fn by_choice(
+    ready: &Ready<'_>,
+    given: &Given,
+    choice: &mut Choice,
+    precision: Precision,
+    progress: &Progress,
+) -> Result<Solution, Failure> {
+    let mut tried = None;
+    if let Some(first) = choice.first.take() {
+        let mut job = ready.job(given, None, progress);
+        (job.method, job.preconds, job.worth) = (first.method, vec![first.precond], Some(first.worth));
+        let solution = attempt(&job, precision, &ready.diagnosis)?;
+        if solution.ending.converged() {
+            choice.kept(first, solution.iterations);
+            return Ok(solution);
+        }
+        match solution.forecast {
+            Some(forecast) => choice.given_up(first, &forecast.to_string()),
+            None => choice.given_up(first, &solution.ending.name().replace('_', " ")),
+        }
+        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before.
+        tried = solution.forecast.map(|_| solution.x);
+    }
+    let near_kernel = ready.near_kernel(given, &choice.preconds)?;
+    let mut job = ready.job(given, near_kernel.as_ref(), progress);
+    (job.method, job.preconds) = (choice.method, choice.preconds.clone());
+    job.x0 = tried.as_deref().or(job.x0);
+    attempt(&job, precision, &ready.diagnosis)
 }
 
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.

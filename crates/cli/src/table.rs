@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::args::{Compare, Method, Precond, name};
-use crate::choose::Choice;
+use crate::compare::Auto;
 use crate::job::Solution;
 use crate::ready::Ready;
 use crate::report::{Versions, mib};
@@ -85,8 +85,8 @@ pub(crate) struct Table {
     limit_seconds: f64,
     /// The look at the matrix that all share: diagnosis, conversion to blocks.
     looking_seconds: f64,
-    /// What `auto` measures beyond that.
-    choosing_seconds: f64,
+    /// What `auto` takes beyond that, choice and solution.
+    auto_seconds: f64,
     /// What `auto` takes, and why: a line on the method, a line on the preconditioner.
     choice: [String; 2],
     pub(crate) rows: Vec<Row>,
@@ -98,8 +98,8 @@ impl Table {
         options: &Compare,
         threads: usize,
         ready: &Ready<'_>,
-        choice: &Choice,
-        [looking_seconds, choosing_seconds]: [f64; 2],
+        auto: &Auto,
+        looking_seconds: f64,
         mut rows: Vec<Row>,
     ) -> Self {
         rows.sort_by(|a, b| {
@@ -115,8 +115,8 @@ impl Table {
             tolerance: options.given.tol,
             limit_seconds: options.limit,
             looking_seconds,
-            choosing_seconds,
-            choice: choice.because.clone(),
+            auto_seconds: auto.seconds,
+            choice: auto.choice.because.clone(),
             rows,
             versions: Versions::THESE,
         }
@@ -155,7 +155,7 @@ impl fmt::Display for Table {
         for row in self.rows.iter().filter(|row| !row.converged()) {
             writeln!(f, "\n{}: {}", row.label(), row.advice)?;
         }
-        writeln!(f, "\n* auto, which decides in {:.3} s:", self.choosing_seconds)?;
+        writeln!(f, "\n* auto, {:.3} s with its choice:", self.auto_seconds)?;
         self.choice.iter().try_for_each(|why| writeln!(f, "  {why}"))
     }
 }

@@ -34,8 +34,8 @@
 
 pub use coarsen_core::{
     Accepted, Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor,
-    NotConverged, Objective, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, every, from_fn,
-    parallel,
+    NotConverged, Objective, Outcome, Preconditioner, Real, Report, RitzValues, Scalar, Stop, Vector, every,
+    from_fn, parallel,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

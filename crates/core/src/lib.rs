@@ -32,7 +32,7 @@ mod stop;
 mod vector;
 
 pub use error::Error;
-pub use monitor::{Every, History, Iteration, Monitor, every};
+pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};

@@ -15,6 +15,16 @@ pub struct Iteration<'a, V: Vector> {
     pub relative: V::Real,
     /// The current solution, where the method has it at hand (`Gmres` forms it only at restarts).
     pub x: Option<&'a V>,
+    /// What the method has learned of the eigenvalues of M⁻¹A, where it learns them (`Cg` with `look_every` = 1).
+    pub ritz_values: Option<&'a dyn RitzValues>,
+}
+
+/// Eigenvalues of the projection of an operator on the Krylov space of an iteration.
+pub trait RitzValues {
+    /// Estimates of the smallest and the largest eigenvalue from inside, `None` before there are any.
+    ///
+    /// The work is done when it is asked for: it grows with the iterations done, not with the size of the system.
+    fn extremes(&self) -> Option<[f64; 2]>;
 }
 
 impl<V: Vector> fmt::Display for Iteration<'_, V> {
@@ -31,7 +41,7 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// use coarsen_core::{Iteration, Monitor};
 /// use std::ops::ControlFlow;
 /// let mut twenty = |it: &Iteration<'_, Vec<f64>>| if it.number < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-/// let look = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None };
+/// let look = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None, ritz_values: None };
 /// assert!(twenty.observe(&look).is_break());
 /// ```
 pub trait Monitor<V: Vector> {

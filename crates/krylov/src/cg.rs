@@ -13,7 +13,8 @@
 //! Step numbers at line ends are those of Saad 2003, Algorithm 9.1.
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, RitzValues, Scalar,
+    Stop, Vector,
 };
 
 use crate::Krylov;
@@ -106,7 +107,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                         (Outcome::IndefinitePreconditioner, Dot { value: rz, magnitude: rz_size }),
                         (Outcome::IndefiniteOperator, Dot { value: pq, magnitude: pq_size }),
                     ];
-                    if watch.look(rr, &positive, Some(x)).is_break() {
+                    if watch.look_at(rr, &positive, Some(x), Some(&self.lanczos)).is_break() {
                         break;
                     }
                 }

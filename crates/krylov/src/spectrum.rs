@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Scalar, Vector};
+use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, RitzValues, Scalar, Vector};
 use num_traits::zero;
 
 use crate::start::{Workspace, check_shapes, round_off};

@@ -3,6 +3,8 @@
 //! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4);
 //! bisection on it needs no memory.
 
+use coarsen_core::RitzValues;
+
 /// Coefficients kept: what is learned after that many steps no longer changes the ends of the spectrum much.
 pub(crate) const KEPT: usize = 1024;
 
@@ -49,22 +51,6 @@ impl Tridiagonal {
         self.push(curvature / rho + beta * inverse_alpha, beta.sqrt() * inverse_alpha);
     }
 
-    /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
-    ///
-    /// To six digits. Cost: 40 to 128 Sturm counts of one division a row.
-    pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
-        let n = self.rows.len();
-        let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (j, row) in self.rows.iter().enumerate() {
-            let radius = couple(j) + couple(j + 1); // Gerschgorin
-            low = low.min(row.0 - radius);
-            high = high.max(row.0 + radius);
-        }
-        let finite = self.rows.iter().all(|row| row.0.is_finite() && row.1.is_finite());
-        (n > 0 && finite).then(|| [self.eigenvalue(0, low, high), self.eigenvalue(n - 1, low, high)])
-    }
-
     /// The k-th smallest eigenvalue, known to lie in [low, high].
     fn eigenvalue(&self, k: usize, mut low: f64, mut high: f64) -> f64 {
         for _ in 0..BISECTIONS {
@@ -92,6 +78,24 @@ impl Tridiagonal {
             count += usize::from(pivot < 0.0);
         }
         count
+    }
+}
+
+impl RitzValues for Tridiagonal {
+    /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
+    ///
+    /// To six digits. Cost: 40 to 128 Sturm counts of one division a row.
+    fn extremes(&self) -> Option<[f64; 2]> {
+        let n = self.rows.len();
+        let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (j, row) in self.rows.iter().enumerate() {
+            let radius = couple(j) + couple(j + 1); // Gerschgorin
+            low = low.min(row.0 - radius);
+            high = high.max(row.0 + radius);
+        }
+        let finite = self.rows.iter().all(|row| row.0.is_finite() && row.1.is_finite());
+        (n > 0 && finite).then(|| [self.eigenvalue(0, low, high), self.eigenvalue(n - 1, low, high)])
     }
 }
 

@@ -27,7 +27,9 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, Stop, Vector};
+use coarsen_core::{
+    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, RitzValues, Stop, Vector,
+};
 use num_traits::{Float, one, zero};
 
 use crate::start::round_off;
@@ -138,7 +140,18 @@ impl<'a, V: Vector> Watch<'a, V> {
         positive: &[(Outcome, Dot<V::Real>)],
         x: Option<&V>,
     ) -> ControlFlow<()> {
-        self.verdict = self.judge(rr.sqrt(), positive, x);
+        self.look_at(rr, positive, x, None)
+    }
+
+    /// The same, with what has been learned of the eigenvalues of M⁻¹A.
+    pub(crate) fn look_at(
+        &mut self,
+        rr: V::Real,
+        positive: &[(Outcome, Dot<V::Real>)],
+        x: Option<&V>,
+        ritz_values: Option<&dyn RitzValues>,
+    ) -> ControlFlow<()> {
+        self.verdict = self.judge(rr.sqrt(), positive, x, ritz_values);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -147,11 +160,12 @@ impl<'a, V: Vector> Watch<'a, V> {
         residual: V::Real,
         positive: &[(Outcome, Dot<V::Real>)],
         x: Option<&V>,
+        ritz_values: Option<&dyn RitzValues>,
     ) -> Option<Outcome> {
         if !residual.is_finite() || positive.iter().any(|(_, dot)| !dot.value.is_finite()) {
             return Some(Outcome::NotFinite);
         }
-        let stopped = self.observe(residual, x).is_break();
+        let stopped = self.observe(residual, x, ritz_values).is_break();
         // Below EPSILON of where this run began, the recurrence says nothing about the truth any more.
         if residual <= self.threshold.max(V::Real::EPSILON * self.truth) {
             return Some(Outcome::Converged);
@@ -219,7 +233,7 @@ impl<'a, V: Vector> Watch<'a, V> {
         } else {
             norm = V::Real::nan();
         }
-        if norm.is_finite() && self.observe(norm, Some(x)).is_break() {
+        if norm.is_finite() && self.observe(norm, Some(x), None).is_break() {
             self.verdict = Some(Outcome::Stopped);
         }
         Ok(norm)
@@ -257,9 +271,14 @@ impl<'a, V: Vector> Watch<'a, V> {
         }
     }
 
-    fn observe(&mut self, residual: V::Real, x: Option<&V>) -> ControlFlow<()> {
+    fn observe(
+        &mut self,
+        residual: V::Real,
+        x: Option<&V>,
+        ritz_values: Option<&dyn RitzValues>,
+    ) -> ControlFlow<()> {
         let relative = residual / self.scale;
-        self.monitor.observe(&Iteration { number: self.iterations, residual, relative, x })
+        self.monitor.observe(&Iteration { number: self.iterations, residual, relative, x, ritz_values })
     }
 
     fn keep(&mut self, x: &V, residual: V::Real) {
