@@ -14,14 +14,14 @@ const PER_ROW: usize = 20;
 /// The work around an iteration that does not depend on the size.
 const START: f64 = 2e-6;
 
-/// Setup and solve of smoothed aggregation, for the same share: with blocks, with scalars, and where couplings of scalars
-/// prefer a direction, so that aggregates are strings and iterations many.
+/// Setup and solve of smoothed aggregation, for the same share: with blocks, with scalars, and with scalars whose couplings
+/// are so uneven that aggregates are strings and iterations many.
 const BLOCKS: f64 = 3.8e-8;
-const SCALARS: f64 = 5e-8;
+const SCALARS: f64 = 4.5e-8;
 const STRINGS: f64 = 1e-7;
 
-/// The mean coupling of a row as a share of its strongest, below which a direction is preferred.
-const EVEN: f64 = 0.7;
+/// How much dearer it becomes with the unevenness of couplings, from [`SCALARS`] on.
+const UNEVEN: f64 = 6.0;
 
 /// What a hierarchy costs however small it is.
 const HIERARCHY_START: f64 = 2e-3;
@@ -52,8 +52,7 @@ impl Measures {
         let blocks = a.block().0 > 1;
         let setup = match blocks {
             true => BLOCKS,
-            false if evenness(a) < EVEN => STRINGS,
-            false => SCALARS,
+            false => (SCALARS * (1.0 + UNEVEN * (1.0 - evenness(a)).max(0.0))).min(STRINGS),
         };
         let direct = match factor {
             true => ORDERING * n as f64 + ENTRY * a.nnz() as f64 + FACTORING * width(a).powi(3),
@@ -101,7 +100,7 @@ mod tests {
     #[test]
     fn strings_are_seen() {
         assert!(evenness(&poisson2d(20).unwrap().matrix) > 0.99);
-        assert!(evenness(&coarsen::problems::anisotropic2d(20).unwrap().matrix) < EVEN);
+        assert!(evenness(&coarsen::problems::anisotropic2d(20).unwrap().matrix) < 0.7);
     }
 
     #[test]

@@ -23,16 +23,16 @@ use coarsen::{Iteration, Real, Vector};
 /// Shares of W after which a forecast is made, and how many times W the rest may promise to cost there. Early forecasts
 /// are bad, late ones costly: fitted to the gallery, scrambled, where W was wrong by up to a quarter.
 const CHECKS: [(f64, f64); 10] = [
-    (0.05, 2.35),
-    (0.10, 2.10),
-    (0.15, 1.80),
-    (0.20, 1.55),
-    (0.30, 1.30),
-    (0.40, 1.30),
-    (0.50, 1.30),
-    (0.60, 1.30),
-    (0.80, 1.30),
-    (1.00, 1.30),
+    (0.05, 1.8),
+    (0.10, 1.6),
+    (0.15, 1.4),
+    (0.20, 1.2),
+    (0.30, 1.0),
+    (0.40, 1.0),
+    (0.50, 1.0),
+    (0.60, 1.0),
+    (0.80, 1.0),
+    (1.00, 1.0),
 ];
 
 /// Iterations before the first forecast.
