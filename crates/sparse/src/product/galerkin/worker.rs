@@ -214,11 +214,11 @@ impl<T: Real> Factors<'_, T> {
                 let p = &self.p.value(source[at])[..b * k];
                 for (&column, q) in q.columns.iter().zip(q.values.chunks_exact(b * w)) {
                     let c = worker.row.block(&mut worker.place, column, k * w);
-                    for (y, c) in c.chunks_exact_mut(w).enumerate() {
-                        for (x, q) in q.chunks_exact(w).enumerate() {
-                            let p = p[x * k + y];
-                            c.iter_mut().zip(q).for_each(|(c, &q)| *c += p * q);
-                        }
+                    if B == 0 {
+                        add((k, b, w), |y, x| p[x * k + y], |x| &q[x * w..(x + 1) * w], c);
+                    } else {
+                        let q = rows_of::<T, B, W, W>(q);
+                        add_in_registers::<T, K, B, W>(|y, x| p[x * K + y], &q, c);
                     }
                 }
                 self.drop_after(worker, fine, coarse, end);
@@ -246,26 +246,59 @@ impl<T: Real> Factors<'_, T> {
         let w = if B == 0 { k } else { W };
         let kept = worker.keep(fine);
         let q = &mut worker.q[kept];
-        let mut padded = [T::zero(); 8];
         for (j, a) in self.a.row(fine) {
             let a = &a[..b * b];
             for (column, p) in self.p.row(j) {
                 let q = q.block(&mut worker.place_q, column as u32, b * w);
-                for (x, p) in p[..b * k].chunks_exact(k).enumerate() {
-                    let p = if B == 0 || W == K {
-                        p
-                    } else {
-                        padded[..K].copy_from_slice(p);
-                        &padded[..W]
-                    };
-                    for (y, q) in q.chunks_exact_mut(w).enumerate() {
-                        let a = a[y * b + x];
-                        q.iter_mut().zip(p).for_each(|(q, &p)| *q += a * p);
-                    }
+                if B == 0 {
+                    add((b, b, w), |y, x| a[y * b + x], |x| &p[x * w..(x + 1) * w], q);
+                } else {
+                    let p = rows_of::<T, B, K, W>(p);
+                    add_in_registers::<T, B, B, W>(|y, x| a[y * B + x], &p, q);
                 }
             }
         }
         q.release(&mut worker.place_q);
+    }
+}
+
+/// The rows of a B x K block, padded with zeros to W numbers each.
+#[inline(always)]
+fn rows_of<T: Real, const B: usize, const K: usize, const W: usize>(block: &[T]) -> [[T; W]; B] {
+    let block = &block[..B * K];
+    std::array::from_fn(|x| std::array::from_fn(|l| if l < K { block[x * K + l] } else { T::zero() }))
+}
+
+/// C += L R with L of Y x X and the rows of R and C of W numbers; C is read and written once.
+#[inline(always)]
+fn add_in_registers<T: Real, const Y: usize, const X: usize, const W: usize>(
+    left: impl Fn(usize, usize) -> T,
+    right: &[[T; W]; X],
+    c: &mut [T],
+) {
+    let mut sums = rows_of::<T, Y, W, W>(c);
+    for (x, right) in right.iter().enumerate() {
+        for (y, sum) in sums.iter_mut().enumerate() {
+            let l = left(y, x);
+            (0..W).for_each(|w| sum[w] += l * right[w]);
+        }
+    }
+    c[..Y * W].as_chunks_mut::<W>().0.iter_mut().zip(&sums).for_each(|(c, sum)| *c = *sum);
+}
+
+/// C += L R for any Y, X and W.
+#[inline(always)]
+fn add<'r, T: Real>(
+    (y, x, w): (usize, usize, usize),
+    left: impl Fn(usize, usize) -> T,
+    right: impl Fn(usize) -> &'r [T],
+    c: &mut [T],
+) {
+    for (y, c) in c.chunks_exact_mut(w).take(y).enumerate() {
+        for x in 0..x {
+            let l = left(y, x);
+            c.iter_mut().zip(right(x)).for_each(|(c, &r)| *c += l * r);
+        }
     }
 }
 
