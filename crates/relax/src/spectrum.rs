@@ -33,6 +33,9 @@ pub struct Spectrum<T: Real> {
     start: Vec<T>,
 }
 
+/// Row sums up to which Lanczos is not asked: of a grid's operator ρ is close to 2, and Lanczos times its safety above that.
+const SHARP: f64 = 2.2;
+
 impl<T: Real> Spectrum<T> {
     /// Lanczos takes `steps` steps, and its estimate is multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
@@ -49,11 +52,15 @@ impl<T: Real> Spectrum<T> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
+        let sums = row_sums(a, inverses);
+        if let Some(bound) = sums.filter(|bound| *bound <= SHARP) {
+            return Ok(bound);
+        }
         if self.start.len() != a.shape().0 {
             self.start = start_vector(a.shape().0);
         }
         let estimate = self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide();
-        Ok(row_sums(a, inverses).map_or(estimate, |bound| bound.min(estimate)))
+        Ok(sums.map_or(estimate, |bound| bound.min(estimate)))
     }
 
     /// Bytes of the room that Lanczos keeps.
@@ -71,10 +78,15 @@ fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
     let leaf = |rows: Range<usize>| {
         rows.fold(T::zero(), |largest, i| {
             let sum = a.values()[pattern.range(i)].iter().fold(T::zero(), |s, v| s + v.abs());
-            largest.max(sum * inverses.block(i)[0].abs())
+            larger(largest, sum * inverses.block(i)[0].abs())
         })
     };
-    Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &T::max).wide())
+    Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).wide())
+}
+
+/// The larger of two numbers, NaN where one is.
+fn larger<T: Real>(a: T, b: T) -> T {
+    if a.is_nan() || a > b { a } else { b }
 }
 
 #[cfg(test)]

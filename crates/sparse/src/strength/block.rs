@@ -12,17 +12,20 @@ pub(super) type Lanes = [f64; LANES];
 /// Eigenvalues below this share of the largest are taken for zero.
 const ZERO: f64 = 1e-14;
 
-/// How often [`spectral_radius`] squares: the ratio of the last two powers, M¹⁶ and M⁸, is exact but for eigenvalues within a fifth of the largest.
-const SQUARINGS: i32 = 4;
-
-/// ‖B‖_F of each lane.
+/// ‖B‖_F² of each lane.
 #[inline(always)]
-pub(super) fn frobenius(m: &[Lanes]) -> Lanes {
+fn squares(m: &[Lanes]) -> Lanes {
     let mut squares = [0.0; LANES];
     for m in m {
         (0..LANES).for_each(|l| squares[l] += m[l] * m[l]);
     }
-    squares.map(f64::sqrt)
+    squares
+}
+
+/// ‖B‖_F of each lane.
+#[inline(always)]
+fn frobenius(m: &[Lanes]) -> Lanes {
+    squares(m).map(f64::sqrt)
 }
 
 /// C = A B for b x b matrices.
@@ -112,8 +115,10 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
     }
 }
 
-/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 2, 4, 8; exact for b = 1.
+/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8; exact for b = 1.
 ///
+/// The ratio of M¹⁶ and M⁸ is exact but for eigenvalues within a fifth of the largest. M is scaled to ‖M‖ = 1 first, so
+/// that no power overflows; where ρ is below 1e-9 of ‖M‖, far from normal, it counts as zero.
 /// B is given in `m`, which is destroyed; `square` is scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(
@@ -129,38 +134,21 @@ pub(super) fn spectral_radius(
         return m[0].map(f64::abs);
     }
     let (m, square) = (&mut m[..b * b], &mut square[..b * b]);
-    // Mᵖ = size^p · m with ‖m‖ = 1 after each step; 0 stays 0.
-    let mut size = frobenius(m);
-    let mut last = [0.0; LANES];
-    normalise(m, &size);
-    for s in 1..=SQUARINGS {
-        multiply(b, m, m, square);
-        m.copy_from_slice(square);
-        last = frobenius(m);
-        normalise(m, &last);
-        if s < SQUARINGS {
-            for l in 0..LANES {
-                size[l] *= root(last[l], s); // ‖M^(2^s)‖^(2^−s)
-            }
-        }
-    }
-    // ρᵖ = ‖M²ᵖ‖ / ‖Mᵖ‖ = ‖Mᵖ‖ · ‖m²‖ with p = 2^(SQUARINGS − 1)
-    std::array::from_fn(|l| size[l] * root(last[l], SQUARINGS - 1))
-}
-
-/// The 2^s-th root.
-#[inline(always)]
-fn root(v: f64, s: i32) -> f64 {
-    (0..s).fold(v, |v, _| v.sqrt())
-}
-
-/// Divides each matrix by its size; 0 stays 0.
-#[inline(always)]
-fn normalise(m: &mut [Lanes], size: &Lanes) {
+    let size = frobenius(m);
     let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
-    for m in m {
+    for m in m.iter_mut() {
         (0..LANES).for_each(|l| m[l] *= scale[l]);
     }
+    multiply(b, m, m, square); // M²
+    multiply(b, square, square, m); // M⁴
+    multiply(b, m, m, square); // M⁸
+    let below = squares(square);
+    multiply(b, square, square, m); // M¹⁶
+    let above = squares(m);
+    std::array::from_fn(|l| {
+        let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ¹⁶
+        size[l] * ratio.sqrt().sqrt().sqrt().sqrt()
+    })
 }
 
 #[cfg(test)]
