@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use coarsen_backend::{Cpu, Setup, UpdateExt};
-use coarsen_core::{LinearOperator, Preconditioner, Stop, Vector, parallel};
+use coarsen_core::parallel::{self, Groups};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::{LinearOperator, Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_problems::cloth;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
@@ -52,35 +54,90 @@ pub(crate) fn authors() -> Outcome<()> {
     Ok(())
 }
 
-/// One level of domains in `f32` and `f64`, beside an inner product over as many bytes.
+/// One level of domains in `f32` and `f64`, beside the read bandwidth: a read-only inner product over 256 MiB.
 pub(crate) fn storage() -> Outcome<()> {
-    let p = cloth(317, 0.01)?;
-    let b = p.right_hand_side(1);
-    println!("storage: one level of domains of 32 nodes on cloth:317; fastest of 100");
-    println!(" t storage      MB     ms    GB/s  of an inner product");
-    for (threads, storage) in
-        [(1, Storage::Single), (1, Storage::Double), (2, Storage::Single), (2, Storage::Double)]
-    {
+    println!("storage: one level of domains of 32 nodes on cloth; bytes of inverses alone, fastest of 40");
+    println!("   n  t storage      MB     ms    GB/s  of the read bandwidth");
+    let (x, y) = (vec![1.0; 1 << 24], vec![0.5; 1 << 24]);
+    for (n, threads, storage) in [317, 601].into_iter().flat_map(forms) {
+        let p = cloth(n, 0.01)?;
+        let b = p.right_hand_side(1);
         parallel::threads(threads, || -> Outcome<()> {
             let recipe = Schwarz { levels: 1, coarse: Coarse::Domains, storage, ..Schwarz::multilevel() };
             let mut m = recipe.build(p.system(), &Cpu::new())?;
             let value = if storage == Storage::Single { 4 } else { 8 };
-            let bytes = m.plan().values() * value;
+            let bytes = (m.plan().values() * value) as f64;
             let mut z = vec![0.0; b.len()];
-            let apply = fastest(100, || m.apply(&b, &mut z));
-            let (x, y) = (vec![1.0; bytes / 16], vec![0.5; bytes / 16]);
-            let dot = fastest(100, || {
+            let apply = fastest(40, || m.apply(&b, &mut z));
+            let dot = fastest(20, || {
                 black_box(black_box(&x).dot(&y));
             });
+            let (rate, read) = (bytes / apply * 1e-9, (1_u64 << 28) as f64 / dot * 1e-9);
             println!(
-                "{threads:>2} {storage:?}{:>8.1} {:6.2} {:7.1} {:6.0} %",
-                bytes as f64 * 1e-6,
+                "{n:>4} {threads:>2} {storage:?}{:>8.1} {:6.2} {rate:7.1} {:6.0} % of {read:.1}",
+                bytes * 1e-6,
                 1e3 * apply,
-                bytes as f64 / apply * 1e-9,
-                100.0 * dot / apply
+                100.0 * rate / read
             );
+            if storage == Storage::Single {
+                let full = full(m.plan().domains(0));
+                println!(
+                    "        the same inverses full, products alone: {:6.2} ms, {:.2} times as long",
+                    1e3 * full,
+                    full / apply
+                );
+            }
             Ok(())
         })??;
     }
     Ok(())
+}
+
+/// Threads and precisions.
+fn forms(n: usize) -> [(usize, usize, Storage); 4] {
+    let (single, double) = (Storage::Single, Storage::Double);
+    [(n, 1, single), (n, 1, double), (n, 2, single), (n, 2, double)]
+}
+
+/// Seconds of products with that many full matrices of 96 rows in `f32`, in panels of 16 rows, without gathering and scattering.
+fn full(count: usize) -> f64 {
+    let matrices = vec![0.01_f32; count * FULL];
+    let (x, mut y) = (vec![0.5_f64; 96], vec![0.0_f64; count]);
+    fastest(40, || {
+        let leaf = |(m, y): (Groups<&[f32]>, &mut [f64])| simd::run(Full { m: m.0, x: &x, y });
+        parallel::each((Groups(&matrices[..], FULL), &mut y[..]), 32, true, &leaf);
+        black_box(&y);
+    })
+}
+
+/// Values of a full matrix.
+const FULL: usize = 96 * 96;
+
+struct Full<'a> {
+    m: &'a [f32],
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl Kernel<f64> for Full<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<f64>>(self, set: I) {
+        for (m, y) in self.m.chunks_exact(FULL).zip(self.y) {
+            for panel in m.chunks_exact(16 * 96) {
+                let mut sums = [I::Eight::zero(set); 4];
+                for (k, column) in panel.chunks_exact(16).enumerate() {
+                    let (at, x) = (2 * (k % 2), I::Eight::splat(set, self.x[k]));
+                    // SAFETY: a column has 16 numbers, twice as many as a pack has lanes.
+                    let [low, high] = unsafe {
+                        [I::Eight::load(set, column.as_ptr()), I::Eight::load(set, column[8..].as_ptr())]
+                    };
+                    sums[at] = low.mul_add(x, sums[at]);
+                    sums[at + 1] = high.mul_add(x, sums[at + 1]);
+                }
+                *y += sums.iter().map(|s| s.sum_first::<8>()).sum::<f64>();
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@
 //! | `domains` | sizes of domains and numbers of levels (Fig. 10) | `figures` |
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
 //! | `growth` | the mesh refined in two and three dimensions (Fig. 19 and 20), drawn as `book/src/methods/mas_growth.svg` | `figures` |
+//! | `hybrid` | what stands above the finest domains, levels added up or one after the other | `hybrid` |
 //! | `contact` | more and more contact (Fig. 21), and patches | `contact` |
 //! | `heterogeneous` | equal, random and regional stiffness (Fig. 23) | `figures` |
 
@@ -21,6 +22,7 @@ mod authors;
 mod chart;
 mod contact;
 mod figures;
+mod hybrid;
 
 use std::time::Instant;
 
@@ -38,12 +40,13 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn() -> Outcome<()>); 7] = [
+    let figures: [(&str, fn() -> Outcome<()>); 8] = [
         ("authors", authors::authors),
         ("storage", authors::storage),
         ("domains", figures::domains),
         ("stiffness", figures::stiffness),
         ("growth", figures::growth),
+        ("hybrid", hybrid::hybrid),
         ("contact", contact::contact),
         ("heterogeneous", figures::heterogeneous),
     ];
@@ -60,7 +63,8 @@ fn main() -> Outcome<()> {
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 /// The preconditioners compared.
-const METHODS: [&str; 8] = ["jacobi", "block-jacobi", "ic0", "as", "mas", "mas exact", "mas adjacency", "sa"];
+const METHODS: [&str; 9] =
+    ["jacobi", "block-jacobi", "ic0", "as", "mas", "mas exact", "mas adjacency", "mas sa", "sa"];
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
@@ -74,6 +78,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             let coupling = Coupling::Adjacency;
             boxed(Schwarz { coupling, ..Schwarz::multilevel() }, system, Cpu::new())?
         }
+        "mas sa" => boxed(Multigrid::over_domains(), system, Cpu::mixed())?,
         "sa" => boxed(Multigrid::smoothed_aggregation(), system, Cpu::new())?,
         _ => boxed(Schwarz::multilevel(), system, Cpu::new())?,
     })

@@ -180,6 +180,11 @@ pub trait Smoother<B: Backend>: Send {
         self.radius()
     }
 
+    /// The set of each node, where the smoother solves sets of coupled nodes exactly, numbered from 0; `u32::MAX` for nodes in none.
+    fn sets(&self) -> Option<&[u32]> {
+        None
+    }
+
     /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.
     fn bytes(&self) -> usize;
 }

@@ -1,7 +1,8 @@
 //! The options of `--precond mas`, and the recipe they make.
 
 use clap::{Args, ValueEnum};
-use coarsen::schwarz::{Arithmetic, Coarse, Coupling, Order, Schwarz, Storage};
+use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
+use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage};
 use serde::Serialize;
 
 /// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
@@ -18,6 +19,13 @@ pub(crate) struct Domains {
     /// its factor is small]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
+    /// What stands above the finest domains: domains, a factor, or smoothed aggregation [default: a factor where it is
+    /// small, else domains]
+    #[arg(long, value_enum, conflicts_with = "mas_exact")]
+    pub(crate) mas_coarse: Option<CoarseName>,
+    /// One level after the other (multiplicative), not all at once
+    #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
+    pub(crate) mas_hybrid: bool,
     /// Where domains begin to grow [default: auto]
     #[arg(long, value_enum)]
     pub(crate) mas_order: Option<OrderName>,
@@ -27,6 +35,28 @@ pub(crate) struct Domains {
     /// Numbers of the inverses [default: f32]
     #[arg(long, value_enum)]
     pub(crate) mas_precision: Option<PrecisionName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CoarseName {
+    /// A factor where it is small, else domains
+    Auto,
+    /// Domains on every level
+    Domains,
+    /// A sparse factor on the first level of up to 60000 unknowns
+    Exact,
+    /// Smoothed aggregation, one level after the other
+    Sa,
+}
+
+/// What the options ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// All levels at once.
+    Additive(Schwarz),
+    /// One after the other.
+    Multiplicative(Multigrid<SmoothedAggregation, OverDomains>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -67,16 +97,33 @@ fn coupling(text: &str) -> Result<CouplingName, String> {
     crate::aggregation::share(text).map(CouplingName::Strength)
 }
 
+/// Unknowns that `--mas-coarse exact` solves as one system.
+const EXACT: usize = 60_000;
+
 impl Domains {
     /// The recipe.
-    pub(crate) fn recipe(&self) -> Schwarz {
-        let mut recipe = Schwarz::multilevel();
+    pub(crate) fn recipe(&self) -> Form {
+        let over = match (self.mas_hybrid, self.mas_coarse) {
+            (true, _) => Multigrid::hybrid(),
+            (false, Some(CoarseName::Sa)) => Multigrid::over_domains(),
+            _ => return Form::Additive(self.schwarz(Schwarz::multilevel())),
+        };
+        let OverDomains { domains, levels, below } = over.smoothing;
+        let schwarz = self.schwarz(domains.schwarz);
+        let levels = self.mas_levels.map_or(levels, |l| l as usize);
+        let smoothing = OverDomains { domains: DampedDomains { schwarz, ..domains }, levels, below };
+        Form::Multiplicative(Multigrid { smoothing, ..over })
+    }
+
+    /// The domains.
+    fn schwarz(&self, mut recipe: Schwarz) -> Schwarz {
         recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);
         recipe.levels = self.mas_levels.map_or(recipe.levels, |l| l as usize);
-        recipe.coarse = match self.mas_exact {
-            None => recipe.coarse,
-            Some(0) => Coarse::Domains,
-            Some(unknowns) => Coarse::Exact { unknowns },
+        recipe.coarse = match (self.mas_exact, self.mas_coarse) {
+            (Some(0), _) | (None, Some(CoarseName::Domains)) => Coarse::Domains,
+            (Some(unknowns), _) => Coarse::Exact { unknowns },
+            (None, Some(CoarseName::Exact)) => Coarse::Exact { unknowns: EXACT },
+            (None, _) => recipe.coarse,
         };
         recipe.order = match self.mas_order {
             None => recipe.order,
@@ -105,6 +152,8 @@ impl Domains {
             ("--mas-domain", self.mas_domain.map(|v| v.to_string())),
             ("--mas-levels", self.mas_levels.map(|v| v.to_string())),
             ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
+            ("--mas-coarse", self.mas_coarse.map(crate::args::name)),
+            ("--mas-hybrid", self.mas_hybrid.then(String::new)),
             ("--mas-order", self.mas_order.map(crate::args::name)),
             (
                 "--mas-coupling",
@@ -125,7 +174,9 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
-        assert_eq!(Domains::default().recipe(), Schwarz::multilevel());
+        assert_eq!(Domains::default().recipe(), Form::Additive(Schwarz::multilevel()));
+        let over = Domains { mas_coarse: Some(CoarseName::Sa), ..Domains::default() };
+        assert_eq!(over.recipe(), Form::Multiplicative(Multigrid::over_domains()));
         assert!(Domains::default().words().is_empty());
         assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());

@@ -114,7 +114,9 @@ fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
     let methods = given.aggregation.words().into_iter().chain(given.domains.words());
-    methods.for_each(|(option, value)| add(option, value));
+    for (option, value) in methods {
+        words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a switch has no value
+    }
     words
 }
 

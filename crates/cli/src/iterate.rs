@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
-use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::schwarz::{Place, Schwarz};
+use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop, Vector};
 
 use crate::args::{Method, Precond, name};
+use crate::domains::Form;
 use crate::ending::Ending;
 use crate::job::{Grids, Job, Solution};
 use crate::trial::Trial;
@@ -148,7 +149,7 @@ where
     let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     let one_level: Box<dyn Preconditioner<Vec<V>>> = match precond {
-        Precond::Sa => return aggregation(&job.aggregation, system, on),
+        Precond::Sa => return hierarchy(&job.aggregation, system, on),
         Precond::Mas => return domains(&job.domains, system, on),
         Precond::Auto | Precond::None => Box::new(Identity),
         Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
@@ -162,14 +163,15 @@ where
     Ok((one_level, None))
 }
 
-fn aggregation<V, B>(
-    recipe: &Multigrid<SmoothedAggregation>,
+fn hierarchy<V, B, S>(
+    recipe: &Multigrid<SmoothedAggregation, S>,
     system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<V>, SetupError>
 where
     V: Real,
     B: Backend<Real = V, Vector = Vec<V>>,
+    S: Relaxation<f64, B> + 'static,
 {
     let built = recipe.build_from(system, on)?;
     let grids = Grids {
@@ -180,12 +182,16 @@ where
     Ok((Box::new(built), Some(grids)))
 }
 
-fn domains<V, B>(recipe: &Schwarz, system: System<'_, f64>, on: &B) -> Result<Built<V>, SetupError>
+fn domains<V, B>(recipe: &Form, system: System<'_, f64>, on: &B) -> Result<Built<V>, SetupError>
 where
     V: Real,
     B: Place<Real = V, Vector = Vec<V>>,
 {
-    let built = recipe.build_from(system, on)?;
+    let schwarz = match recipe {
+        Form::Additive(schwarz) => schwarz,
+        Form::Multiplicative(recipe) => return hierarchy(recipe, system, on),
+    };
+    let built = schwarz.build_from(system, on)?;
     let plan = built.plan();
     let grids = Grids {
         levels: plan.levels() + usize::from(plan.top_nodes() > 0),

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
-use coarsen::schwarz::Schwarz;
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 use coarsen::{LinearOperator, Outcome};
 
 use crate::args::{Method, Precision, Precond};
+use crate::domains::Form;
 use crate::ending::Ending;
 use crate::progress::Progress;
 use crate::renumber;
@@ -30,7 +30,7 @@ pub(crate) struct Job<'a> {
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
     /// The recipe of [`Precond::Mas`].
-    pub(crate) domains: Schwarz,
+    pub(crate) domains: Form,
     pub(crate) null_space: Option<NearKernel>,
     /// Whether constants are in the kernel of A, on some component at least.
     pub(crate) floats: bool,

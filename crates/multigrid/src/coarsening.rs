@@ -15,6 +15,9 @@ pub struct Grid<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
     pub radius: Option<f64>,
+    /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly: what it leaves to a coarser grid
+    /// are errors that are smooth across them.
+    pub sets: Option<&'a [u32]>,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
 }

@@ -3,9 +3,9 @@
 use coarsen_backend::{Backend, Setup, SetupError, Smoother, Staged};
 use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_relax::{Chebyshev, Damped, GaussSeidel};
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::System;
 
-use crate::{Coarsening, Hierarchy, SmoothedAggregation};
+use crate::{Coarsening, Grid, Hierarchy, SmoothedAggregation};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -28,13 +28,13 @@ use crate::{Coarsening, Hierarchy, SmoothedAggregation};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Multigrid<C> {
+pub struct Multigrid<C, S = Smoothing> {
     /// How a grid becomes a coarser one.
     pub coarsening: C,
     /// How the levels are visited.
     pub cycle: Cycle,
     /// What relaxes the error on each level.
-    pub smoothing: Smoothing,
+    pub smoothing: S,
     /// The most levels, at least 1; 1 is the coarse solve alone.
     pub levels: usize,
     /// Scalar unknowns that the coarse solve takes directly.
@@ -96,40 +96,42 @@ pub enum Smoothing {
     Damped(Damped),
 }
 
-/// A smoother that can follow its matrix, together with the other levels.
-pub(crate) trait LevelSmoother<T: Real, B: Backend>:
-    Smoother<B> + Preconditioner<B::Vector> + Staged<T>
-{
+/// What relaxes on each level: one recipe for a whole hierarchy.
+pub trait Relaxation<T: Real, B: Backend>: Clone + Send {
+    /// The smoother of a level.
+    ///
+    /// # Errors
+    /// Names the row or node that stands in the way.
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError>;
 }
+
+/// A smoother that can follow its matrix, together with the other levels.
+pub trait LevelSmoother<T: Real, B: Backend>: Smoother<B> + Preconditioner<B::Vector> + Staged<T> {}
 
 impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Staged<T>> LevelSmoother<T, B> for S {}
 
-impl Smoothing {
-    /// The smoother of a level. PᵀAP is symmetric where A is, so only the finest, of depth 0, is looked at.
-    pub(crate) fn build<T: Real, B: Backend>(
-        &self,
-        a: &Bsr<T>,
-        depth: usize,
-        on: &B,
-    ) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
+impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
+    /// PᵀAP is symmetric where A is, so only the finest level is looked at.
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
+        let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
             Self::GaussSeidel(mut recipe) => {
-                recipe.symmetric |= depth > 0;
+                recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
             }
             Self::Chebyshev(mut recipe) => {
-                recipe.symmetric |= depth > 0;
+                recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
             }
             Self::Damped(mut recipe) => {
-                recipe.symmetric |= depth > 0;
+                recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
             }
         })
     }
 }
 
-impl<C> Multigrid<C> {
+impl<C, S> Multigrid<C, S> {
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.levels == 0 {
             return Err(Error::Parameter { name: "Multigrid::levels", value: 0.0, range: "1 or more" });
@@ -138,8 +140,10 @@ impl<C> Multigrid<C> {
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T> + 'static> Setup<T, B> for Multigrid<C> {
-    type Built = Hierarchy<T, B, C>;
+impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: Relaxation<T, B> + 'static> Setup<T, B>
+    for Multigrid<C, S>
+{
+    type Built = Hierarchy<T, B, C, S>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         Hierarchy::build(self.clone(), system, on)

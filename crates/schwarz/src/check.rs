@@ -46,21 +46,54 @@ pub(crate) fn check<T: Real>(
     let leaf = |range: Range<usize>| range.into_iter().try_for_each(|i| diagonal(source, i, storage));
     let worth = parallel::worth(4 * source.matrix.pattern().len());
     tree(0..source.nodes(), NODES, worth, &leaf, &|left: Result<(), SetupError>, right| left.and(right))?;
-    let b = source.block();
+    let area = source.block().pow(2);
+    checked.left_out.resize(left_out.len() * area, 0.0);
+    checked.block.resize(area, T::zero());
+    checked.wide.resize(area, 0.0);
+    (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))
+}
+
+/// The same for some rows, the only ones whose values have changed since all of them were checked.
+pub(crate) fn check_rows<T: Real>(
+    source: Source<'_, T>,
+    rows: &[u32],
+    left_out: &[u32],
+    storage: Storage,
+    checked: &mut Checked<T>,
+) -> Result<(), SetupError> {
+    for &i in rows {
+        let i = i as usize;
+        for values in source.row(i).map(|(_, block)| block) {
+            if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { what: "values of a touched block row", index }.into());
+            }
+        }
+        diagonal(source, i, storage)?;
+        if let Ok(at) = left_out.binary_search(&(i as u32)) {
+            alone(source, left_out, at, checked)?;
+        }
+    }
+    Ok(())
+}
+
+/// The inverse of the diagonal block of a node that stands alone.
+fn alone<T: Real>(
+    source: Source<'_, T>,
+    left_out: &[u32],
+    at: usize,
+    checked: &mut Checked<T>,
+) -> Result<(), SetupError> {
+    let (b, i) = (source.block(), left_out[at] as usize);
     let Checked { left_out: inverses, block, wide } = checked;
-    inverses.resize(left_out.len() * b * b, 0.0);
-    block.resize(b * b, T::zero());
-    wide.resize(b * b, 0.0);
-    for (&i, inverse) in left_out.iter().zip(inverses.chunks_exact_mut(b * b)) {
-        block.fill(T::zero());
-        source.diagonal(i as usize, block);
-        wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.wide());
-        if !DenseBlocks::invert_one(wide, inverse, b) {
-            return Err(SetupError::SingularBlock { node: i as usize, first_row: i as usize * b });
-        }
-        for k in 0..b * b {
-            inverse[k] = inverse[(k / b).max(k % b) * b + (k / b).min(k % b)]; // symmetric to the bit
-        }
+    let inverse = &mut inverses[at * b * b..(at + 1) * b * b];
+    block.fill(T::zero());
+    source.diagonal(i, block);
+    wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.wide());
+    if !DenseBlocks::invert_one(wide, inverse, b) {
+        return Err(SetupError::SingularBlock { node: i, first_row: i * b });
+    }
+    for k in 0..b * b {
+        inverse[k] = inverse[(k / b).max(k % b) * b + (k / b).min(k % b)]; // symmetric to the bit
     }
     Ok(())
 }

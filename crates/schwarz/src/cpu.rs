@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use coarsen_backend::Cpu;
 use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Error, Real};
 
 use crate::packed::{SIDE, multiply};
 use crate::place::{Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
-use crate::simd::Lane;
 
 /// Rows of the largest domain.
 pub(crate) const MOST: usize = 1024;
 
 /// Domains per leaf.
-const DOMAINS: usize = 8;
+const DOMAINS: usize = 32;
 
 /// Multilevel domains in memory.
 pub struct CpuDomains<V> {
@@ -26,7 +26,7 @@ pub struct CpuDomains<V> {
     coarse: Vec<[Vec<V>; 2]>,
 }
 
-impl<V: Lane, S: Real> Place for Cpu<V, S> {
+impl<V: Real, S: Real> Place for Cpu<V, S> {
     type Domains = CpuDomains<V>;
 
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<CpuDomains<V>, Error> {
@@ -37,7 +37,7 @@ impl<V: Lane, S: Real> Place for Cpu<V, S> {
     }
 }
 
-impl<V: Lane, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
+impl<V: Real, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
     fn apply(&mut self, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
         let (plan, b) = (&*self.plan, self.plan.block());
         let n = plan.nodes(0) * b;
@@ -88,7 +88,7 @@ fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
 }
 
 /// z = w A_d⁻¹ r on every domain, and what the coarser level has to add.
-fn solve<V: Lane>(
+fn solve<V: Real>(
     plan: &Plan,
     level: usize,
     inverses: &Inverses,
@@ -134,40 +134,50 @@ struct Step<'a, V, S> {
     z: Shared<V>,
 }
 
-impl<V: Lane, S: Lane> Step<'_, V, S> {
+impl<V: Real, S: Real> Step<'_, V, S> {
     fn domains(&self, range: Range<usize>) {
         match self.b {
-            1 => self.run::<1>(range),
-            2 => self.run::<2>(range),
-            3 => self.run::<3>(range),
-            6 => self.run::<6>(range),
-            _ => self.run::<0>(range),
+            1 => simd::run(Domain::<V, S, 1> { step: self, range }),
+            2 => simd::run(Domain::<V, S, 2> { step: self, range }),
+            3 => simd::run(Domain::<V, S, 3> { step: self, range }),
+            6 => simd::run(Domain::<V, S, 6> { step: self, range }),
+            _ => simd::run(Domain::<V, S, 0> { step: self, range }),
         }
     }
+}
 
-    /// `B` is the block size where it is one of the usual ones, else 0.
+/// Some domains one after the other; `B` is the block size where it is one of the usual ones, else 0.
+struct Domain<'a, V, S, const B: usize> {
+    step: &'a Step<'a, V, S>,
+    range: Range<usize>,
+}
+
+impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<const B: usize>(&self, range: Range<usize>) {
-        let b = if B == 0 { self.b } else { B };
+    fn run<I: Set<V>>(self, set: I) {
+        let step = self.step;
+        let b = if B == 0 { step.b } else { B };
         // y follows x at once: at a distance of a page, loads of one would wait for stores of the other.
         let mut room = [V::zero(); 2 * MOST];
-        for d in range {
-            let nodes = self.floor.domains.nodes(d);
+        for d in self.range {
+            let nodes = step.floor.domains.nodes(d);
             let m = (nodes.len() * b).next_multiple_of(SIDE);
             let (x, y) = room[..2 * m].split_at_mut(m);
             for (x, &i) in x.chunks_exact_mut(b).zip(nodes) {
-                x.copy_from_slice(&self.r[i as usize * b..(i as usize + 1) * b]);
+                x.copy_from_slice(&step.r[i as usize * b..(i as usize + 1) * b]);
             }
             x[nodes.len() * b..].fill(V::zero());
-            multiply(&self.packed[self.floor.offsets[d]..self.floor.offsets[d + 1]], x, y);
+            multiply(set, &step.packed[step.floor.offsets[d]..step.floor.offsets[d + 1]], x, y);
             for (y, &i) in y.chunks_exact(b).zip(nodes) {
                 let first = i as usize * b;
-                debug_assert!(first + b <= self.z.size);
-                for (k, &y) in y.iter().enumerate() {
-                    let more = self.coarser.map_or(V::zero(), |c| c[d * b + k]);
+                debug_assert!(first + b <= step.z.size);
+                for k in 0..b {
+                    let more = step.coarser.map_or(V::zero(), |c| c[d * b + k]);
                     // SAFETY: node i is below the number of nodes of the level, and z has b entries for each (asserted by `apply` for the
                     // finest level, made so for the others); only this task writes them, see `Shared`.
-                    unsafe { *self.z.at.add(first + k) = self.weight * y + more };
+                    unsafe { *step.z.at.add(first + k) = step.weight * y[k] + more };
                 }
             }
         }

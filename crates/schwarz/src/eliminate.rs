@@ -15,10 +15,9 @@
 //! | D_k⁻¹ (L⁻¹)_kj | `q` |
 
 use coarsen_core::Real;
-use num_traits::{Float, One, Zero};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
 
-use crate::packed::{SIDE, side, tile_number as tile};
-use crate::simd::{Kernel, Lane, Lanes, dispatch};
+use crate::packed::{SIDE, load, side, store, tile_number as tile};
 
 /// A tile by columns.
 type Tile<E> = [[E; SIDE]; SIDE];
@@ -32,7 +31,7 @@ pub(crate) struct Workspace<E> {
     f: Vec<Tile<E>>,
 }
 
-impl<E: Lane> Workspace<E> {
+impl<E: Real> Workspace<E> {
     /// Room for matrices of up to `m` rows.
     pub(crate) fn new(m: usize) -> Self {
         let zeros = vec![[[E::zero(); SIDE]; SIDE]; tile(side(m), side(m), side(m))];
@@ -58,7 +57,7 @@ impl<E: Lane> Workspace<E> {
     /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which is not positive where the
     /// matrix is not positive definite to round-off: `a` then holds nothing of use.
     pub(crate) fn invert(&mut self, side: usize) -> E {
-        dispatch(Invert { w: self, side })
+        simd::run(Invert { w: self, side })
     }
 }
 
@@ -67,16 +66,15 @@ struct Invert<'a, E> {
     side: usize,
 }
 
-impl<E: Lane> Kernel for Invert<'_, E> {
-    type Out = E;
-    type Of = E;
+impl<E: Real> Kernel<E> for Invert<'_, E> {
+    type Output = E;
 
     #[inline(always)]
-    fn run<L: Lanes<Of = E>>(self) -> E {
+    fn run<I: Set<E>>(self, set: I) -> E {
         let (w, n) = (self.w, self.side);
-        let least = reduce::<L>(w, n);
+        let least = reduce(set, w, n);
         if least > E::zero() {
-            multiply_out::<L>(w, n);
+            multiply_out(set, w, n);
         }
         least
     }
@@ -84,32 +82,32 @@ impl<E: Lane> Kernel for Invert<'_, E> {
 
 /// Stage 1; the smallest pivot.
 #[inline(always)]
-fn reduce<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) -> L::Of {
-    let zero = L::Of::zero();
+fn reduce<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) -> E {
+    let zero = E::zero();
     let Workspace { a, d, f, .. } = w;
-    let mut least = L::Of::infinity();
+    let mut least = E::infinity();
     for k in 0..n {
         d[k] = a[tile(n, k, k)];
-        let pivot = invert_tile::<L>(&mut d[k]);
+        let pivot = invert_tile(set, &mut d[k]);
         if pivot.is_nan() || pivot <= zero {
             return zero;
         }
         least = least.min(pivot);
         for i in k + 1..n {
             let mut product = [[zero; SIDE]; SIDE];
-            accumulate::<L>(&mut product, &a[tile(n, i, k)], &d[k]);
+            accumulate(set, &mut product, &a[tile(n, i, k)], &d[k]);
             f[i] = product.map(|column| column.map(|v| -v));
         }
         for j in 0..k {
             let row = a[tile(n, k, j)];
             for i in k + 1..n {
-                accumulate::<L>(&mut a[tile(n, i, j)], &f[i], &row);
+                accumulate(set, &mut a[tile(n, i, j)], &f[i], &row);
             }
         }
         for j in k + 1..n {
             let column = transpose(&a[tile(n, j, k)]);
             for i in j..n {
-                accumulate::<L>(&mut a[tile(n, i, j)], &f[i], &column);
+                accumulate(set, &mut a[tile(n, i, j)], &f[i], &column);
             }
         }
         for i in k + 1..n {
@@ -121,12 +119,12 @@ fn reduce<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) -> L::Of {
 
 /// Stage 2. Rows are replaced from the top: row i of M⁻¹ needs rows below i of L⁻¹ only.
 #[inline(always)]
-fn multiply_out<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) {
+fn multiply_out<E: Real, I: Set<E>>(set: I, w: &mut Workspace<E>, n: usize) {
     let Workspace { a, q, d, f } = w;
     for k in 0..n {
         for j in 0..k {
-            let mut product = [[L::Of::zero(); SIDE]; SIDE];
-            accumulate::<L>(&mut product, &d[k], &a[tile(n, k, j)]);
+            let mut product = [[E::zero(); SIDE]; SIDE];
+            accumulate(set, &mut product, &d[k], &a[tile(n, k, j)]);
             q[tile(n, k, j)] = product;
         }
         q[tile(n, k, k)] = d[k];
@@ -138,7 +136,7 @@ fn multiply_out<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) {
         for j in 0..=i {
             let mut m = q[tile(n, i, j)];
             for k in i + 1..n {
-                accumulate::<L>(&mut m, &f[k], &q[tile(n, k, j)]);
+                accumulate(set, &mut m, &f[k], &q[tile(n, k, j)]);
             }
             if i == j {
                 mirror(&mut m);
@@ -150,14 +148,17 @@ fn multiply_out<L: Lanes>(w: &mut Workspace<L::Of>, n: usize) {
 
 /// c += l r.
 #[inline(always)]
-fn accumulate<L: Lanes>(c: &mut Tile<L::Of>, l: &Tile<L::Of>, r: &Tile<L::Of>) {
-    let l: [L; SIDE] = std::array::from_fn(|k| L::load(&l[k]));
+fn accumulate<E: Real, I: Set<E>>(set: I, c: &mut Tile<E>, l: &Tile<E>, r: &Tile<E>) {
+    let mut columns = [I::Eight::zero(set); SIDE];
+    for k in 0..SIDE {
+        columns[k] = load(set, &l[k]);
+    }
     for (c, r) in c.iter_mut().zip(r) {
-        let mut sum = L::load(c);
+        let mut sum: I::Eight = load(set, c);
         for k in 0..SIDE {
-            sum = l[k].times_plus(L::splat(r[k]), sum);
+            sum = columns[k].mul_add(I::Eight::splat(set, r[k]), sum);
         }
-        sum.store(c);
+        store::<E, I>(sum, c);
     }
 }
 
@@ -178,9 +179,9 @@ fn mirror<E: Real>(t: &mut Tile<E>) {
 
 /// The inverse of one tile by Gauss-Jordan elimination; the smallest pivot.
 #[inline(always)]
-fn invert_tile<L: Lanes>(t: &mut Tile<L::Of>) -> L::Of {
-    let (zero, one) = (L::Of::zero(), L::Of::one());
-    let mut least = L::Of::infinity();
+fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
+    let (zero, one) = (E::zero(), E::one());
+    let mut least = E::infinity();
     for k in 0..SIDE {
         let pivot = t[k][k];
         if pivot.is_nan() {
@@ -190,13 +191,13 @@ fn invert_tile<L: Lanes>(t: &mut Tile<L::Of>) -> L::Of {
         let d = one / pivot;
         let mut factors = t[k].map(|v| -v);
         factors[k] = zero;
-        let lanes = L::load(&factors);
+        let lanes: I::Eight = load(set, &factors);
         for column in t.iter_mut() {
             let scaled = column[k] * d;
-            lanes.times_plus(L::splat(scaled), L::load(column)).store(column);
+            store::<E, I>(lanes.mul_add(I::Eight::splat(set, scaled), load(set, column)), column);
             column[k] = scaled;
         }
-        lanes.times_plus(L::splat(d), L::splat(zero)).store(&mut t[k]);
+        store::<E, I>(lanes.mul_add(I::Eight::splat(set, d), I::Eight::zero(set)), &mut t[k]);
         t[k][k] = d;
     }
     least
@@ -215,7 +216,7 @@ mod tests {
         (0..m * m).map(|at| dot(at / m, at % m) + if at / m == at % m { 1.0 } else { 0.0 }).collect()
     }
 
-    fn pack<E: Lane>(w: &mut Workspace<E>, m: usize, a: &[f64]) {
+    fn pack<E: Real>(w: &mut Workspace<E>, m: usize, a: &[f64]) {
         let n = side(m);
         w.clear(n);
         let values = w.values_mut();
@@ -233,7 +234,7 @@ mod tests {
         }
     }
 
-    fn off<E: Lane>(m: usize) -> f64 {
+    fn off<E: Real>(m: usize) -> f64 {
         let (a, n) = (positive(m), side(m));
         let mut w = Workspace::<E>::new(m);
         pack(&mut w, m, &a);

@@ -17,9 +17,9 @@
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
 //! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
 //! | `exact` | the coarsest level as one system |
+//! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
 //! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
 //! | `table` | what a person reads |
-//! | `simd` | one kernel for several widths of instructions |
 
 mod check;
 mod cpu;
@@ -35,8 +35,8 @@ mod plan;
 mod precompute;
 mod reference;
 mod schwarz;
-mod simd;
 mod source;
+mod step;
 mod subdomains;
 mod table;
 mod touching;
@@ -49,4 +49,5 @@ pub use plan::Plan;
 pub use precompute::{Arithmetic, Repair};
 pub use reference::ReferenceDomains;
 pub use schwarz::{Coarse, Schwarz, Storage};
+pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;

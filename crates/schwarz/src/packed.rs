@@ -7,9 +7,8 @@
 //! entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to y_I and Tᵀ x_I to y_J, where
 //! the eight columns of the second product stay in registers along the whole block column.
 
-use coarsen_core::simd::prefetch;
-
-use crate::simd::{Kernel, Lane, Lanes, dispatch};
+use coarsen_core::Real;
+use coarsen_core::simd::{Pack, Set, prefetch};
 
 /// Rows and columns of a tile.
 pub(crate) const SIDE: usize = 8;
@@ -27,9 +26,9 @@ pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
 
-/// How far ahead of its use a matrix is asked for, in bytes: a page, because the prefetchers of a processor stop at its end. What lies
+/// How far ahead of its use a matrix is asked for, in bytes: two pages, because the prefetchers of a processor stop at the end of one. What lies
 /// ahead of the last tiles is the next matrix.
-const AHEAD: usize = 4096;
+const AHEAD: usize = 8192;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -52,62 +51,59 @@ pub(crate) fn entry(side: usize, row: usize, column: usize) -> usize {
     tile(side, row / SIDE, column / SIDE) + column % SIDE * SIDE + row % SIDE
 }
 
-/// y = M x, reading each stored value once.
+/// Eight numbers of any precision.
+#[inline(always)]
+pub(crate) fn load<V: Real, S: Real, I: Set<V>>(set: I, from: &[S; SIDE]) -> I::Eight {
+    // SAFETY: the array has as many numbers as the pack has lanes.
+    unsafe { I::Eight::load(set, from.as_ptr()) }
+}
+
+/// Eight numbers back to memory.
+#[inline(always)]
+pub(crate) fn store<V: Real, I: Set<V>>(pack: I::Eight, to: &mut [V; SIDE]) {
+    // SAFETY: as above.
+    unsafe { pack.store(to.as_mut_ptr()) }
+}
+
+/// y = M x, reading each stored value once; to be inlined into a kernel.
 ///
 /// `x` and `y` are padded to whole tiles; what the padding of y receives is what the padding of M holds.
-#[inline]
-pub(crate) fn multiply<S: Lane, V: Lane>(m: &[S], x: &[V], y: &mut [V]) {
+#[inline(always)]
+pub(crate) fn multiply<V: Real, S: Real, I: Set<V>>(set: I, m: &[S], x: &[V], y: &mut [V]) {
     debug_assert!(x.len() == y.len() && x.len().is_multiple_of(SIDE) && m.len() == length(x.len()));
-    dispatch(Multiply { m, x, y });
-}
-
-struct Multiply<'a, S, V> {
-    m: &'a [S],
-    x: &'a [V],
-    y: &'a mut [V],
-}
-
-impl<S: Lane, V: Lane> Kernel for Multiply<'_, S, V> {
-    type Out = ();
-    type Of = V;
-
-    #[inline(always)]
-    fn run<L: Lanes<Of = V>>(self) {
-        let (x, _) = self.x.as_chunks::<SIDE>();
-        let (y, _) = self.y.as_chunks_mut::<SIDE>();
-        let (columns, _) = self.m.as_chunks::<SIDE>();
-        let (mut tiles, _) = columns.as_chunks::<SIDE>();
-        y.fill([V::zero(); SIDE]);
-        for j in 0..x.len() {
-            let (diagonal, rest) = tiles.split_at(1);
-            let (column, rest) = rest.split_at(x.len() - 1 - j);
-            tiles = rest;
-            let xj: [L; SIDE] = std::array::from_fn(|c| L::splat(x[j][c]));
-            let (yj, below) = y[j..].split_at_mut(1);
-            let mut sum = L::load(&yj[0]);
+    let (x, _) = x.as_chunks::<SIDE>();
+    let (y, _) = y.as_chunks_mut::<SIDE>();
+    let (columns, _) = m.as_chunks::<SIDE>();
+    let (mut tiles, _) = columns.as_chunks::<SIDE>();
+    y.fill([V::zero(); SIDE]);
+    for j in 0..x.len() {
+        let (diagonal, rest) = tiles.split_at(1);
+        let (column, rest) = rest.split_at(x.len() - 1 - j);
+        tiles = rest;
+        let mut xj = [I::Eight::zero(set); SIDE];
+        let (yj, below) = y[j..].split_at_mut(1);
+        let mut sum: I::Eight = load(set, &yj[0]);
+        for c in 0..SIDE {
+            xj[c] = I::Eight::splat(set, x[j][c]);
+            sum = load::<V, S, I>(set, &diagonal[0][c]).mul_add(xj[c], sum);
+        }
+        // The columns of Σ Tᵀ x_I stay in registers.
+        let mut transposed = [I::Eight::zero(set); SIDE];
+        for ((t, xi), yi) in column.iter().zip(&x[j + 1..]).zip(below) {
+            let (xi, mut s): (I::Eight, I::Eight) = (load(set, xi), load(set, yi));
             for c in 0..SIDE {
-                sum = S::widen::<L>(&diagonal[0][c]).times_plus(xj[c], sum);
-            }
-            // The columns of Σ Tᵀ x_I stay in registers.
-            let mut transposed = [L::splat(V::zero()); SIDE];
-            for ((t, xi), yi) in column.iter().zip(&x[j + 1..]).zip(below) {
-                let (xi, mut s) = (L::load(xi), L::load(yi));
-                for c in 0..SIDE {
-                    if (c * size_of::<[S; SIDE]>()).is_multiple_of(LINE) {
-                        prefetch(t[c].as_ptr().cast::<u8>().wrapping_add(AHEAD));
-                    }
-                    let t = S::widen::<L>(&t[c]);
-                    s = t.times_plus(xj[c], s);
-                    transposed[c] = t.times_plus(xi, transposed[c]);
+                if (c * size_of::<[S; SIDE]>()).is_multiple_of(LINE) {
+                    prefetch(t[c].as_ptr().cast::<u8>().wrapping_add(AHEAD));
                 }
-                s.store(yi);
+                let t: I::Eight = load(set, &t[c]);
+                s = t.mul_add(xj[c], s);
+                transposed[c] = t.mul_add(xi, transposed[c]);
             }
-            sum.store(&mut yj[0]);
-            for c in 0..SIDE {
-                let mut p = [V::zero(); SIDE];
-                transposed[c].store(&mut p);
-                yj[0][c] += ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-            }
+            store::<V, I>(s, yi);
+        }
+        store::<V, I>(sum, &mut yj[0]);
+        for c in 0..SIDE {
+            yj[0][c] += transposed[c].sum_first::<SIDE>();
         }
     }
 }
@@ -116,6 +112,17 @@ impl<S: Lane, V: Lane> Kernel for Multiply<'_, S, V> {
 mod tests {
     use super::*;
     use coarsen_backend::conformance::noise;
+    use coarsen_core::simd::{self, Kernel};
+
+    struct Product<'a, S>(&'a [S], &'a [f64], &'a mut [f64]);
+
+    impl<S: Real> Kernel<f64> for Product<'_, S> {
+        type Output = ();
+        #[inline(always)]
+        fn run<I: Set<f64>>(self, set: I) {
+            multiply(set, self.0, self.1, self.2);
+        }
+    }
 
     #[test]
     fn tiles_lie_one_after_the_other() {
@@ -142,14 +149,14 @@ mod tests {
             let mut x = noise(n, 6);
             x[m..].fill(7.0); // padding is multiplied by zeros
             let mut y = vec![f64::NAN; n];
-            multiply(&packed, &x, &mut y);
+            simd::run(Product(&packed, &x, &mut y));
             for i in 0..m {
                 let sum: f64 = (0..m).map(|j| at(i, j) * x[j]).sum();
                 assert!((y[i] - sum).abs() < 1e-13 * m as f64, "{m}: row {i}");
             }
             let single: Vec<f32> = packed.iter().map(|&v| v as f32).collect();
-            let mut z = vec![0.0_f64; n];
-            multiply(&single, &x, &mut z);
+            let mut z = vec![0.0; n];
+            simd::run(Product(&single, &x, &mut z));
             assert!((0..m).all(|i| (y[i] - z[i]).abs() < 1e-5 * m as f64));
         }
     }

@@ -15,7 +15,6 @@ use crate::eliminate::Workspace;
 use crate::packed::{AREA, SIDE, entry, side, tile};
 use crate::place::Packed;
 use crate::plan::{Floor, Plan};
-use crate::simd::Lane;
 use crate::source::Source;
 use crate::touching::Buckets;
 
@@ -150,7 +149,7 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    fn all<S: Lane>(
+    fn all<S: Real>(
         &self,
         which: &[u32],
         packed: &mut [S],
@@ -175,7 +174,7 @@ impl<T: Real> Stage<'_, T> {
         each(Tasks { targets, rooms }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
     }
 
-    fn leaf<S: Lane>(&self, tasks: Tasks<'_, T, S>) {
+    fn leaf<S: Real>(&self, tasks: Tasks<'_, T, S>) {
         let Targets { which, base, floor, area, block, packed, repairs, coarse, sizes } = tasks.targets;
         let Some(room) = tasks.rooms.first_mut() else { return };
         let (first_value, first_block) = (floor.offsets[base], floor.coarse.offsets()[base]);
@@ -222,7 +221,7 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// The inverse of domain d into `out`.
-    fn domain<S: Lane>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
+    fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
         let Room { single, double, scale, .. } = room;
         let trust = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
@@ -247,7 +246,7 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// S (A_d + shift diag) S, S = `scale`; the unit matrix where a scale is 0.
-    fn assemble<E: Lane>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
+    fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
         let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);
         let n = side(nodes.len() * b);

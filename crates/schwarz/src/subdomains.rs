@@ -25,7 +25,7 @@ pub struct Subdomains<T: Real, B: Place> {
     on: B,
     pattern: Arc<Pattern>,
     plan: Arc<Plan>,
-    domains: B::Domains,
+    pub(crate) domains: B::Domains,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
     bytes: usize,
@@ -132,6 +132,11 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         &self.plan
     }
 
+    /// Where the inverses are.
+    pub(crate) fn place(&self) -> &B {
+        &self.on
+    }
+
     /// The recipe.
     pub fn recipe(&self) -> &Schwarz {
         &self.recipe
@@ -163,7 +168,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 
     /// Whether the structure serves another system, as far as it is looked at: same pattern, and constrained nodes still are.
-    fn serves(&self, system: &System<'_, T>) -> bool {
+    pub(crate) fn serves(&self, system: &System<'_, T>) -> bool {
         let area = system.matrix.block().0.pow(2);
         let fixed = |i: usize| {
             let range = self.pattern.range(i);
@@ -179,12 +184,21 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             && self.plan.left_out().iter().all(|&i| fixed(i as usize))
     }
 
-    /// New numbers for some domains of every level, or for all.
-    fn follow(&mut self, system: System<'_, T>, which: Option<&[Vec<u32>]>) -> Result<(), SetupError> {
+    /// Every check that new values can fail, before anything changes.
+    pub(crate) fn check(&mut self, system: &System<'_, T>) -> Result<(), SetupError> {
+        let Self { recipe, plan, numbers, .. } = self;
+        let source = Source::of(system, &mut numbers.starts);
+        check::check(source, system.contact, plan.left_out(), recipe.storage, &mut numbers.checked)
+    }
+
+    /// New numbers for some domains of every level, or for all, from values that have been checked.
+    pub(crate) fn follow(
+        &mut self,
+        system: System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+    ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
         let begun = Instant::now();
-        let source = Source::of(&system, &mut numbers.starts);
-        check::check(source, system.contact, plan.left_out(), recipe.storage, &mut numbers.checked)?;
         domains.edit(&mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
             numbers.compute(recipe, plan, &system, which, inverses);
@@ -237,7 +251,7 @@ impl<T: Real> Numbers<T> {
             };
             let touching = &mut self.touching[level];
             let contact = contact.filter(|_| level > 0).map(|contacts| {
-                touching.sort(plan, level, contacts);
+                touching.sort(plan, level, contacts, which.map(|which| &which[level][..]));
                 Buckets { contacts, touching }
             });
             let stage = Stage {
@@ -291,6 +305,7 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
+        self.check(&system)?;
         self.follow(system, None)?;
         Ok(Reused::Structure)
     }
@@ -302,6 +317,9 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
         }
         let which = self.plan.touched(touched)?;
         let redone = which.iter().map(Vec::len).sum();
+        let Self { recipe, plan, numbers, .. } = &mut *self;
+        let source = Source::of(&system, &mut numbers.starts);
+        check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
         self.follow(system, Some(&which))?;
         let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
         Ok(Reused::Rest { redone, of })

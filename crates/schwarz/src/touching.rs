@@ -19,8 +19,14 @@ pub(crate) struct Touching {
 }
 
 impl Touching {
-    /// Sorts contact blocks into the domains of a level above the finest.
-    pub(crate) fn sort<T: Real>(&mut self, plan: &Plan, level: usize, contacts: &Contacts<T>) {
+    /// Sorts contact blocks into the domains of a level above the finest, or into those of them that are asked for, in increasing order.
+    pub(crate) fn sort<T: Real>(
+        &mut self,
+        plan: &Plan,
+        level: usize,
+        contacts: &Contacts<T>,
+        which: Option<&[u32]>,
+    ) {
         let (maps, domains) = (plan.maps(level), &plan.floors[level].domains);
         self.scratch.clear();
         for (k, &(i, j)) in contacts.places().iter().enumerate() {
@@ -29,7 +35,7 @@ impl Touching {
                 continue;
             }
             let ([d, a], [e, c]) = (domains.at(s as usize), domains.at(t as usize));
-            if d == e && d != NONE {
+            if d == e && d != NONE && which.is_none_or(|which| which.binary_search(&d).is_ok()) {
                 self.scratch.push([d, k as u32, a, c]);
             }
         }

@@ -6,6 +6,7 @@ mod bad_input;
 mod common;
 mod compare;
 mod generate;
+mod mas;
 mod minimize;
 mod outcomes;
 mod output;

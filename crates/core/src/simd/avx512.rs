@@ -50,7 +50,7 @@ const fn single<S: Real>() -> bool {
 pub(super) struct Register<R>(R);
 
 macro_rules! pack {
-    ($real:ty, $register:ty, $zero:ident, $fma:ident, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident) => {
+    ($real:ty, $register:ty, $zero:ident, $splat:ident, $store:ident, $fma:ident, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident) => {
         impl Pack<$real> for Register<$register> {
             type Set = Avx512;
             const LANES: usize = size_of::<$register>() / size_of::<$real>();
@@ -59,6 +59,18 @@ macro_rules! pack {
             fn zero(_: Avx512) -> Self {
                 // SAFETY: see the top of this file.
                 Self(unsafe { $zero() })
+            }
+
+            #[inline(always)]
+            fn splat(_: Avx512, v: $real) -> Self {
+                // SAFETY: see the top of this file.
+                Self(unsafe { $splat(v) })
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $real) {
+                // SAFETY: see the top of this file; as many numbers as lanes are writable at `to`.
+                unsafe { $store(to, self.0) }
             }
 
             #[inline(always)]
@@ -94,6 +106,8 @@ pack!(
     f64,
     __m256d,
     _mm256_setzero_pd,
+    _mm256_set1_pd,
+    _mm256_storeu_pd,
     _mm256_fmadd_pd,
     |p| _mm256_cvtps_pd(_mm_loadu_ps(p)),
     |p| _mm256_loadu_pd(p),
@@ -105,6 +119,8 @@ pack!(
     f64,
     __m512d,
     _mm512_setzero_pd,
+    _mm512_set1_pd,
+    _mm512_storeu_pd,
     _mm512_fmadd_pd,
     |p| _mm512_cvtps_pd(_mm256_loadu_ps(p)),
     |p| _mm512_loadu_pd(p),
@@ -116,6 +132,8 @@ pack!(
     f32,
     __m128,
     _mm_setzero_ps,
+    _mm_set1_ps,
+    _mm_storeu_ps,
     _mm_fmadd_ps,
     |p| _mm_loadu_ps(p),
     |p| _mm256_cvtpd_ps(_mm256_loadu_pd(p)),
@@ -127,6 +145,8 @@ pack!(
     f32,
     __m256,
     _mm256_setzero_ps,
+    _mm256_set1_ps,
+    _mm256_storeu_ps,
     _mm256_fmadd_ps,
     |p| _mm256_loadu_ps(p),
     |p| _mm512_cvtpd_ps(_mm512_loadu_pd(p)),

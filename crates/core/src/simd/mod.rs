@@ -32,6 +32,15 @@ pub trait Pack<V: Real>: Copy {
     /// All lanes 0.
     fn zero(set: Self::Set) -> Self;
 
+    /// The same number in all lanes.
+    fn splat(set: Self::Set, v: V) -> Self;
+
+    /// Writes all lanes.
+    ///
+    /// # Safety
+    /// As many numbers as there are lanes are writable at `to`.
+    unsafe fn store(self, to: *mut V);
+
     /// The numbers at `from`, rounded to V.
     ///
     /// # Safety
@@ -147,6 +156,11 @@ mod tests {
         assert_eq!(all.sum_first::<N>(), exact, "{N} of {} lanes", P::LANES);
         assert_eq!(first.sum_first::<N>(), exact, "the first {N} of {} lanes", P::LANES);
         assert_eq!(first.mul_add(ones, ones).sum_first::<N>(), exact + V::of(N as f64));
+        let mut back = [V::zero(); 8];
+        // SAFETY: eight numbers are writable, and a pack has no more lanes.
+        unsafe { first.mul_add(P::splat(set, V::of(3.0)), ones).store(back.as_mut_ptr()) };
+        let value = |k: usize| if k < N { 3.0 * (k + 1) as f64 + 1.0 } else { 1.0 };
+        assert!((0..P::LANES).all(|k| back[k] == V::of(value(k))), "{N} of {} lanes: {back:?}", P::LANES);
         let whole = if P::LANES == 4 { first.sum_first::<4>() } else { first.sum_first::<8>() };
         assert_eq!(whole, exact, "lanes beyond {N} are 0");
     }

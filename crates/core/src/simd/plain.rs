@@ -47,6 +47,19 @@ impl<V: Real, I: Set<V>, const L: usize> Pack<V> for Lanes<V, I, L> {
     }
 
     #[inline(always)]
+    fn splat(set: I, v: V) -> Self {
+        Self([v; L], set)
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut V) {
+        for k in 0..L {
+            // SAFETY: L numbers are writable at `to`, as the caller promises.
+            unsafe { *to.add(k) = self.0[k] };
+        }
+    }
+
+    #[inline(always)]
     unsafe fn load<S: Real>(set: I, from: *const S) -> Self {
         // SAFETY: L numbers are readable at `from`, as the caller promises.
         unsafe { Self::load_first::<S, L>(set, from) }

@@ -24,7 +24,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, System};
 use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
-use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid};
+use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, Relaxation, Smoothing};
 use bottom::Bottom;
 use free::Free;
 
@@ -32,8 +32,8 @@ use free::Free;
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
 /// (seconds, bytes). Bytes are those of matrices, vectors and factors; the plans of the Galerkin products come on top.
-pub struct Hierarchy<T: Real, B: Backend, C> {
-    recipe: Multigrid<C>,
+pub struct Hierarchy<T: Real, B: Backend, C, S = Smoothing> {
+    recipe: Multigrid<C, S>,
     on: B,
     pattern: Arc<Pattern>,
     block: usize,
@@ -76,21 +76,22 @@ struct Seconds {
     bottom: Duration,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
     /// The setup loop: coarsen until the bottom can be solved directly or nothing is left to coarsen.
-    pub(crate) fn build(recipe: Multigrid<C>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
+    pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         recipe.validate()?;
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
         let (mut levels, mut seconds) = (Vec::<Level<T, B>>::new(), Seconds::default());
         loop {
-            let mut grid = match levels.last().map(|level| &level.host) {
+            let grid = match levels.last().map(|level| &level.host) {
                 None => Grid {
                     a: &finest,
                     near_kernel: system.near_kernel,
                     positions: system.positions,
                     radius: None,
+                    sets: None,
                     depth: 0,
                 },
                 Some(host) => host.grid(levels.len()),
@@ -98,15 +99,15 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
             if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let depth = levels.len();
+            let (a, depth) = (grid.a, levels.len());
             let here = |cause: SetupError| cause.on_level(depth);
             let smoother =
-                timed(&mut seconds.smoothers, || recipe.smoothing.build(grid.a, depth, on)).map_err(here)?;
-            grid.radius = smoother.radius();
+                timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
+            let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), ..grid };
             let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid)).map_err(here)?;
-            let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < grid.a.shape().0) else { break };
+            let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(grid.a, coarse)?, smoother, recipe.cycle, on)
+                Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }
@@ -138,6 +139,7 @@ impl<T: Real> Host<T> {
             near_kernel,
             positions: self.coarse.positions.as_deref(),
             radius: None,
+            sets: None,
             depth,
         }
     }
@@ -185,7 +187,7 @@ impl<T: Real, B: Backend> Level<T, B> {
     }
 }
 
-impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
     /// Levels, the bottom included.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1
@@ -219,7 +221,7 @@ impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>> Preconditioner<B::Vector> for Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hierarchy<T, B, C, S> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         cycle::cycle(&mut self.levels, &mut self.bottom, self.recipe.cycle, r, z, true);
     }

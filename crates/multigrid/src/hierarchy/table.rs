@@ -37,14 +37,14 @@ impl Bytes {
     }
 }
 
-impl<T: Real, B: Backend, C> Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
     /// Bytes of all levels, here and at the place; patterns that several matrices share count once.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>() + self.bottom.bytes()
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>> fmt::Display for Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (cycle, name) = (self.recipe.cycle, self.recipe.coarsening.name());
         let complexity = self.operator_complexity();

@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
 use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
-use crate::{Coarse, Coarsening, Grid, Keep};
+use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
 
 /// Spare room of a level.
 pub(super) struct Next<T> {
@@ -22,7 +22,7 @@ pub(super) struct Next<T> {
     inverses: DenseBlocks<T>,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for Hierarchy<T, B, C, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         let finest = system.whole()?;
@@ -40,6 +40,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>> Update<T> for Hierarchy<T, B, C> {
             near_kernel: system.near_kernel,
             positions: system.positions,
             radius: None,
+            sets: None,
             depth: 0,
         };
         for (l, level) in self.levels.iter_mut().enumerate() {
@@ -71,7 +72,7 @@ impl<T: Real, B: Backend> Level<T, B> {
         seconds: &mut Seconds,
     ) -> Result<Grid<'a, T>, SetupError> {
         timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
-        let fine = &Grid { radius: self.smoother.prepared_radius(), ..*fine };
+        let fine = &Grid { radius: self.smoother.prepared_radius(), sets: self.smoother.sets(), ..*fine };
         let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok(Grid {
@@ -79,6 +80,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             near_kernel: coarse.near_kernel.as_ref(),
             positions: coarse.positions.as_deref(),
             radius: None,
+            sets: None,
             depth: fine.depth + 1,
         })
     }

@@ -1,5 +1,6 @@
 //! The near-kernel K of the finest level: chosen, held at constraints, relaxed (Tamstorf 2015, §6; Algorithm 3, step 4).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use coarsen_backend::SetupError;
@@ -13,7 +14,7 @@ use super::{Modes, Parts, SmoothedAggregation};
 use crate::Grid;
 
 /// Damped Jacobi sweeps that turn random vectors into a near-kernel.
-const FINDING: usize = 20;
+pub(super) const FINDING: usize = 20;
 
 /// Nodes that one task relaxes.
 const LEAF: usize = 1024;
@@ -28,19 +29,17 @@ pub(super) fn choose<T: Real>(
 ) -> Result<NearKernel, SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
     let constants = || NearKernel::constants(n, b);
-    let (modes, sweeps) = match (recipe.modes, fine.near_kernel, fine.positions) {
-        (Modes::Found(count), ..) => (random(n, count.max(1))?, FINDING + recipe.kernel_sweeps),
-        (Modes::Known, Some(given), _) => (given.clone(), recipe.kernel_sweeps),
-        (Modes::Known, None, Some(x)) if b == 2 || b == 3 => {
-            (NearKernel::rigid_body_modes(x, b)?, recipe.kernel_sweeps)
-        }
-        _ => (constants()?, recipe.kernel_sweeps),
+    let modes = match (recipe.modes, fine.near_kernel, fine.positions) {
+        (Modes::Found(count), ..) => Cow::Owned(random(n, count.max(1))?),
+        (Modes::Known, Some(given), _) => Cow::Borrowed(given),
+        (Modes::Known, None, Some(x)) if b == 2 || b == 3 => Cow::Owned(NearKernel::rigid_body_modes(x, b)?),
+        _ => Cow::Owned(constants()?),
     };
     let modes = match small.then(|| translations(&modes, b)).flatten() {
-        Some(fewer) => fewer?,
+        Some(fewer) => Cow::Owned(fewer?),
         None => modes,
     };
-    relax(fine.a, parts, modes, &special.rows, sweeps)
+    relax(fine.a, parts, &modes, &special.rows)
 }
 
 /// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone. `None` for other modes.
@@ -69,16 +68,15 @@ fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
 fn relax<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<T>,
-    modes: NearKernel,
+    modes: &NearKernel,
     constrained: &[bool],
-    sweeps: usize,
 ) -> Result<NearKernel, SetupError> {
     let (k, b) = (modes.vectors(), a.block().0);
     let mut x = modes.values().to_vec();
     let rows = x.chunks_exact_mut(k.max(1)).zip(constrained);
     rows.filter(|(_, held)| **held).for_each(|(row, _)| row.fill(0.0));
-    let mut ax = vec![0.0; x.len()];
-    for _ in 0..sweeps {
+    let mut ax = if parts.sweeps > 0 { vec![0.0; x.len()] } else { Vec::new() };
+    for _ in 0..parts.sweeps {
         a.apply_columns(k, &x, &mut ax);
         let pieces = (0..a.pattern().rows(), Groups(&mut x[..], b * k), Groups(&ax[..], b * k));
         let leaf = |(nodes, x, ax): (Range<usize>, Groups<&mut [f64]>, Groups<&[f64]>)| {
@@ -87,7 +85,7 @@ fn relax<T: Real>(
                 let rows = parts.inverses.block(i).chunks_exact(b).zip(x.chunks_exact_mut(k));
                 for ((d, x), _) in rows.zip(&constrained[i * b..]).filter(|(_, held)| !**held) {
                     for (&d, ax) in d.iter().zip(ax.chunks_exact(k)) {
-                        let factor = parts.omega * d.wide();
+                        let factor = parts.relaxing * d.wide();
                         x.iter_mut().zip(ax).for_each(|(x, &ax)| *x -= factor * ax);
                     }
                 }

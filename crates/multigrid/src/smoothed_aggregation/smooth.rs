@@ -20,6 +20,8 @@ use super::tentative::Basis;
 pub(super) enum Reach<'a> {
     /// The aggregates of its neighbours, but for blocks below this share of the largest of the row.
     Pruned(f64),
+    /// Its own aggregate alone: P̂ as it is.
+    Own,
     /// Those of a P made before.
     Pattern(&'a Pattern),
 }
@@ -130,12 +132,15 @@ impl<T: Real> Smoother<'_, T> {
             row.columns.clear();
             match self.reach {
                 Reach::Pruned(_) => self.reached(i, &mut row.columns),
+                Reach::Own => {
+                    row.columns.extend((self.aggregates[i] != u32::MAX).then_some(self.aggregates[i]))
+                }
                 Reach::Pattern(pattern) => row.columns.extend_from_slice(pattern.row(i)),
             }
             self.row::<B, K>(i, &mut row);
             let limit = match self.reach {
                 Reach::Pruned(share) => T::of(share) * largest(&row.values),
-                Reach::Pattern(_) => -T::one(),
+                Reach::Own | Reach::Pattern(_) => -T::one(),
             };
             for (&g, block) in row.columns.iter().zip(row.values.chunks_exact(size)) {
                 // The own aggregate stays, even where K vanishes on it: its coarse node needs a row.
@@ -185,16 +190,19 @@ impl<T: Real> Smoother<'_, T> {
             }
             place
         };
-        // (A P̂)ᵢ
-        for (j, block) in self.a.row(i) {
-            let Some(at) = find(self.aggregates[j]) else { continue };
-            let Some(q) = self.basis.rows(j) else { continue };
-            add_product(block, q, &mut ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
-        }
-        // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
-        let (d, omega) = (self.parts.inverses.block(i), T::of(self.parts.omega));
-        for (row, ap) in values.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
-            add_product(d, ap, row, (b, k), -omega);
+        let omega = T::of(self.parts.omega);
+        if !omega.is_zero() {
+            // (A P̂)ᵢ
+            for (j, block) in self.a.row(i) {
+                let Some(at) = find(self.aggregates[j]) else { continue };
+                let Some(q) = self.basis.rows(j) else { continue };
+                add_product(block, q, &mut ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+            }
+            // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
+            let d = self.parts.inverses.block(i);
+            for (row, ap) in values.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
+                add_product(d, ap, row, (b, k), -omega);
+            }
         }
         if let (Some(at), Some(q)) = (find(self.aggregates[i]), self.basis.rows(i)) {
             values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);

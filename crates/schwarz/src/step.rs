@@ -1,0 +1,192 @@
+//! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, ω found.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | ρ | `radius`, of M A |
+//! | ω | `factor` / ρ, kept as the weight of the level |
+
+use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, Staged, Update};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_sparse::{Bsr, System};
+use num_traits::one;
+
+use crate::place::{Domains, Place};
+use crate::schwarz::{Coarse, Schwarz};
+use crate::subdomains::Subdomains;
+
+/// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
+///
+/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node for each ([`Smoother::sets`]): a
+/// hierarchy over domains needs few levels and little memory. ρ lies between 1 and the number of domains that meet, about 2 on sheets.
+/// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing.
+/// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the domains, a copy of A at the
+/// place, and `lanczos_steps` steps for ρ.
+/// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_schwarz::DampedDomains;
+/// let a = coarsen_problems::poisson2d(30)?.matrix;
+/// let step = DampedDomains::default().build(&a, &Cpu::new())?;
+/// assert!((1.0..4.0).contains(&step.radius()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DampedDomains {
+    /// The domains; of its levels only the finest is made.
+    pub schwarz: Schwarz,
+    /// ω ρ, above 0 and below 2.
+    pub factor: f64,
+    /// Generalized Lanczos steps for ρ.
+    pub lanczos_steps: usize,
+    /// Factor on the estimate of ρ, which comes from below.
+    pub safety: f64,
+}
+
+impl Default for DampedDomains {
+    /// Domains of 32 nodes, ω = 1.6 / ρ, 4 Lanczos steps, safety 1.1.
+    fn default() -> Self {
+        Self { schwarz: Schwarz::multilevel(), factor: 1.6, lanczos_steps: 4, safety: 1.1 }
+    }
+}
+
+/// What [`DampedDomains`] builds.
+pub struct DomainStep<T: Real, B: Place> {
+    recipe: DampedDomains,
+    domains: Subdomains<T, B>,
+    /// The domain of each node.
+    sets: Vec<u32>,
+    a: B::Matrix,
+    spectrum: SpectralRadius<B::Vector>,
+    start: B::Vector,
+    radius: f64,
+    residual: B::Vector,
+    step: B::Vector,
+    nnz: usize,
+}
+
+impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
+    type Built = DomainStep<T, B>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<DomainStep<T, B>, SetupError> {
+        if !(self.factor > 0.0 && self.factor < 2.0) {
+            let (name, range) = ("DampedDomains::factor", "above 0 and below 2");
+            return Err(Error::Parameter { name, value: self.factor, range }.into());
+        }
+        let one_level = Schwarz { levels: 1, coarse: Coarse::Domains, refresh: None, ..self.schwarz };
+        let domains = one_level.build_from(system, on)?;
+        let whole = system.whole()?;
+        let plan = domains.plan();
+        let sets = (0..plan.nodes(0)).map(|i| plan.domain_of(0, i).map_or(u32::MAX, |d| d as u32)).collect();
+        let start = on.vector(&start_vector::<B::Real>(whole.shape().0))?;
+        let mut spectrum = SpectralRadius::default();
+        (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
+        let mut step = DomainStep {
+            recipe: *self,
+            domains,
+            sets,
+            a: on.matrix(&whole)?,
+            spectrum,
+            radius: 1.0,
+            residual: start.like()?,
+            step: start.like()?,
+            start,
+            nnz: whole.nnz(),
+        };
+        step.damp()?;
+        Ok(step)
+    }
+}
+
+impl<T: Real, B: Place> DomainStep<T, B> {
+    /// ρ, an estimate of the spectral radius of M A.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// The domains.
+    pub fn domains(&self) -> &Subdomains<T, B> {
+        &self.domains
+    }
+
+    /// Finds ρ and sets ω.
+    fn damp(&mut self) -> Result<(), SetupError> {
+        self.weigh(1.0)?;
+        if self.start.size() > 0 && self.domains.plan().domains(0) > 0 {
+            self.radius = self.spectrum.estimate(&self.a, &mut self.domains, &self.start)?.wide();
+        }
+        Ok(self.weigh(self.recipe.factor / self.radius)?)
+    }
+
+    fn weigh(&mut self, omega: f64) -> Result<(), Error> {
+        self.domains.domains.edit(&mut |inverses| inverses.weights.fill(omega))
+    }
+}
+
+impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.start(r, z);
+    }
+
+    fn class(&self) -> Class {
+        self.domains.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.domains.size()
+    }
+}
+
+impl<T: Real, B: Place> Smoother<B> for DomainStep<T, B> {
+    fn matrix(&self) -> &B::Matrix {
+        &self.a
+    }
+
+    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.domains.apply(b, x);
+    }
+
+    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.a.residual(b, x, &mut self.residual);
+        self.domains.apply(&self.residual, &mut self.step);
+        x.axpy(&b.scalar(one()), &self.step);
+    }
+
+    fn sets(&self) -> Option<&[u32]> {
+        Some(&self.sets)
+    }
+
+    fn bytes(&self) -> usize {
+        let vectors = 7 * self.start.size() * size_of::<B::Real>();
+        self.domains.bytes() + self.nnz * size_of::<B::Stored>() + vectors + size_of_val(&self.sets[..])
+    }
+}
+
+impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let reused = self.domains.update_from(system)?;
+        let whole = system.whole()?;
+        if reused == Reused::Nothing {
+            let on = self.domains.place().clone();
+            *self = self.recipe.build_from(system, &on)?;
+            return Ok(reused);
+        }
+        self.a.set_values(&whole)?;
+        self.damp()?;
+        Ok(reused)
+    }
+}
+
+impl<T: Real, B: Place> Staged<T> for DomainStep<T, B> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
+        self.domains.check(&System::from(a))
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.domains.follow(System::from(a), None)?;
+        self.a.set_values(a)?;
+        self.damp()
+    }
+}
