@@ -126,17 +126,26 @@ impl Kernel<f64> for Full<'_> {
     fn run<I: Set<f64>>(self, set: I) {
         for (m, y) in self.m.chunks_exact(FULL).zip(self.y) {
             for panel in m.chunks_exact(16 * 96) {
-                let mut sums = [I::Eight::zero(set); 4];
-                for (k, column) in panel.chunks_exact(16).enumerate() {
-                    let (at, x) = (2 * (k % 2), I::Eight::splat(set, self.x[k]));
-                    // SAFETY: a column has 16 numbers, twice as many as a pack has lanes.
-                    let [low, high] = unsafe {
-                        [I::Eight::load(set, column.as_ptr()), I::Eight::load(set, column[8..].as_ptr())]
-                    };
-                    sums[at] = low.mul_add(x, sums[at]);
-                    sums[at + 1] = high.mul_add(x, sums[at + 1]);
+                let mut even = [I::Eight::zero(set); 2];
+                let mut odd = [I::Eight::zero(set); 2];
+                for k in 0..48 {
+                    let x = [I::Eight::splat(set, self.x[2 * k]), I::Eight::splat(set, self.x[2 * k + 1])];
+                    let columns = &panel[32 * k..32 * (k + 1)];
+                    for half in 0..2 {
+                        // SAFETY: two columns have 32 numbers, four times as many as a pack has lanes.
+                        unsafe {
+                            let (a, b) =
+                                (columns.as_ptr().add(8 * half), columns.as_ptr().add(16 + 8 * half));
+                            even[half] = I::Eight::load(set, a).mul_add(x[0], even[half]);
+                            odd[half] = I::Eight::load(set, b).mul_add(x[1], odd[half]);
+                        }
+                    }
                 }
-                *y += sums.iter().map(|s| s.sum_first::<8>()).sum::<f64>();
+                let mut sum = 0.0;
+                for half in 0..2 {
+                    sum += even[half].sum_first::<8>() + odd[half].sum_first::<8>();
+                }
+                *y += sum;
             }
         }
     }

@@ -30,13 +30,16 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
         .x_desc(axes[0])
         .y_desc(axes[1])
         .x_labels(4)
-        .x_label_formatter(&|x| format!("{x:.0}"))
+        .x_label_formatter(&|x| if *x < 0.95 { format!("{x:.2}") } else { format!("{x:.0}") })
+        .y_label_formatter(&|y| if *y < 0.01 { format!("{y:.0e}") } else { y.to_string() })
         .light_line_style(WHITE)
         .draw()?;
     for (k, (name, points)) in lines.iter().enumerate() {
         let colour = Palette99::pick(k).to_rgba();
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-        chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
+        if points.len() < 10 {
+            chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
+        }
         if let Some(&(x, y)) = points.last() {
             let style = ("sans-serif", 13).into_font().color(&colour);
             chart.draw_series(std::iter::once(Text::new(*name, (1.06 * x, 1.05 * y), style)))?;

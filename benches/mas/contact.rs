@@ -1,5 +1,7 @@
 //! Contact that comes and goes (Fig. 21, §6.3).
 
+use std::collections::HashSet;
+
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
@@ -10,7 +12,7 @@ use coarsen_sparse::{Contacts, Sum, System};
 use crate::{Outcome, fastest};
 
 /// Springs between random pairs of vertices that are up to `reach` lines apart, a thousand times as stiff as the membrane.
-fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outcome<Contacts<f64>> {
+pub(crate) fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outcome<Contacts<f64>> {
     let (mut random, n, dt) = (NumpyRandom::new(seed), side * side, 0.01);
     let (mut places, mut values) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
@@ -30,6 +32,22 @@ fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outcome<Contact
     Ok(contacts)
 }
 
+/// The springs of seed 3 with their last hundredth replaced by others, and the vertices whose contacts changed.
+pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Contacts<f64>, Vec<u32>)> {
+    let (before, kept) = (springs(p, side, pairs, 3)?, springs(p, side, pairs - pairs / 100, 3)?);
+    let new = springs(p, side, pairs / 100, 4)?;
+    let places: Vec<_> = kept.places().iter().chain(new.places()).copied().collect();
+    let values: Vec<_> = kept.values().iter().chain(new.values()).copied().collect();
+    let mut next = Contacts::new(side * side, 3)?;
+    next.replace(&places, &values)?;
+    let there: HashSet<_> = kept.places().iter().collect();
+    let gone = before.places().iter().filter(|place| !there.contains(place));
+    let mut touched: Vec<u32> = gone.chain(new.places()).flat_map(|p| [p.0, p.1]).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    Ok((next, touched))
+}
+
 pub(crate) fn contact() -> Outcome<()> {
     let side = 317;
     let p = cloth(side, 0.01)?;
@@ -38,16 +56,7 @@ pub(crate) fn contact() -> Outcome<()> {
     println!("   pairs form           its   solve    build   update    patch  domains redone  patch/update");
     for pairs in [0, 1000, 10_000] {
         let contact = springs(&p, side, pairs, 3)?;
-        let mut next = contact.clone();
-        let kept = contact.places().len() - contact.places().len() / 100;
-        let new = springs(&p, side, pairs / 100, 4)?;
-        let gone: Vec<(u32, u32)> = contact.places()[kept..].to_vec();
-        let places: Vec<_> = contact.places()[..kept].iter().chain(new.places()).copied().collect();
-        let values: Vec<_> = contact.values()[..9 * kept].iter().chain(new.values()).copied().collect();
-        next.replace(&places, &values)?;
-        let mut touched: Vec<u32> = gone.iter().chain(new.places()).flat_map(|p| [p.0, p.1]).collect();
-        touched.sort_unstable();
-        touched.dedup();
+        let (next, touched) = replaced(&p, side, pairs)?;
         let strength = |theta| Coupling::Strength { theta };
         for (name, coarse, coupling) in [
             ("mas", Coarse::Domains, Coupling::Adjacency),

@@ -15,14 +15,19 @@
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
 //! | `growth` | the mesh refined in two and three dimensions (Fig. 19 and 20), drawn as `book/src/methods/mas_growth.svg` | `figures` |
 //! | `hybrid` | what stands above the finest domains, levels added up or one after the other | `hybrid` |
+//! | `shirt`, `dress` | error against iterations and time on garments (Fig. 4 and 16), drawn | `curves` |
+//! | `steps` | against smoothed aggregation by size: one solve, new values, changed contact | `steps` |
+//! | `cholesky` | setup beside a sparse Cholesky | `steps` |
 //! | `contact` | more and more contact (Fig. 21), and patches | `contact` |
 //! | `heterogeneous` | equal, random and regional stiffness (Fig. 23) | `figures` |
 
 mod authors;
 mod chart;
 mod contact;
+mod curves;
 mod figures;
 mod hybrid;
+mod steps;
 
 use std::time::Instant;
 
@@ -31,7 +36,7 @@ use coarsen_core::{Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
 use coarsen_problems::Problem;
-use coarsen_relax::{BlockJacobi, Ic0, Jacobi};
+use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{Coarse, Coupling, Schwarz};
 use coarsen_sparse::System;
 
@@ -40,13 +45,17 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let figures: [(&str, fn() -> Outcome<()>); 8] = [
+    let figures: [(&str, fn() -> Outcome<()>); 12] = [
         ("authors", authors::authors),
         ("storage", authors::storage),
         ("domains", figures::domains),
         ("stiffness", figures::stiffness),
         ("growth", figures::growth),
         ("hybrid", hybrid::hybrid),
+        ("shirt", curves::shirt),
+        ("dress", curves::dress),
+        ("steps", steps::steps),
+        ("cholesky", steps::cholesky),
         ("contact", contact::contact),
         ("heterogeneous", figures::heterogeneous),
     ];
@@ -71,6 +80,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     Ok(match method {
         "jacobi" => boxed(Jacobi::default(), system, Cpu::new())?,
         "block-jacobi" => boxed(BlockJacobi::default(), system, Cpu::new())?,
+        "ilu0" => boxed(Ilu0, system, Cpu::new())?,
         "ic0" => boxed(Ic0::default(), system, Cpu::new())?,
         "as" => boxed(Schwarz { levels: 1, ..plain }, system, Cpu::new())?,
         "mas" => boxed(plain, system, Cpu::new())?,
