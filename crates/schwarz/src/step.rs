@@ -19,7 +19,8 @@ use crate::subdomains::Subdomains;
 ///
 /// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node for each ([`Smoother::sets`]): a
 /// hierarchy over domains needs few levels and little memory. ρ lies between 1 and the number of domains that meet, about 2 on sheets.
-/// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing.
+/// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
+/// Rebuild after constraints are released: a hierarchy keeps the nodes that had no couplings out of domains.
 /// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the domains, a copy of A at the
 /// place, and `lanczos_steps` steps for ρ.
 /// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
@@ -75,8 +76,9 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
             return Err(Error::Parameter { name, value: self.factor, range }.into());
         }
         let one_level = Schwarz { levels: 1, coarse: Coarse::Domains, refresh: None, ..self.schwarz };
-        let domains = one_level.build_from(system, on)?;
         let whole = system.whole()?;
+        let merged = System { contact: None, matrix: &whole, ..system }; // an update must find the same pattern
+        let domains = one_level.build_from(merged, on)?;
         let plan = domains.plan();
         let sets = (0..plan.nodes(0)).map(|i| plan.domain_of(0, i).map_or(u32::MAX, |d| d as u32)).collect();
         let start = on.vector(&start_vector::<B::Real>(whole.shape().0))?;
@@ -165,16 +167,17 @@ impl<T: Real, B: Place> Smoother<B> for DomainStep<T, B> {
 
 impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let reused = self.domains.update_from(system)?;
+        system.check()?;
         let whole = system.whole()?;
-        if reused == Reused::Nothing {
+        let merged = System { contact: None, matrix: &whole, ..system };
+        if !self.domains.serves(&merged) {
             let on = self.domains.place().clone();
-            *self = self.recipe.build_from(system, &on)?;
-            return Ok(reused);
+            *self = self.recipe.build_from(merged, &on)?;
+            return Ok(Reused::Nothing);
         }
-        self.a.set_values(&whole)?;
-        self.damp()?;
-        Ok(reused)
+        self.prepare(&whole)?;
+        self.commit(&whole)?;
+        Ok(Reused::Structure)
     }
 }
 
