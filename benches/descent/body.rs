@@ -1,12 +1,13 @@
 //! A body, its Hessian, and directions whose preconditioners follow it.
 
 use coarsen::backend::Prepared;
+use coarsen::multigrid::SmoothedAggregation;
 use coarsen::optimize::{
-    AcceleratedGradient, Beta, DescentError, Direction, Gradient, LineSearch, Linearized, NonlinearCg,
-    Preconditioned, Refreshed,
+    AcceleratedGradient, Beta, Constant, DescentError, Direction, Gradient, LineSearch, Linearized,
+    NonlinearCg, Preconditioned, Refreshed,
 };
 use coarsen::prelude::*;
-use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::problems::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 
 pub(crate) type Follower = Box<dyn Prepared<Vec<f64>, f64>>;
 pub(crate) type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
@@ -17,29 +18,46 @@ pub(crate) type Elastic = Linearized<
     fn(&mut Body, &Vec<f64>, &mut Bsr<f64>) -> Result<(), DescentError>,
     fn(&Bsr<f64>, &Vec<f64>, &mut Follower) -> Result<(), DescentError>,
 >;
+type Way = Box<dyn Direction<Vec<f64>, Elastic>>;
 
-pub(crate) const METHODS: [&str; 5] = ["gradient", "agd", "lbfgs", "ncg", "newton"];
-pub(crate) const INVERSES: [&str; 3] = ["block-jacobi", "sa", "mas"];
+/// Inner tolerance of the constant matrix.
+const INNER: f64 = 1e-2;
 
-/// A preconditioner of the Hessian at x, by name.
+/// A preconditioner of the Hessian at x, by name. All are stored in `f32`, but for `sa-contrast`: stiff parts next to soft
+/// ones want all digits, and small blocks of P.
 pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
-    let modes = NearKernel::rigid_body_modes(x.as_chunks().0, 3).expect("points");
-    let system =
-        System { positions: Some(x.as_chunks().0), near_kernel: Some(&modes), ..body.hessian(x).into() };
-    let on = Cpu::new();
+    with_system(body.hessian(x), x, |system| build(name, system)).expect("rigid motions of points")
+}
+
+fn build(name: &str, system: System<'_, f64>) -> Follower {
+    let on = Cpu::mixed();
     match name {
         "jacobi" => Box::new(Jacobi::default().build_from(system, &on).expect("a diagonal")),
         "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on).expect("blocks")),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on).expect("domains")),
-        _ => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on).expect("a hierarchy")),
+        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on).expect("a hierarchy")),
+        "sa-contrast" => {
+            let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
+            let recipe = Multigrid { coarsening, ..Multigrid::smoothed_aggregation() };
+            Box::new(recipe.build_from(system, &Cpu::new()).expect("a hierarchy"))
+        }
+        other => panic!("no preconditioner {other}"),
     }
 }
 
-fn follow(a: &Bsr<f64>, x: &[f64], m: &mut Follower) -> Result<(), DescentError> {
+/// Hands over a Hessian with the points of x and their rigid motions.
+fn with_system<R>(
+    a: &Bsr<f64>,
+    x: &[f64],
+    take: impl FnOnce(System<'_, f64>) -> R,
+) -> Result<R, DescentError> {
     let points = x.as_chunks().0;
     let modes = NearKernel::rigid_body_modes(points, 3)?;
-    let system = System { positions: Some(points), near_kernel: Some(&modes), ..a.into() };
-    m.update_from(system).map_err(DescentError::linearize)?;
+    Ok(take(System { positions: Some(points), near_kernel: Some(&modes), ..a.into() }))
+}
+
+fn follow(a: &Bsr<f64>, x: &[f64], m: &mut Follower) -> Result<(), DescentError> {
+    with_system(a, x, |system| m.update_from(system))?.map_err(DescentError::linearize)?;
     Ok(())
 }
 
@@ -53,24 +71,46 @@ pub(crate) fn elastic(body: Body, m: Follower) -> Elastic {
     Linearized::new(body, hessian, m, assemble, |a, x, m| follow(a, x, m))
 }
 
-/// A direction by name around m, and its line search.
+/// A direction by name, its preconditioner by name, the body that it is a direction of, and its line search.
 pub(crate) fn method(
     name: &str,
-    m: Follower,
-) -> (Box<dyn Direction<Vec<f64>, Elastic>>, Box<dyn LineSearch<f64>>) {
+    precond: &str,
+    mut body: Body,
+    x: &[f64],
+) -> (Elastic, Way, Box<dyn LineSearch<f64>>) {
     let armijo: Box<dyn LineSearch<f64>> = Box::new(Backtracking::default());
-    match name {
+    let tight: Box<dyn LineSearch<f64>> = Box::new(MoreThuente::tight());
+    if name == "constant" {
+        body.curvature = Curvature::Constant;
+    }
+    let m = inverse(precond, &mut body, x);
+    // Newton's method asks the objective for a preconditioner, the others have their own.
+    let newton: Option<Way> = match name {
+        "newton-32" => Some(Box::new(Newton::fixed(32))),
+        "newton-inexact" => Some(Box::new(Newton::inexact())),
+        "newton-exact" => Some(Box::new(Newton::exact())),
+        _ => None,
+    };
+    if let Some(newton) = newton {
+        return (elastic(body, m), newton, armijo);
+    }
+    let (direction, search) = match name {
         "gradient" => (following(Gradient::scaled(m)), armijo),
         "agd" => (following(AcceleratedGradient::new(0.99, m)), armijo),
         "lbfgs" => (following(Lbfgs::new(8, m)), armijo),
-        "ncg" => (following(NonlinearCg::new(Beta::DaiKou, m)), Box::new(MoreThuente::tight())),
-        "newton" => (Box::new(Newton::fixed(32)), armijo),
-        "inexact-newton" => (Box::new(Newton::inexact()), armijo),
-        other => panic!("no method {other}; there are {METHODS:?} and inexact-newton"),
-    }
+        "ncg" => (following(NonlinearCg::new(Beta::DaiKou, m)), tight),
+        "ncg+" => (following(NonlinearCg::new(Beta::PolakRibierePlus, m)), tight),
+        "constant" => {
+            let a = body.last_hessian().clone();
+            let inner = Cg::new(Stop::relative(INNER));
+            (Box::new(Constant::new(a, m, inner)) as Way, armijo)
+        }
+        other => panic!("no method {other}"),
+    };
+    (elastic(body, Box::new(Identity)), direction, search)
 }
 
-fn following<D>(direction: D) -> Box<dyn Direction<Vec<f64>, Elastic>>
+fn following<D>(direction: D) -> Way
 where
     D: Direction<Vec<f64>, Elastic> + Preconditioned<Vec<f64>, Inverse = Follower> + 'static,
 {

@@ -7,8 +7,11 @@ use coarsen::optimize::{Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
-use crate::body::{INVERSES, METHODS, elastic, inverse, method};
+use crate::body::method;
 use crate::plot;
+
+const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
+const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
 
 /// Cells across the bar: 93 x 24 x 24 nodes, one face of them held.
 const CELLS: usize = 23;
@@ -31,12 +34,11 @@ pub(crate) struct Curve {
 pub(crate) fn run(names: &[&str]) {
     let scene = || Scene::bar_step(CELLS, [YOUNG; 2], STEP).expect("a bar");
     let least = {
-        let Scene { mut body, start: mut x } = scene();
-        let m = inverse("sa", &mut body, &x);
-        let (mut direction, search) = method("inexact-newton", inverse("sa", &mut body, &x));
+        let Scene { body, start: mut x } = scene();
+        let (mut f, mut direction, search) = method("newton-inexact", "sa", body, &x);
         let mut descent = Descent::new(search, Stop::relative(1e-9));
         descent.refresh = Refresh::Every(8);
-        let report = descent.minimize(&mut elastic(body, m), &mut direction, &mut x, &mut ());
+        let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ());
         let report = report.expect("a Hessian").converged().expect("Newton's method converges");
         println!("{} vertices, f from {:.6e} to {:.9e}", x.len() / 3, report.initial_value, report.value);
         report.value
@@ -48,14 +50,9 @@ pub(crate) fn run(names: &[&str]) {
         let curves: Vec<Curve> = INVERSES
             .into_iter()
             .map(|precond| {
-                let Scene { mut body, start: mut x } = scene();
-                let spare = inverse("block-jacobi", &mut body, &x);
+                let Scene { body, start: mut x } = scene();
                 let begin = Instant::now();
-                let m = inverse(precond, &mut body, &x);
-                // Newton's method asks the objective for a preconditioner, the others have their own.
-                let (of_f, of_direction) = if name == "newton" { (m, spare) } else { (spare, m) };
-                let (mut direction, search) = method(name, of_direction);
-                let mut f = elastic(body, of_f);
+                let (mut f, mut direction, search) = method(name, precond, body, &x);
                 let mut points = Vec::new();
                 let mut first = f64::NAN;
                 let mut look = |it: &Iterate<'_, Vec<f64>>| {

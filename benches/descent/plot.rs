@@ -4,7 +4,8 @@ use plotters::prelude::*;
 
 use crate::curves::Curve;
 
-const COLOURS: [RGBColor; 3] = [RGBColor(86, 180, 233), RGBColor(213, 94, 0), RGBColor(170, 0, 60)];
+const COLOURS: [RGBColor; 4] =
+    [RGBColor(0, 114, 178), RGBColor(86, 180, 233), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
 
 pub(crate) fn write(
     file: &str,

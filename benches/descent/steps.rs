@@ -6,8 +6,10 @@ use std::time::Instant;
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
-use crate::body::{elastic, inverse, method};
+use crate::body::method;
 
+const METHODS: [&str; 9] =
+    ["newton-inexact", "newton-exact", "newton-32", "lbfgs", "ncg", "ncg+", "agd", "gradient", "constant"];
 const STEPS: usize = 20;
 const STEP: f64 = 1.0 / 30.0;
 
@@ -20,21 +22,17 @@ pub(crate) fn run(names: &[&str]) {
         return;
     };
     let file = data.join("meshes/ipc_Armadillo13K.msh.gz");
-    let names =
-        if names.is_empty() { &["inexact-newton", "lbfgs", "ncg", "agd", "gradient"][..] } else { names };
+    let names = if names.is_empty() { &METHODS[..] } else { names };
     println!(
         "\n| driver | s | iterations | values | retreats | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
     );
     let mut reference: Option<Vec<f64>> = None;
     for name in names {
-        let Scene { mut body, start: mut x } =
-            Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
+        let Scene { body, start: mut x } = Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
         let begin = Instant::now();
-        let (mut direction, search) = method(name, inverse("sa", &mut body, &x));
-        let m = inverse("sa", &mut body, &x);
-        let mut f = elastic(body, m);
+        let (mut f, mut direction, search) = method(name, "sa", body, &x);
         let mut descent = Descent::new(search, Stop::relative(TOLERANCE));
-        descent.refresh = if name.ends_with("newton") { Refresh::AtStart } else { Refresh::Every(16) };
+        descent.refresh = if name.starts_with("newton") { Refresh::AtStart } else { Refresh::Every(16) };
         let mut v = vec![0.0; x.len()];
         let mut counts = [0; 3];
         for step in 0..STEPS {
@@ -45,10 +43,19 @@ pub(crate) fn run(names: &[&str]) {
             let mut falling = |it: &coarsen::optimize::Iterate<'_, Vec<f64>>| {
                 assert!(it.value <= last + 1e-14 * last.abs(), "{name}: the energy rises in step {step}");
                 last = it.value;
+                if std::env::var_os("TRACE").is_some() {
+                    println!(
+                        "   {:3} f {:.12e} g {:.2e} alpha {:.3}",
+                        it.number, it.value, it.gradient, it.alpha
+                    );
+                }
                 std::ops::ControlFlow::Continue(())
             };
             let report = descent.minimize(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
             let report = report.converged().unwrap_or_else(|e| panic!("{name}, step {step}: {e}"));
+            if std::env::var_os("TRACE").is_some() {
+                println!("step {step}: {report}");
+            }
             counts[0] += report.iterations;
             counts[1] += report.values;
             counts[2] += report.retreats;

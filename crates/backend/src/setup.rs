@@ -1,6 +1,6 @@
 //! Recipes and what they build.
 
-use coarsen_core::{Preconditioner, Real, Vector};
+use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, System};
 
 use crate::{Backend, SetupError};
@@ -77,6 +77,13 @@ pub trait UpdateExt<T: Real>: Update<T> {
 }
 
 impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
+
+/// No preconditioning follows every system.
+impl<T: Real> Update<T> for Identity {
+    fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
+        Ok(Reused::Structure)
+    }
+}
 
 /// [`Update`] in two phases, for methods of several parts that change together or not at all.
 ///

@@ -1,7 +1,7 @@
 //! A soft body and the preconditioner of its Hessian.
 
-use coarsen::Preconditioner;
-use coarsen::backend::{Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen::Identity;
+use coarsen::backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen::multigrid::Multigrid;
 use coarsen::optimize::{DescentError, Linearized};
 use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
@@ -47,7 +47,7 @@ pub(crate) fn build(inverse: Inverse, a: &Bsr<f64>, x: &[f64]) -> Result<Followe
     let on = Cpu::new();
     with_system(a, x, |system| {
         Ok(match inverse {
-            Inverse::None => plain(),
+            Inverse::None => Box::new(Identity),
             Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
             Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
             Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
@@ -65,23 +65,4 @@ fn with_system<R>(
     let points = x.as_chunks().0;
     let near_kernel = NearKernel::rigid_body_modes(points, 3)?;
     take(System { positions: Some(points), near_kernel: Some(&near_kernel), ..a.into() })
-}
-
-/// M = I, whatever the Hessian.
-pub(crate) fn plain() -> Follower {
-    Box::new(Plain)
-}
-
-struct Plain;
-
-impl Preconditioner<Vec<f64>> for Plain {
-    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        z.copy_from_slice(r);
-    }
-}
-
-impl Update<f64> for Plain {
-    fn update_from(&mut self, _: System<'_, f64>) -> Result<Reused, SetupError> {
-        Ok(Reused::Structure)
-    }
 }

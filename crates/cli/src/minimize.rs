@@ -12,9 +12,9 @@ use coarsen::optimize::{
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Preconditioned, Refresh, Refreshed,
 };
 use coarsen::problems::Scene;
-use coarsen::{Stop, parallel};
+use coarsen::{Identity, Stop, parallel};
 
-use crate::elastic::{Elastic, Follower, build, elastic, follow, plain};
+use crate::elastic::{Elastic, Follower, build, elastic, follow};
 use crate::error::Failure;
 use crate::plot::{self, Curve};
 use crate::solve::check_place;
@@ -167,8 +167,11 @@ fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>)
     };
     let inverse = build(options.precond, body.hessian(&x), &x)?;
     // Newton's method asks the objective for a preconditioner, the others have their own.
-    let (own, of_objective) =
-        if options.direction == Way::Newton { (plain(), inverse) } else { (inverse, plain()) };
+    let (own, of_objective): (Follower, Follower) = if options.direction == Way::Newton {
+        (Box::new(Identity), inverse)
+    } else {
+        (inverse, Box::new(Identity))
+    };
     let (mut direction, search) = way(options.direction, options.precond, own);
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });

@@ -17,8 +17,8 @@ pub enum Refresh {
     AtStart,
     /// Before iterations 0, k, 2k, …; 0 counts as 1 (Wu, Wang & Wang 2022, §4.3: 8).
     Every(usize),
-    /// Before the first iteration, and when ‖∇f‖ falls half as fast, in orders of magnitude, over a stretch of this many
-    /// iterations as over the first stretch after the last refresh; 0 counts as 1.
+    /// Before the first iteration, and after a stretch of this many iterations over which ‖∇f‖ rose, or fell less than half as
+    /// far, in orders of magnitude, as over the first stretch after the last refresh; 0 counts as 1.
     WhenSlower(usize),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Pace {
     judged: usize,
     /// log ‖∇f‖ at the start of this stretch.
     mark: f64,
-    /// Change of it over the first stretch.
+    /// Change of it over the first stretch after a refresh.
     first: f64,
 }
 
@@ -68,12 +68,11 @@ impl Pace {
         if age == 0 || !age.is_multiple_of(stretch) {
             return false;
         }
-        let fall = log - std::mem::replace(&mut self.mark, log);
+        let change = log - std::mem::replace(&mut self.mark, log);
         if age == stretch {
-            self.first = fall;
-            return false;
+            self.first = change;
         }
-        fall >= 0.0 || fall > 0.5 * self.first
+        change >= 0.0 || change > 0.5 * self.first
     }
 }
 
@@ -177,5 +176,11 @@ mod tests {
             })
             .collect();
         assert_eq!(refreshes(Refresh::WhenSlower(2), &norms), [0, 8]);
+    }
+
+    /// A full step that turns a stiff part: the gradient is a hundred times larger behind it.
+    #[test]
+    fn when_the_first_stretch_rises() {
+        assert_eq!(refreshes(Refresh::WhenSlower(1), &[1.0, 100.0, 1.0, 1e-2, 1e-4]), [0, 1]);
     }
 }

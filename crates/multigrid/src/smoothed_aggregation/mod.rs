@@ -70,7 +70,7 @@ impl Default for SmoothedAggregation {
             spread: Spread::Neighbours,
             dominance: 0.05,
             modes: Modes::Known,
-            rotations_from: 10,
+            rotations_from: 7,
             kernel_sweeps: 1,
             omega: 4.0 / 3.0,
             omega_of_sets: 0.0,

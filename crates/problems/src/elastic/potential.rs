@@ -12,6 +12,10 @@ pub enum Curvature {
     Projected,
     /// The true one.
     Exact,
+    /// A weighted Laplacian that does not depend on x and is above the true one at rest: the constant matrix of Projective
+    /// Dynamics (Bouaziz et al. 2014; for other energies Liu, Bouaziz & Kavan 2017, "Quasi-Newton methods for real-time
+    /// simulation of hyperelastic materials", ACM TOG 36(3)).
+    Constant,
 }
 
 /// An energy of the positions of free nodes, three scalars a node, with its derivatives.

@@ -107,10 +107,12 @@ impl Potential for Springs {
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
         for (spring, blocks) in self.springs.iter().zip(&self.blocks) {
             let (n, length) = self.along(spring, x);
-            let mut across = spring.stiffness * (1.0 - spring.length / length);
-            if curvature == Curvature::Projected || length == 0.0 {
-                across = across.max(0.0);
-            }
+            let turning = spring.stiffness * (1.0 - spring.length / length);
+            let across = match curvature {
+                Curvature::Constant => spring.stiffness,
+                Curvature::Exact if length > 0.0 => turning,
+                _ => turning.max(0.0),
+            };
             for (ab, &block) in blocks.iter().enumerate().filter(|(_, b)| **b != usize::MAX) {
                 let sign = if ab == 0 || ab == 3 { 1.0 } else { -1.0 };
                 for (p, q) in (0..9).map(|pq| (pq / 3, pq % 3)) {

@@ -33,6 +33,9 @@ const BATCH: usize = 4096;
 /// Scalar operations of an element, for the decision to use threads.
 const WORK: usize = 500;
 
+/// F of an element at rest.
+const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
 /// A body of linear tetrahedra of one density, its moduli free to differ by element.
 ///
 /// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count. Nothing is
@@ -135,9 +138,8 @@ impl<D: Density> Tetrahedra<D> {
     /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements around the node; ℓᵢ the area of the polyhedron
     /// that they form. A gradient divided by it measures strain, in stiff and in soft parts alike.
     pub fn characteristic(&self) -> Vec<f64> {
-        let rest = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let stiffness = |e: &Element| {
-            let modes = self.density.modes(e.material, &rest);
+            let modes = self.density.modes(e.material, &REST);
             modes.values[6..].iter().map(|v| v * v).sum::<f64>().sqrt()
         };
         let around = |ends: &[usize]| {
@@ -160,6 +162,17 @@ impl Element {
         let at = self.corners.map(|c| nodes.at(c, x));
         let term = |i: usize, j: usize| (0..4).map(|a| at[a][i] * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
+    }
+
+    /// h += V w ∇N_a·∇N_b I, w the largest eigenvalue of ∂²ψ/∂F² at rest.
+    fn add_laplacian(&self, density: &impl Density, h: &mut [f64; 144]) {
+        let weight = density.modes(self.material, &REST).values.iter().copied().fold(0.0, f64::max);
+        for (a, left) in self.gradients.iter().enumerate() {
+            for (b, right) in self.gradients.iter().enumerate() {
+                let entry = self.volume * weight * dot(left, right);
+                (0..3).for_each(|k| h[12 * (3 * a + k) + 3 * b + k] += entry);
+            }
+        }
     }
 }
 
@@ -208,8 +221,12 @@ impl<D: Density> Potential for Tetrahedra<D> {
         let Self { density, elements, nodes, blocks, hessians, .. } = self;
         let element = |(elements, hessians): (&[Element], &mut [[f64; 144]])| {
             for (e, hessian) in elements.iter().zip(hessians) {
-                let modes = density.modes(e.material, &e.deformation(nodes, x));
                 hessian.fill(0.0);
+                if curvature == Curvature::Constant {
+                    e.add_laplacian(density, hessian);
+                    continue;
+                }
+                let modes = density.modes(e.material, &e.deformation(nodes, x));
                 for (value, q) in modes.values.iter().zip(&modes.matrices) {
                     let weight =
                         e.volume * if curvature == Curvature::Projected { value.max(0.0) } else { *value };
