@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 
 use coarsen::backend::Prepared;
 use coarsen::optimize::{
-    AcceleratedGradient, Beta, DescentError, DescentMonitor, Direction, Gradient, Iterate, Linearized,
-    NonlinearCg, OrElse, Preconditioned, Refreshed, Verdict, check_gradient, check_hessian,
+    AcceleratedGradient, Beta, Constant, DescentError, DescentMonitor, Direction, Gradient, Iterate,
+    Linearized, NonlinearCg, OrElse, Preconditioned, Refreshed, ScaledNorm, Verdict, check_gradient,
+    check_hessian,
 };
 use coarsen::prelude::*;
 use coarsen::problems::{
@@ -38,7 +39,10 @@ fn elastic(mut body: Body, x: &[f64], m: Follower) -> Elastic {
         a.values_mut().copy_from_slice(f.hessian(x).values());
         Ok(())
     };
-    Linearized::new(body, hessian, m, assemble, |a, x, m| follow(a, x, m))
+    let f: Elastic = Linearized::new(body, hessian, m, assemble, |a, x, m| follow(a, x, m));
+    f.projecting(|body, stand_in| {
+        body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
+    })
 }
 
 /// Smoothed aggregation with the translations and rotations of the points.
@@ -67,7 +71,16 @@ fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Box<dyn Direc
         ("accelerated", false, following(AcceleratedGradient::new(0.9, sa(body, x)))),
         ("gradient", false, following(Gradient::scaled(sa(body, x)))),
         ("chain", false, Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(body, x)))))),
+        ("constant matrix", false, constant(body, x)),
     ]
+}
+
+/// The global step of Projective Dynamics.
+fn constant(body: &mut Body, x: &[f64]) -> Box<dyn Direction<Vec<f64>, Elastic>> {
+    body.curvature = Curvature::Constant;
+    let (m, a) = (sa(body, x), body.last_hessian().clone());
+    body.curvature = Curvature::Projected;
+    Box::new(Constant::new(a, m, Cg::new(Stop::relative(1e-2))))
 }
 
 /// Fails where the energy rises by more than its round-off.
@@ -75,7 +88,7 @@ struct Falling(f64);
 
 impl DescentMonitor<Vec<f64>> for Falling {
     fn observe(&mut self, it: &Iterate<'_, Vec<f64>>) -> ControlFlow<Verdict> {
-        assert!(it.value <= self.0 + 1e-14 * self.0.abs(), "{} after {}", it.value, self.0);
+        assert!(it.value <= self.0 + 1e-13 * self.0.abs(), "{} after {}", it.value, self.0);
         self.0 = it.value;
         ControlFlow::Continue(())
     }
@@ -87,8 +100,9 @@ fn minimize(
     direction: &mut Box<dyn Direction<Vec<f64>, Elastic>>,
     f: &mut Elastic,
     x: &mut Vec<f64>,
+    stop: Stop<f64>,
 ) {
-    let stop = Stop { max_iterations: 3000, ..Stop::relative(1e-9) };
+    let stop = Stop { max_iterations: 10_000, ..stop };
     let falling = &mut Falling(f64::INFINITY);
     let report = if tight {
         let mut descent = Descent::new(MoreThuente::tight(), stop);
@@ -114,13 +128,14 @@ fn every_driver_finds_the_twisted_bar() {
     for (name, tight, mut direction) in drivers(&mut body, &start) {
         let Scene { mut body, start: mut x } = Scene::bar_twist(3).unwrap();
         let m = sa(&mut body, &x);
-        minimize(name, tight, &mut direction, &mut elastic(body, &x, m), &mut x);
+        minimize(name, tight, &mut direction, &mut elastic(body, &x, m), &mut x, Stop::relative(1e-9));
         let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
         assert!(gap < 1e-6, "{name} ends {gap:e} m away");
     }
 }
 
-/// Steps of a stretched sphere, the same path by each driver.
+/// Twenty steps of a stretched sphere that is let go: the same path by each driver. The armadillo takes them in the bench
+/// `descent -- steps`.
 #[test]
 fn every_driver_takes_the_same_time_steps() {
     let Some(data) = common::data() else { return };
@@ -133,16 +148,41 @@ fn every_driver_takes_the_same_time_steps() {
         let m = sa(&mut body, &x);
         let mut f = elastic(body, &x, m);
         let mut v = vec![0.0; x.len()];
-        for _ in 0..3 {
+        for _ in 0..20 {
             let before = x.clone();
-            f.objective.begin(&before, &v, [0.0, -9.81, 0.0]);
+            f.objective.begin(&before, &v, [0.0; 3]);
             direction.as_mut().forget();
-            minimize(name, tight, &mut direction, &mut f, &mut x);
+            minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(1e-5));
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
         }
         let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
+        println!("{name}: {gap:e} m");
         assert!(gap < 1e-6, "{name} ends {gap:e} m away");
     }
+}
+
+/// The question of Wang et al. 2020, §7.4, on a small bar: a middle that is 10⁵ times stiffer than its ends costs L-BFGS around
+/// a cycle at most half as many iterations again, in the node-wise characteristic norm.
+#[test]
+fn stiff_parts_cost_few_iterations() {
+    let iterations = [1e5, 1e10].map(|middle| {
+        let Scene { mut body, start: mut x } = Scene::bar_step(6, [1e5, middle], 1.0 / 30.0).unwrap();
+        let characteristic = body.potential.characteristic();
+        let weights = characteristic.iter().flat_map(|c| [1.0 / c; 3]).collect();
+        let mut norm = ScaledNorm::new(weights, 1e-7 * (characteristic.len() as f64).sqrt()).unwrap();
+        let mut recipe = Multigrid { coarse_size: 100, ..Multigrid::smoothed_aggregation() };
+        recipe.coarsening.prune = 1e-3;
+        let system = System { positions: Some(x.as_chunks().0), ..body.hessian(&x).into() };
+        let m: Follower = Box::new(recipe.build_from(system, &Cpu::new()).unwrap());
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
+        descent.refresh = Refresh::WhenSlower(1);
+        let mut lbfgs = following(Lbfgs::new(8, m));
+        let spare = sa(&mut body, &x);
+        let report = descent.minimize(&mut elastic(body, &x, spare), &mut lbfgs, &mut x, &mut norm).unwrap();
+        println!("{middle:e} Pa: {report}");
+        report.converged().unwrap().iterations
+    });
+    assert!(2 * iterations[1] <= 3 * iterations[0], "{iterations:?}");
 }
 
 /// Gradient and exact Hessian of a potential against differences, the projected one against negative curvature.

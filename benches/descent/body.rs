@@ -80,7 +80,7 @@ pub(crate) fn method(
 ) -> (Elastic, Way, Box<dyn LineSearch<f64>>) {
     let armijo: Box<dyn LineSearch<f64>> = Box::new(Backtracking::default());
     let tight: Box<dyn LineSearch<f64>> = Box::new(MoreThuente::tight());
-    if name == "constant" {
+    if name.ends_with("constant") {
         body.curvature = Curvature::Constant;
     }
     let m = inverse(precond, &mut body, x);
@@ -88,16 +88,20 @@ pub(crate) fn method(
     let newton: Option<Way> = match name {
         "newton-32" => Some(Box::new(Newton::fixed(32))),
         "newton-inexact" => Some(Box::new(Newton::inexact())),
-        "newton-exact" => Some(Box::new(Newton::exact())),
+        "newton-on-demand" => Some(Box::new(Newton::inexact())),
         _ => None,
     };
     if let Some(newton) = newton {
-        return (elastic(body, m), newton, armijo);
+        let f = elastic(body, m);
+        let projecting = |body: &mut Body, stand_in: bool| {
+            body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
+        };
+        return (if name == "newton-on-demand" { f.projecting(projecting) } else { f }, newton, armijo);
     }
     let (direction, search) = match name {
         "gradient" => (following(Gradient::scaled(m)), armijo),
         "agd" => (following(AcceleratedGradient::new(0.99, m)), armijo),
-        "lbfgs" => (following(Lbfgs::new(8, m)), armijo),
+        "lbfgs" | "lbfgs-constant" => (following(Lbfgs::new(8, m)), armijo),
         "ncg" => (following(NonlinearCg::new(Beta::DaiKou, m)), tight),
         "ncg+" => (following(NonlinearCg::new(Beta::PolakRibierePlus, m)), tight),
         "constant" => {

@@ -13,7 +13,7 @@ const METHODS: [&str; 9] =
 const STEPS: usize = 20;
 const STEP: f64 = 1.0 / 30.0;
 
-/// Relative gradient of each step.
+/// The gradient at the end of each step, N: the softest motion, of mass alone, has 7 N/m a node.
 const TOLERANCE: f64 = 1e-6;
 
 pub(crate) fn run(names: &[&str]) {
@@ -31,8 +31,13 @@ pub(crate) fn run(names: &[&str]) {
         let Scene { body, start: mut x } = Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
         let begin = Instant::now();
         let (mut f, mut direction, search) = method(name, "sa", body, &x);
-        let mut descent = Descent::new(search, Stop::relative(TOLERANCE));
-        descent.refresh = if name.starts_with("newton") { Refresh::AtStart } else { Refresh::Every(16) };
+        let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
+        descent.stop.max_iterations = 100_000;
+        descent.refresh = match *name {
+            "constant" | "lbfgs-constant" => Refresh::Never,
+            newton if newton.starts_with("newton") => Refresh::AtStart,
+            _ => Refresh::Every(16),
+        };
         let mut v = vec![0.0; x.len()];
         let mut counts = [0; 3];
         for step in 0..STEPS {
@@ -41,21 +46,12 @@ pub(crate) fn run(names: &[&str]) {
             direction.as_mut().forget();
             let mut last = f64::INFINITY;
             let mut falling = |it: &coarsen::optimize::Iterate<'_, Vec<f64>>| {
-                assert!(it.value <= last + 1e-14 * last.abs(), "{name}: the energy rises in step {step}");
+                assert!(it.value <= last + 1e-13 * last.abs(), "{name}: f rises in step {step}");
                 last = it.value;
-                if std::env::var_os("TRACE").is_some() {
-                    println!(
-                        "   {:3} f {:.12e} g {:.2e} alpha {:.3}",
-                        it.number, it.value, it.gradient, it.alpha
-                    );
-                }
                 std::ops::ControlFlow::Continue(())
             };
             let report = descent.minimize(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
             let report = report.converged().unwrap_or_else(|e| panic!("{name}, step {step}: {e}"));
-            if std::env::var_os("TRACE").is_some() {
-                println!("step {step}: {report}");
-            }
             counts[0] += report.iterations;
             counts[1] += report.values;
             counts[2] += report.retreats;

@@ -4,7 +4,7 @@ use coarsen::Identity;
 use coarsen::backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen::multigrid::Multigrid;
 use coarsen::optimize::{DescentError, Linearized};
-use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::problems::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::sparse::{Bsr, NearKernel, System};
@@ -33,7 +33,10 @@ pub(crate) fn elastic(mut body: Body, x: &[f64], inverse: Follower) -> Elastic {
         a.values_mut().copy_from_slice(body.hessian(x).values());
         Ok(())
     };
-    Linearized::new(body, hessian, inverse, assemble, |a, x, inverse| follow(a, x, inverse))
+    let f: Elastic = Linearized::new(body, hessian, inverse, assemble, |a, x, inverse| follow(a, x, inverse));
+    f.projecting(|body, stand_in| {
+        body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
+    })
 }
 
 /// Takes the Hessian at x into a preconditioner.
@@ -46,13 +49,14 @@ pub(crate) fn follow(a: &Bsr<f64>, x: &[f64], inverse: &mut Follower) -> Result<
 pub(crate) fn build(inverse: Inverse, a: &Bsr<f64>, x: &[f64]) -> Result<Follower, SetupError> {
     let on = Cpu::new();
     with_system(a, x, |system| {
-        Ok(match inverse {
+        let built: Follower = match inverse {
             Inverse::None => Box::new(Identity),
             Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
             Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
             Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
             Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        })
+        };
+        Ok(built)
     })
 }
 

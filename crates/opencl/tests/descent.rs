@@ -1,39 +1,44 @@
-//! Descent methods on device vectors: the text that runs on the host, and the same minimiser.
+//! Descent methods by one text on `Vec<f64>`, `Vec<f32>` and device vectors: the same minimiser.
 
 mod common;
 
 use coarsen_backend::Backend;
 use coarsen_core::{Identity, LinearOperator, Objective, Real, Stop, Vector};
-use coarsen_opencl::{DeviceVector, OpenCl};
+use coarsen_krylov::Cg;
+use coarsen_opencl::DeviceVector;
 use coarsen_optimize::{
-    AcceleratedGradient, Backtracking, Beta, Descent, Direction, Gradient, Lbfgs, Linearized, MoreThuente,
-    Newton, NonlinearCg,
+    AcceleratedGradient, Backtracking, Beta, Constant, Descent, DescentError, Direction, Gradient, Lbfgs,
+    Linearized, MoreThuente, Newton, NonlinearCg, OrElse, Refresh,
 };
 
-/// ½ Σ aᵢ xᵢ² − b·x over any vector.
-struct Quadratic<V> {
+/// Σ ½ aᵢ xᵢ² + ¼ xᵢ⁴ − bᵢ xᵢ over any vector.
+struct Quartic<V> {
     a: V,
     b: V,
-    scratch: V,
+    square: V,
 }
 
-impl<V: Vector> Objective<V> for Quadratic<V> {
+fn number<V: Vector>(v: &V, number: f64) -> V::Scalar {
+    v.scalar(V::Real::of(number))
+}
+
+impl<V: Vector> Objective<V> for Quartic<V> {
     fn value(&mut self, x: &V) -> V::Real {
-        let [one, zero] = [1.0, 0.0].map(|v| x.scalar(V::Real::of(v)));
-        self.scratch.hadamard(&one, &self.a, x, &zero);
-        let [ax, bx] = [self.scratch.dot(x), self.b.dot(x)];
-        let [ax, bx] = V::wait_for([&ax, &bx]);
-        V::Real::of(0.5) * ax - bx
+        self.square.hadamard(&number(x, 1.0), x, x, &number(x, 0.0));
+        let (ax, bx) = (self.square.dots([&self.a, &self.square]), self.b.dot(x));
+        let [second, fourth, first] = V::wait_for([&ax[0], &ax[1], &bx]);
+        V::Real::of(0.5) * second + V::Real::of(0.25) * fourth - first
     }
 
     fn gradient(&mut self, x: &V, g: &mut V) {
-        let [one, zero] = [1.0, 0.0].map(|v| x.scalar(V::Real::of(v)));
-        g.hadamard(&one, &self.a, x, &zero);
-        g.axpy(&x.scalar(V::Real::of(-1.0)), &self.b);
+        self.square.hadamard(&number(x, 1.0), x, x, &number(x, 0.0));
+        g.hadamard(&number(x, 1.0), &self.square, x, &number(x, 0.0));
+        g.hadamard(&number(x, 1.0), &self.a, x, &number(x, 1.0));
+        g.axpy(&number(x, -1.0), &self.b);
     }
 }
 
-/// diag(a).
+/// diag(d).
 struct Diagonal<V>(V);
 
 impl<V: Vector> LinearOperator<V> for Diagonal<V> {
@@ -41,58 +46,93 @@ impl<V: Vector> LinearOperator<V> for Diagonal<V> {
         (self.0.size(), self.0.size())
     }
     fn apply(&self, x: &V, y: &mut V) {
-        let [one, zero] = [1.0, 0.0].map(|v| x.scalar(V::Real::of(v)));
-        y.hadamard(&one, &self.0, x, &zero);
+        y.hadamard(&number(x, 1.0), &self.0, x, &number(x, 0.0));
     }
 }
 
-fn every_driver<T: Real>() {
-    let Some(on) = common::place::<T>() else { return };
+type Curved<V> = Linearized<
+    Quartic<V>,
+    Diagonal<V>,
+    Identity,
+    fn(&mut Quartic<V>, &V, &mut Diagonal<V>) -> Result<(), DescentError>,
+    fn(&Diagonal<V>, &V, &mut Identity) -> Result<(), DescentError>,
+>;
+
+/// ∇²f = diag(a + 3 x²).
+fn assemble<V: Vector>(f: &mut Quartic<V>, x: &V, hessian: &mut Diagonal<V>) -> Result<(), DescentError> {
+    hessian.0.copy(&f.a);
+    hessian.0.hadamard(&number(x, 3.0), x, x, &number(x, 1.0));
+    Ok(())
+}
+
+/// Every driver, and whether it wants a tight line search.
+fn drivers<V: Vector>(above: &dyn Fn() -> V) -> Vec<(&'static str, bool, Box<dyn Direction<V, Curved<V>>>)> {
+    let inner = Cg::new(Stop::relative(V::Real::of(1e-3)));
+    let mut gathered = Lbfgs::scaled(5);
+    gathered.gathered = true;
+    vec![
+        ("gradient", false, Box::new(Gradient::steepest())),
+        ("ncg+", true, Box::new(NonlinearCg::new(Beta::PolakRibierePlus, Identity))),
+        ("ncg", true, Box::new(NonlinearCg::new(Beta::DaiKou, Identity))),
+        ("accelerated", false, Box::new(AcceleratedGradient::new(V::Real::of(0.8), Identity))),
+        ("l-bfgs", false, Box::new(Lbfgs::scaled(5))),
+        ("l-bfgs, gathered", false, Box::new(gathered)),
+        ("newton", false, Box::new(Newton::exact())),
+        ("newton, inexact", false, Box::new(Newton::inexact())),
+        ("newton, 4 inner iterations", false, Box::new(Newton::fixed(4))),
+        ("constant", false, Box::new(Constant::new(Diagonal(above()), Identity, inner))),
+        ("chain", false, Box::new(OrElse::new(Newton::inexact(), Lbfgs::scaled(5)))),
+    ]
+}
+
+fn every_driver<V: Vector>(make: impl Fn(&[f64]) -> V, read: impl Fn(&V) -> Vec<f64>) {
     let n = 2000;
-    let a: Vec<T> = (0..n).map(|i| T::of(1.0 + (i % 7) as f64)).collect();
-    let b: Vec<T> = (0..n).map(|i| T::of((0.1 * i as f64).sin())).collect();
-    let vector = |host: &[T]| on.vector(host).unwrap();
-    let newton = || {
-        Linearized::new(
-            Quadratic { a: vector(&a), b: vector(&b), scratch: vector(&a) },
-            Diagonal(vector(&a)),
-            Identity,
-            |_: &mut Quadratic<DeviceVector<T>>, _: &DeviceVector<T>, _: &mut Diagonal<DeviceVector<T>>| {
-                Ok(())
-            },
-            |_: &Diagonal<DeviceVector<T>>, _: &DeviceVector<T>, _: &mut Identity| Ok(()),
-        )
+    let a: Vec<f64> = (0..n).map(|i| 1.0 + (i % 7) as f64).collect();
+    let b: Vec<f64> = (0..n).map(|i| 3.0 * (0.1 * i as f64).sin()).collect();
+    let root = |(a, b): (&f64, &f64)| {
+        (0..50).fold(0.0, |x: f64, _| x - (x * x * x + a * x - b) / (3.0 * x * x + a)) // x³ + a x = b
     };
-    fn run<T: Real, F: Objective<DeviceVector<T>>>(
-        on: &OpenCl<T>,
-        f: &mut F,
-        name: &str,
-        direction: &mut dyn Direction<DeviceVector<T>, F>,
-        expected: &[T],
-    ) {
-        let mut x = on.vector(&vec![T::zero(); expected.len()]).unwrap();
-        let stop = Stop::relative(T::of(1e-4));
-        let report = if name == "ncg" {
-            Descent::new(MoreThuente::tight(), stop).minimize(f, direction, &mut x, &mut ())
+    let expected: Vec<f64> = a.iter().zip(&b).map(root).collect();
+    for (name, tight, mut direction) in drivers(&|| make(&vec![12.0; n])) {
+        let quartic = Quartic { a: make(&a), b: make(&b), square: make(&a) };
+        let hessian = Diagonal(make(&a));
+        let mut f: Curved<V> = Linearized::new(quartic, hessian, Identity, assemble, |_, _, _| Ok(()));
+        let mut x = make(&vec![0.0; n]);
+        let stop = Stop::relative(V::Real::of(1e-4));
+        let report = if tight {
+            let mut descent = Descent::new(MoreThuente::tight(), stop);
+            descent.minimize(&mut f, &mut direction, &mut x, &mut ())
         } else {
-            Descent::new(Backtracking::default(), stop).minimize(f, direction, &mut x, &mut ())
+            let mut descent = Descent::new(Backtracking::default(), stop);
+            descent.refresh = Refresh::Every(2);
+            descent.minimize(&mut f, &mut direction, &mut x, &mut ())
         };
         report.unwrap().converged().unwrap_or_else(|e| panic!("{name}: {e}"));
-        let mut found = vec![T::nan(); expected.len()];
-        on.read(&x, &mut found).unwrap();
-        let gap = found.iter().zip(expected).map(|(f, e)| (f.wide() - e.wide()).abs()).fold(0.0, f64::max);
+        let gap = read(&x).iter().zip(&expected).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
         assert!(gap < 1e-2, "{name}: {gap:e}");
     }
-    let expected: Vec<T> = b.iter().zip(&a).map(|(&b, &a)| b / a).collect();
-    run(&on, &mut newton(), "gradient", &mut Gradient::steepest(), &expected);
-    run(&on, &mut newton(), "ncg", &mut NonlinearCg::new(Beta::DaiKou, Identity), &expected);
-    run(&on, &mut newton(), "accelerated", &mut AcceleratedGradient::new(T::of(0.8), Identity), &expected);
-    run(&on, &mut newton(), "l-bfgs", &mut Lbfgs::scaled(5), &expected);
-    run(&on, &mut newton(), "newton", &mut Newton::inexact(), &expected);
+}
+
+#[test]
+fn every_driver_runs_on_the_host() {
+    every_driver(|host| host.to_vec(), Vec::<f64>::clone);
+    let narrow = |host: &[f64]| -> Vec<f32> { host.iter().map(|&v| v as f32).collect() };
+    every_driver(narrow, |x| x.iter().map(|&v| f64::from(v)).collect());
+}
+
+fn on_device<T: Real>() {
+    let Some(on) = common::place::<T>() else { return };
+    let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::of(v)).collect::<Vec<_>>()).unwrap();
+    let read = |x: &DeviceVector<T>| {
+        let mut host = vec![T::nan(); x.size()];
+        on.read(x, &mut host).unwrap();
+        host.iter().map(|v| v.wide()).collect()
+    };
+    every_driver(make, read);
 }
 
 #[test]
 fn every_driver_runs_on_the_device() {
-    every_driver::<f32>();
-    every_driver::<f64>();
+    on_device::<f32>();
+    on_device::<f64>();
 }

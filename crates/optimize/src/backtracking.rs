@@ -8,6 +8,7 @@
 
 use coarsen_core::Real;
 
+use crate::line_search::NOISE;
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 
 /// Steps back from the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
@@ -37,7 +38,7 @@ impl<T: Real> Default for Backtracking<T> {
         Self {
             armijo: T::of(1e-4),
             shrink: [T::of(0.1), T::of(0.5)],
-            noise: T::of(16.0) * T::EPSILON,
+            noise: T::of(NOISE) * T::EPSILON,
             trials: 60,
         }
     }

@@ -1,5 +1,9 @@
 //! How far along a direction.
 
+/// Round-off of an energy in units of its own: a sum of many terms that partly cancel. Hager & Zhang 2005 allow 10⁻⁶, which
+/// would let energies rise visibly.
+pub(crate) const NOISE: f64 = 256.0;
+
 /// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
 ///
 /// Asking again for the α asked for last costs nothing.

@@ -26,6 +26,15 @@ pub trait Linearize<V: Vector>: Objective<V> {
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
         self.linearize(x)
     }
+
+    /// Makes the Hessians from now on positive definite stand-ins, or the true ones again; false where there is no choice.
+    ///
+    /// Newton's method asks for the true one first, and for the stand-in where that shows negative curvature, and whenever the
+    /// preconditioner is rebuilt.
+    fn project(&mut self, stand_in: bool) -> bool {
+        let _ = stand_in;
+        false
+    }
 }
 
 /// An objective, a place for its Hessian and a preconditioner, joined by two closures.
@@ -72,6 +81,7 @@ pub struct Linearized<F, A, M, Assemble, Update> {
     pub inverse: M,
     assemble: Assemble,
     update: Update,
+    project: Option<fn(&mut F, bool)>,
 }
 
 impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
@@ -81,7 +91,12 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
         Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
         Update: FnMut(&A, &V, &mut M) -> Result<(), DescentError>,
     {
-        Self { objective, hessian, inverse, assemble, update }
+        Self { objective, hessian, inverse, assemble, update, project: None }
+    }
+
+    /// With a choice of Hessians: `project(f, true)` makes what `assemble` writes positive definite, `project(f, false)` true.
+    pub fn projecting(self, project: fn(&mut F, bool)) -> Self {
+        Self { project: Some(project), ..self }
     }
 }
 
@@ -125,5 +140,12 @@ where
         (self.assemble)(&mut self.objective, x, &mut self.hessian)?;
         (self.update)(&self.hessian, x, &mut self.inverse)?;
         Ok((&self.hessian, &mut self.inverse))
+    }
+
+    fn project(&mut self, stand_in: bool) -> bool {
+        if let Some(project) = self.project {
+            project(&mut self.objective, stand_in);
+        }
+        self.project.is_some()
     }
 }

@@ -33,12 +33,14 @@ pub enum Forcing<T> {
 
 /// Newton's method: d = −H⁻¹ ∇f, by a Krylov method.
 ///
-/// Near a minimiser with a positive definite Hessian the error is squared by every exact step. Far from it H must be a
-/// positive definite stand-in: an inner solve that meets negative curvature refuses the direction
-/// ([`Refusal::Inner`]), and [`OrElse`](crate::OrElse) may take another one.
+/// Near a minimiser with a positive definite Hessian the error is squared by every exact step. Far from it an inner solve may
+/// meet negative curvature: the direction is refused ([`Refusal::Inner`]), and solved for again with a positive definite
+/// stand-in where the objective has one ([`Linearize::project`]: projection on demand), or [`OrElse`](crate::OrElse) takes
+/// another one. An objective whose Hessian is always a stand-in converges linearly where the true one is indefinite.
 /// *Use* where Hessians are cheap beside the solve, or where high accuracy is asked for.
 /// *Cost* 1 Hessian, 1 inner solve; 1 vector and those of the inner method.
-/// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1.
+/// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva,
+/// Löschner, Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
 pub struct Newton<V: Vector, K> {
@@ -50,7 +52,19 @@ pub struct Newton<V: Vector, K> {
     pub inner_iterations: usize,
     last: Option<Last<V::Real>>,
     renew: bool,
+    hessian: Hessian,
     p: Vec<V>,
+}
+
+/// Which Hessian the next proposal takes, where [`Linearize::project`] leaves a choice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hessian {
+    /// The only one.
+    Given,
+    /// The true one.
+    Exact,
+    /// The positive definite stand-in, after the true one was of no use.
+    StandIn,
 }
 
 struct Last<T> {
@@ -80,7 +94,15 @@ impl<V: Vector> Newton<V, Cg<V>> {
 impl<V: Vector, K: Krylov<V>> Newton<V, K> {
     /// Any inner method; `FlexibleCg` for preconditioners that vary.
     pub fn with(inner: K, forcing: Forcing<V::Real>) -> Self {
-        Self { inner, forcing, inner_iterations: 0, last: None, renew: false, p: Vec::new() }
+        Self {
+            inner,
+            forcing,
+            inner_iterations: 0,
+            last: None,
+            renew: false,
+            hessian: Hessian::Given,
+            p: Vec::new(),
+        }
     }
 
     /// η for a gradient of norm `norm`.
@@ -102,7 +124,14 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let renew = std::mem::take(&mut self.renew);
-        let (a, m) = if renew { f.relinearize(x)? } else { f.linearize(x)? };
+        if renew && f.project(true) {
+            f.relinearize(x)?; // a preconditioner is positive definite
+        }
+        let choice = f.project(self.hessian == Hessian::StandIn);
+        if choice && self.hessian == Hessian::Given {
+            self.hessian = Hessian::Exact;
+        }
+        let (a, m) = if renew && !choice { f.relinearize(x)? } else { f.linearize(x)? };
         match self.forcing {
             Forcing::AsGiven => {}
             Forcing::EisenstatWalker => {
@@ -119,6 +148,9 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         p.fill(V::Real::of(0.0));
         let report = self.inner.solve(a, m, g, p)?;
         self.inner_iterations += report.iterations;
+        if choice {
+            f.project(true); // for others who ask, such as the next of a chain
+        }
         Ok(match report.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
                 d.scaled(&minus(g), p);
@@ -128,9 +160,22 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         })
     }
 
+    fn learn(&mut self, _: &V, _: &V, _: V::Real) {
+        self.hessian = Hessian::Given;
+    }
+
     fn forget(&mut self) {
         self.last = None;
+        self.hessian = Hessian::Given;
         self.inner_iterations = 0;
+    }
+
+    fn retreat(&mut self) -> bool {
+        let choice = self.hessian == Hessian::Exact;
+        if choice {
+            self.hessian = Hessian::StandIn;
+        }
+        choice
     }
 
     fn refresh(&mut self, _: &mut F, _: &V) -> Result<bool, DescentError> {

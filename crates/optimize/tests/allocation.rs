@@ -47,7 +47,8 @@ fn directions<F: Linearize<Vec<f64>> + 'static>(n: usize) -> Vec<Rule<F>> {
         ("accelerated", Box::new(AcceleratedGradient::new(0.9, Identity))),
         ("lbfgs", Box::new(Lbfgs::scaled(4))),
         ("lbfgs, gathered", Box::new(gathered())),
-        ("newton", Box::new(OrElse::new(Newton::inexact(), Gradient::steepest()))),
+        ("newton", Box::new(OrElse::new(Newton::exact(), Gradient::steepest()))),
+        ("newton, inexact", Box::new(OrElse::new(Newton::inexact(), Gradient::steepest()))),
         ("newton, fixed", Box::new(OrElse::new(Newton::fixed(8), Gradient::steepest()))),
         ("constant", Box::new(Constant::new(above, Identity, Cg::new(Stop::relative(1e-3))))),
     ]

@@ -285,6 +285,51 @@ fn indefinite_inner_operators_are_reported() {
     assert!(report.retreats > 0);
 }
 
+/// Where the true Hessian is indefinite, the stand-in takes its place for one step, and is counted.
+#[test]
+fn hessians_are_projected_on_demand() {
+    /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.
+    struct Wells {
+        stand_in: bool,
+    }
+    impl Objective<Vec<f64>> for Wells {
+        fn value(&mut self, x: &Vec<f64>) -> f64 {
+            x.iter().map(|x| 0.25 * x.powi(4) - 0.5 * x * x).sum()
+        }
+        fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+            g.iter_mut().zip(x).for_each(|(g, x)| *g = x.powi(3) - x);
+        }
+    }
+    let run = |demand: bool| {
+        let hessian = Quadratic { a: vec![0.0; N], b: vec![0.0; N] };
+        let assemble = |f: &mut Wells, x: &Vec<f64>, a: &mut Quadratic| {
+            let curvature = |x: f64| 3.0 * x * x - 1.0;
+            a.a.iter_mut().zip(x).for_each(|(a, &x)| {
+                *a = if f.stand_in { curvature(x).max(0.1) } else { curvature(x) };
+            });
+            Ok(())
+        };
+        let mut f =
+            Linearized::new(Wells { stand_in: false }, hessian, Identity, assemble, |_, _: &Vec<f64>, _| {
+                Ok(())
+            });
+        if demand {
+            f = f.projecting(|f, stand_in| f.stand_in = stand_in);
+        }
+        let mut x: Vec<f64> = (0..N).map(|i| 0.1 + 0.03 * i as f64).collect();
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-10));
+        descent.refresh = Refresh::Every(1);
+        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+        (report, x)
+    };
+    let (refused, _) = run(false);
+    assert!(matches!(refused.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{refused}");
+    let (report, x) = run(true);
+    report.converged().unwrap();
+    assert!(report.retreats > 0 && report.retreats < report.iterations, "{report:?}");
+    assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-9), "{x:?}");
+}
+
 /// A tolerance that no arithmetic reaches ends, and says so.
 #[test]
 fn tolerances_below_round_off_end() {

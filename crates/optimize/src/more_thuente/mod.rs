@@ -15,6 +15,7 @@ mod trial;
 
 use coarsen_core::Real;
 
+use crate::line_search::NOISE;
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 use trial::{Interval, Point};
 
@@ -26,7 +27,7 @@ const SHRINK: f64 = 0.66;
 const GROW: [f64; 2] = [1.1, 4.0];
 
 /// Falls of φ that are less than this many times its round-off are measured by slopes.
-const BLUR: f64 = 256.0;
+const BLUR: f64 = 16.0;
 
 /// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
 ///
@@ -57,7 +58,7 @@ impl<T: Real> Default for MoreThuente<T> {
             decrease: T::of(1e-4),
             curvature: T::of(0.9),
             width: T::of(16.0) * T::EPSILON,
-            noise: T::of(16.0) * T::EPSILON,
+            noise: T::of(NOISE) * T::EPSILON,
             trials: 40,
         }
     }

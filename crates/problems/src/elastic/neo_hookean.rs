@@ -23,10 +23,13 @@ fn parameters(Lame { lambda, mu }: Lame) -> [f64; 3] {
 
 impl Density for StableNeoHookean {
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> f64 {
-        let [mu, lambda, alpha] = parameters(material);
-        let (i, j) = (square(f), determinant(f));
-        let at_rest = 0.5 * lambda * (1.0 - alpha).powi(2) - 0.5 * mu * 4.0_f64.ln(); // so that ψ(I) = 0
-        0.5 * mu * (i - 3.0) + 0.5 * lambda * (j - alpha).powi(2) - 0.5 * mu * (i + 1.0).ln() - at_rest // (14)
+        let [mu, lambda, _] = parameters(material);
+        let excess =
+            |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
+        let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
+        let j = determinant(f) - 1.0;
+        // (14) less its value at rest, written so that nothing of the size of a modulus cancels there.
+        0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j
     }
 
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
