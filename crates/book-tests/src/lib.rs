@@ -24,6 +24,9 @@ pub mod krylov {}
 #[doc = include_str!("../../../book/src/methods/relaxation.md")]
 pub mod relaxation {}
 
+#[doc = include_str!("../../../book/src/methods/descent.md")]
+pub mod descent {}
+
 #[doc = include_str!("../../../book/src/methods/constraints_and_contact.md")]
 pub mod constraints_and_contact {}
 

@@ -11,11 +11,15 @@ use coarsen_core::Real;
 use crate::line_search::NOISE;
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 
+/// σ of Hager & Zhang: the share of the first slope that may remain after a step that was cut.
+const FLATTER: f64 = 0.9;
+
 /// Steps back from the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
 ///
 /// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), kept between a tenth and half of α. A value that is
 /// not finite counts as too high. Where the decrease that the slope forecasts is below the round-off of the energy, values
-/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε |φ(0)| and φ′(α) ≤ (2 c₁ − 1) φ′(0) (approximate Wolfe conditions).
+/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε |φ(0)| and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (approximate Wolfe
+/// conditions; the whole first step does without the second bound).
 /// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps;
 /// for nonlinear conjugate gradients take [`MoreThuente`](crate::MoreThuente), which also steps forward.
 /// *Cost* one value a trial; one gradient more where round-off rules.
@@ -56,13 +60,12 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
             return Err(LineSearchFailure::Blocked { most: most.wide() });
         }
         let noise = self.noise * at0.abs();
-        let blurred = -alpha * slope <= T::of(4.0) * noise;
         let mut finite = false;
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let enough = value < at0 && value <= at0 + self.armijo * alpha * slope;
-            let level = blurred && value <= at0 + noise;
-            if enough || level && phi.slope(alpha) <= (T::of(2.0) * self.armijo - T::one()) * slope {
+            let blurred = -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
+            if enough || blurred && self.flattens(phi.slope(alpha), slope, alpha == first) {
                 return Ok(Step { alpha, value });
             }
             finite |= value.is_finite();
@@ -82,6 +85,12 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
 }
 
 impl<T: Real> Backtracking<T> {
+    /// Whether φ′(α) = `here` is that of a good step from φ′(0) = `slope`: Hager & Zhang (4.1). A slope that stays as it was,
+    /// however short the step, is none of this energy.
+    fn flattens(&self, here: T, slope: T, whole: bool) -> bool {
+        here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
+    }
+
     /// The share of α at which the parabola with φ(α) − φ(0) = `rise` and α φ′(0) = `fall` is least, safeguarded.
     fn keep(&self, rise: T, fall: T) -> T {
         let [low, high] = self.shrink;
@@ -144,6 +153,14 @@ mod tests {
         assert!(matches!(flat, LineSearchFailure::RoundOff { .. }));
         let uphill = search(&mut Of(|a| a, |_| 1.0), &start(0.0, 1.0)).unwrap_err();
         assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
+    }
+
+    /// 1e6 + (α − 0.3)² 1e-9: the first step rises by too little to be seen, and its slope is steeper than the first.
+    #[test]
+    fn the_slope_judges_cut_steps_too() {
+        let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
+        let step = search(&mut phi, &start(1e6, -6e-10)).unwrap();
+        assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
     }
 
     /// 1e6 + (α − 1)² 1e-12: no value differs, the slope decides.
