@@ -42,6 +42,16 @@ pub enum SparseError {
         /// The number of rows.
         rows: usize,
     },
+    /// A contact of a node with itself.
+    #[error(
+        "contact {contact} names node {node} twice; a node does not touch itself, nor a face or an edge it belongs to"
+    )]
+    Itself {
+        /// Which contact of the list.
+        contact: usize,
+        /// The node.
+        node: usize,
+    },
     /// An array of the wrong length.
     #[error("{what}: expected {expected} values, found {found}")]
     Length {

@@ -10,7 +10,7 @@
 //! | algebra | [`transpose`](TransposePlan), [`product`](multiply) | Aᵀ, built or applied; A B and Pᵀ A P |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
 //! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, components |
-//! | contact | [`Contacts`], [`Sum`] | a small dynamic set of blocks, alone or added to a matrix |
+//! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small dynamic set of blocks, made of contacts, alone or added to a matrix |
 //! | constraints | [`Constraints`], [`prefilter`], [`Projector`] | what x must satisfy, filtered out of a system |
 //! | setup | [`Strength`], [`NearKernel`], [`Dirichlet`] | couplings to follow, slow vectors, given values |
 //! | trouble | [`diagnose`](mod@diagnose), [`SparseError`] | what is wrong with a system, and what is no matrix |
@@ -44,7 +44,7 @@ mod transpose;
 
 pub use bsr::{Bsr, row_product};
 pub use classes::{Classes, Members};
-pub use contacts::Contacts;
+pub use contacts::{Contacts, Stencil};
 pub use dirichlet::{Dirichlet, DirichletError, Eliminated};
 pub use error::SparseError;
 pub use graph::{Graph, Levels};

@@ -5,7 +5,10 @@
 //! 3. sort each row by column (stable) and mark duplicates,
 //! 4. gather: each stored block is the sum of its entries in the order of the stream.
 //!
-//! Steps 3 and 4 run in parallel over rows. No atomics: the same bits at any thread count.
+//! Steps 3 and 4 run in parallel over rows. No atomics: the same bits at any thread count. An [`Assembly`] remembers the first three, for a pattern
+//! that is filled again and again.
+
+mod plan;
 
 use std::sync::Arc;
 
@@ -14,6 +17,8 @@ use coarsen_core::parallel;
 use rayon::prelude::*;
 
 use crate::{Bsr, Pattern, SparseError};
+
+pub use plan::Assembly;
 
 /// The matrix of scalar entries (row, column, value); duplicates are summed in the order given.
 ///

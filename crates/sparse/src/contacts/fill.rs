@@ -1,0 +1,312 @@
+//! Sparse matrix filling (Li et al. 2020, "P-Cloth", §3.2.2): from contacts to sorted rows of blocks, in parallel.
+//!
+//! | step | theirs | here |
+//! |---|---|---|
+//! | 1 | index table allocating: count | contacts in a fixed number of pieces; each counts its entries by bucket, a bucket being some consecutive rows |
+//! | 2 | index filling | each piece writes its entries into its own stretch, bucket after bucket |
+//! | 3 | index compacting: sort each row, remove duplicates | each bucket: entries by row, in the order of the contacts; columns sorted, once each |
+//! | 4 | value table allocating | room for all buckets together, kept from one time to the next |
+//! | 5 | value filling | each bucket sums its rows, contact after contact |
+//!
+//! Deviation: they fill indices and values by atomic operations, whose order, and so the last bits of a sum, change from run to run. Here a stretch and
+//! a row have one writer each, and sums are in the order of the contacts: the same bits at any thread count. Rows keep their own
+//! length; theirs are padded to the longest, as a GPU wants them.
+
+use std::ops::Range;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Pieces, each, tree};
+
+use crate::SparseError;
+
+/// Pieces that the contacts are cut into, whatever the number of threads.
+const PIECES: usize = 16;
+
+/// Rows of a bucket at least, and buckets at most: their counters stay in the fastest cache.
+const ROWS: usize = 512;
+const BUCKETS: usize = 256;
+
+/// What adds blocks to rows: blocks (r, c) for all r in `rows(e)` and c in `columns(e)`, for e in 0..`count()`.
+pub(super) trait Elements<T>: Sync {
+    fn count(&self) -> usize;
+    /// At most [`Stencil::MOST`](crate::Stencil::MOST) of them.
+    fn rows(&self, e: usize) -> &[u32];
+    fn columns(&self, e: usize) -> &[u32];
+    /// What is wrong with element e.
+    fn check(&self, e: usize, nodes: usize) -> Option<SparseError>;
+    /// Adds block (`rows(e)[r]`, `columns(e)[c]`).
+    fn add(&self, e: usize, r: usize, c: usize, sum: &mut [T]);
+}
+
+/// An element that adds to a row: the row, and 4 e + r.
+type Entry = (u32, u32);
+
+/// Room for the five steps, kept from one time to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fill {
+    /// Entries of each piece in each bucket, then where they end.
+    counts: Vec<u32>,
+    /// Where the entries of each piece begin; one more for the end.
+    starts: Vec<usize>,
+    entries: Vec<Entry>,
+    buckets: Vec<Bucket>,
+    /// Where the blocks of each bucket begin; one more for the end.
+    offsets: Vec<usize>,
+}
+
+/// Some consecutive rows.
+#[derive(Clone, Debug, Default)]
+struct Bucket {
+    /// Where the entries of each row begin.
+    rows: Vec<u32>,
+    /// 4 e + r, by row.
+    entries: Vec<u32>,
+    /// Where the blocks of each row begin.
+    blocks: Vec<u32>,
+    places: Vec<(u32, u32)>,
+    columns: Vec<u32>,
+}
+
+impl Fill {
+    /// Replaces places and values; neither is touched after an error.
+    pub(super) fn run<T: Real>(
+        &mut self,
+        nodes: usize,
+        size: usize,
+        elements: &impl Elements<T>,
+        places: &mut Vec<(u32, u32)>,
+        values: &mut Vec<T>,
+    ) -> Result<(), SparseError> {
+        let limit = u32::MAX as usize / 16;
+        if elements.count() > limit {
+            return Err(SparseError::TooLarge { what: "contacts", count: elements.count(), limit });
+        }
+        let rows = nodes.div_ceil(BUCKETS).next_power_of_two().max(ROWS);
+        let count = nodes.div_ceil(rows).max(1);
+        let parallel = parallel::worth(elements.count() * 16 * size);
+        self.count(nodes, rows, count, elements, parallel)?; // 1
+        self.index(rows, count, elements, parallel); // 2
+        self.compact(nodes, rows, elements, parallel); // 3
+        let total = self.offsets[count];
+        places.resize(total, (0, 0)); // 4
+        values.resize(total * size, T::zero()); // 4
+        let targets = Targets { buckets: &self.buckets, offsets: &self.offsets, size, places, values };
+        each(targets, 1, parallel, &|targets: Targets<'_, T>| targets.fill(elements)); // 5
+        Ok(())
+    }
+
+    /// Step 1. A first fault ends it, and `self` alone has changed.
+    fn count<T>(
+        &mut self,
+        nodes: usize,
+        rows: usize,
+        buckets: usize,
+        elements: &impl Elements<T>,
+        parallel: bool,
+    ) -> Result<(), SparseError> {
+        self.counts.clear();
+        self.counts.resize(PIECES * buckets, 0);
+        self.buckets.resize_with(buckets, Bucket::default);
+        let leaf = |(pieces, counts): (Range<usize>, parallel::Groups<&mut [u32]>)| {
+            for (piece, counts) in pieces.zip(counts.0.chunks_exact_mut(buckets)) {
+                for e in piece_of(piece, elements.count()) {
+                    if let Some(error) = elements.check(e, nodes) {
+                        return Some(error);
+                    }
+                    elements.rows(e).iter().for_each(|&r| counts[r as usize / rows] += 1);
+                }
+            }
+            None
+        };
+        let pieces = (0..PIECES, parallel::Groups(&mut self.counts[..], buckets));
+        let fault = tree(pieces, 1, parallel, &leaf, &|left, right| left.or(right));
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Step 2; afterwards `counts` says where the entries of a bucket end within their piece.
+    fn index<T>(&mut self, rows: usize, buckets: usize, elements: &impl Elements<T>, parallel: bool) {
+        self.starts.clear();
+        self.starts.push(0);
+        let mut end = 0;
+        for counts in self.counts.chunks_exact_mut(buckets) {
+            let mut within = 0;
+            for count in counts {
+                within += std::mem::replace(count, within);
+            }
+            end += within as usize;
+            self.starts.push(end);
+        }
+        self.entries.resize(end, (0, 0));
+        let stretches = Stretches {
+            pieces: 0..PIECES,
+            starts: &self.starts,
+            buckets,
+            ends: &mut self.counts,
+            entries: &mut self.entries,
+        };
+        each(stretches, 1, parallel, &|stretches: Stretches<'_>| {
+            let Stretches { pieces, starts, ends, entries, .. } = stretches;
+            let base = starts[pieces.start];
+            for (piece, ends) in pieces.zip(ends.chunks_exact_mut(buckets)) {
+                let entries = &mut entries[starts[piece] - base..starts[piece + 1] - base];
+                for e in piece_of(piece, elements.count()) {
+                    for (r, &row) in elements.rows(e).iter().enumerate() {
+                        let end = &mut ends[row as usize / rows];
+                        entries[*end as usize] = (row, (4 * e + r) as u32);
+                        *end += 1;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Step 3.
+    fn compact<T>(&mut self, nodes: usize, rows: usize, elements: &impl Elements<T>, parallel: bool) {
+        let Self { counts, starts, entries, buckets, offsets } = self;
+        let (count, counts, starts, entries) = (buckets.len(), &*counts, &*starts, &*entries);
+        each((0..count, &mut buckets[..]), 1, parallel, &|(numbers, buckets): (
+            Range<usize>,
+            &mut [Bucket],
+        )| {
+            for (number, bucket) in numbers.zip(buckets) {
+                let of_piece = |piece: usize| {
+                    let ends = &counts[piece * count..(piece + 1) * count];
+                    let begin = number.checked_sub(1).map_or(0, |before| ends[before]);
+                    &entries[starts[piece] + begin as usize..starts[piece] + ends[number] as usize]
+                };
+                bucket.sort(number * rows, rows.min(nodes - number * rows), &of_piece);
+                bucket.merge(number * rows, elements);
+            }
+        });
+        offsets.clear();
+        offsets.push(0);
+        buckets.iter().for_each(|b| offsets.push(offsets[offsets.len() - 1] + b.places.len()));
+    }
+}
+
+/// The elements of a piece.
+fn piece_of(piece: usize, count: usize) -> Range<usize> {
+    count * piece / PIECES..count * (piece + 1) / PIECES
+}
+
+impl Bucket {
+    /// Entries by row, in the order of the elements: pieces come in their order, and each is in order.
+    fn sort<'a>(&mut self, first: usize, rows: usize, of_piece: &impl Fn(usize) -> &'a [Entry]) {
+        self.rows.clear();
+        self.rows.resize(rows + 2, 0);
+        let mut total = 0;
+        for entries in (0..PIECES).map(of_piece) {
+            total += entries.len();
+            entries.iter().for_each(|entry| self.rows[entry.0 as usize - first + 2] += 1);
+        }
+        (2..rows + 2).for_each(|k| self.rows[k] += self.rows[k - 1]);
+        self.entries.resize(total, 0);
+        for &(row, entry) in (0..PIECES).flat_map(of_piece) {
+            let next = &mut self.rows[row as usize - first + 1]; // moves from where the row begins to where it ends
+            self.entries[*next as usize] = entry;
+            *next += 1;
+        }
+    }
+
+    /// The columns of each row, sorted, once each.
+    fn merge<T>(&mut self, first: usize, elements: &impl Elements<T>) {
+        let Self { rows, entries, blocks, places, columns } = self;
+        places.clear();
+        blocks.clear();
+        blocks.push(0);
+        for k in 0..rows.len() - 2 {
+            let entries = &entries[rows[k] as usize..rows[k + 1] as usize];
+            columns.clear();
+            entries.iter().for_each(|&entry| columns.extend_from_slice(elements.columns(entry as usize / 4)));
+            columns.sort_unstable();
+            columns.dedup();
+            places.extend(columns.iter().map(|&c| ((first + k) as u32, c)));
+            blocks.push(places.len() as u32);
+        }
+    }
+}
+
+/// The entries of some pieces.
+struct Stretches<'a> {
+    pieces: Range<usize>,
+    starts: &'a [usize],
+    buckets: usize,
+    ends: &'a mut [u32],
+    entries: &'a mut [Entry],
+}
+
+impl Pieces for Stretches<'_> {
+    fn extent(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { pieces, starts, buckets, ends, entries } = self;
+        let (first, at) = (pieces.start, pieces.start + mid);
+        let (ends, ends_right) = ends.split_at_mut(mid * buckets);
+        let (entries, entries_right) = entries.split_at_mut(starts[at] - starts[first]);
+        (
+            Self { pieces: first..at, starts, buckets, ends, entries },
+            Self { pieces: at..pieces.end, starts, buckets, ends: ends_right, entries: entries_right },
+        )
+    }
+}
+
+/// Where the blocks of some buckets go.
+struct Targets<'a, T> {
+    buckets: &'a [Bucket],
+    offsets: &'a [usize],
+    size: usize,
+    places: &'a mut [(u32, u32)],
+    values: &'a mut [T],
+}
+
+impl<T: Real> Targets<'_, T> {
+    /// Step 5.
+    fn fill(self, elements: &impl Elements<T>) {
+        let Self { buckets, size, places, values, .. } = self;
+        let mut done = 0;
+        for bucket in buckets {
+            let count = bucket.places.len();
+            places[done..done + count].copy_from_slice(&bucket.places);
+            let values = &mut values[done * size..(done + count) * size];
+            values.fill(T::zero());
+            for k in 0..bucket.blocks.len().saturating_sub(1) {
+                let blocks = bucket.blocks[k] as usize..bucket.blocks[k + 1] as usize;
+                let (row, first) = (&bucket.places[blocks.clone()], blocks.start);
+                for &entry in &bucket.entries[bucket.rows[k] as usize..bucket.rows[k + 1] as usize] {
+                    let (e, r) = (entry as usize / 4, entry as usize % 4);
+                    for (c, &column) in elements.columns(e).iter().enumerate() {
+                        let at = first + row.partition_point(|place| place.1 < column);
+                        elements.add(e, r, c, &mut values[at * size..(at + 1) * size]);
+                    }
+                }
+            }
+            done += count;
+        }
+    }
+}
+
+impl<T: Real> Pieces for Targets<'_, T> {
+    fn extent(&self) -> usize {
+        self.buckets.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { buckets, offsets, size, places, values } = self;
+        let blocks = offsets[mid] - offsets[0];
+        let (buckets, buckets_right) = buckets.split_at(mid);
+        let (places, places_right) = places.split_at_mut(blocks);
+        let (values, values_right) = values.split_at_mut(blocks * size);
+        (
+            Self { buckets, offsets: &offsets[..=mid], size, places, values },
+            Self {
+                buckets: buckets_right,
+                offsets: &offsets[mid..],
+                size,
+                places: places_right,
+                values: values_right,
+            },
+        )
+    }
+}

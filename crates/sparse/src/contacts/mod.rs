@@ -1,0 +1,396 @@
+//! A small set of node-node blocks that changes from step to step.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`stencil`](Stencil) | what touches what: point-point, vertex-face, edge-edge |
+//! | `fill` | from contacts to sorted rows of blocks, in parallel (P-Cloth, §3.2.2) |
+
+mod fill;
+mod stencil;
+
+use coarsen_core::Real;
+
+use crate::SparseError;
+use fill::{Elements, Fill};
+pub use stencil::Stencil;
+
+/// Blocks of b x b at pairs of nodes, sorted by row and column: what contact, friction or springs made on the fly add to
+/// the matrix of a body.
+///
+/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate once the largest set has been
+/// seen. [`assemble`](Self::assemble) makes it from contacts, [`replace`](Self::replace) from blocks. Each stored block stands at one place: a
+/// contact between nodes i and j gives four, (i, i), (i, j), (j, i) and (j, j), and a set made of blocks is symmetric only if the caller gives
+/// both (i, j) and (j, i), transposes of each other.
+///
+/// *Use* for sets that are small beside the matrix; a large set that stays belongs into the matrix
+/// ([`Sum::merge`](crate::Sum::merge)). *Memory* (b² s + 8) bytes a block, s = bytes of T, and 32 bytes or so an entry for making the next set.
+///
+/// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
+/// simulation", §4.2: contact stays apart from the matrix, whose structure does not change. Li et al. 2020, "P-Cloth", §3.2.2: how it is filled.
+///
+/// ```
+/// use coarsen_sparse::Contacts;
+/// let mut contacts = Contacts::<f64>::new(4, 1)?; // 4 nodes, 1 unknown each
+/// contacts.replace(&[(2, 0), (0, 2), (2, 0)], &[1.0, 2.0, 3.0])?;
+/// assert_eq!(contacts.places(), [(0, 2), (2, 0)]);
+/// assert_eq!(contacts.values(), [2.0, 4.0]);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Contacts<T> {
+    nodes: usize,
+    block: usize,
+    places: Vec<(u32, u32)>,
+    values: Vec<T>,
+    fill: Fill,
+}
+
+impl<T: Real> Contacts<T> {
+    /// The empty set over some nodes with b unknowns each.
+    ///
+    /// # Errors
+    /// [`SparseError::BlockSize`] for b = 0, [`SparseError::TooLarge`] when nodes would not fit `u32`.
+    pub fn new(nodes: usize, b: usize) -> Result<Self, SparseError> {
+        let limit = u32::MAX as usize;
+        if b == 0 {
+            return Err(SparseError::BlockSize {
+                rows: nodes,
+                columns: nodes,
+                block_rows: b,
+                block_columns: b,
+            });
+        }
+        if nodes.saturating_mul(b) > limit {
+            return Err(SparseError::TooLarge { what: "rows", count: nodes.saturating_mul(b), limit });
+        }
+        Ok(Self { nodes, block: b, places: Vec::new(), values: Vec::new(), fill: Fill::default() })
+    }
+
+    /// Another set, that of some contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k =
+    /// `stiffness[k·b² .. (k + 1)·b²]`, row-major.
+    ///
+    /// Contacts that share a pair of nodes are summed in the order given. The set is symmetric where every K is.
+    /// *Cost* a pass over the contacts, a sort of each row, a pass over the blocks; parallel, the same bits at any thread count; no
+    /// allocation while neither the set nor a stretch of rows grows.
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] unless there are b² values a contact, [`SparseError::Row`] for a node that does not exist,
+    /// [`SparseError::Itself`] for a contact that names a node twice; the old set is kept then.
+    pub fn assemble(&mut self, contacts: &[Stencil], stiffness: &[T]) -> Result<(), SparseError> {
+        let size = self.block * self.block;
+        let (expected, found) = (contacts.len() * size, stiffness.len());
+        if expected != found {
+            return Err(SparseError::Length { what: "contact stiffness", expected, found });
+        }
+        let Self { nodes, places, values, fill, .. } = self;
+        fill.run(*nodes, size, &Touching { contacts, stiffness, size }, places, values)
+    }
+
+    /// Another set: block k sits at (row node, column node) `places[k]` and holds `values[k·b² .. (k + 1)·b²]`, row-major;
+    /// duplicates are summed in the order given.
+    ///
+    /// *Cost* as [`assemble`](Self::assemble).
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] unless there are b² values a place, [`SparseError::Row`] or [`SparseError::Column`] for a
+    /// node that does not exist; the old set is kept then.
+    pub fn replace(&mut self, places: &[(u32, u32)], values: &[T]) -> Result<(), SparseError> {
+        let size = self.block * self.block;
+        let (expected, found) = (places.len() * size, values.len());
+        if expected != found {
+            return Err(SparseError::Length { what: "contact values", expected, found });
+        }
+        let blocks = Blocks { places, values, size };
+        self.fill.run(self.nodes, size, &blocks, &mut self.places, &mut self.values)
+    }
+
+    /// The block rows whose columns differ from those of another set: where pairs came or went, in increasing order.
+    ///
+    /// What `patch` of a preconditioner is told; blocks whose values alone changed are not named.
+    /// *Cost* a pass over the places of both.
+    ///
+    /// ```
+    /// use coarsen_sparse::{Contacts, Stencil};
+    /// let mut before = Contacts::<f64>::new(5, 1)?;
+    /// before.assemble(&[Stencil::point_point(0, 1), Stencil::point_point(2, 3)], &[1.0, 1.0])?;
+    /// let mut now = before.clone();
+    /// now.assemble(&[Stencil::point_point(0, 1), Stencil::point_point(2, 4)], &[5.0, 1.0])?;
+    /// let mut touched = Vec::new();
+    /// now.touched_since(&before, &mut touched);
+    /// assert_eq!(touched, [2, 3, 4]);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn touched_since(&self, before: &Self, touched: &mut Vec<u32>) {
+        touched.clear();
+        let (mut old, mut new) = (&before.places[..], &self.places[..]);
+        while let Some(row) = old.first().into_iter().chain(new.first()).map(|place| place.0).min() {
+            let [was, is] = [&mut old, &mut new].map(|places| {
+                let (row, rest) = places.split_at(places.iter().take_while(|place| place.0 == row).count());
+                *places = rest;
+                row
+            });
+            if was != is {
+                touched.push(row);
+            }
+        }
+    }
+
+    /// Block rows and columns of the matrix that this set adds to.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Unknowns of a node: blocks are square.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Stored blocks.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether nothing is in contact.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Block row and column of each block, increasing.
+    pub fn places(&self) -> &[(u32, u32)] {
+        &self.places
+    }
+
+    /// All values, block after block.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The blocks of some block rows, in order: (row, column, values).
+    pub fn blocks(
+        &self,
+        rows: std::ops::Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (usize, usize, &[T])> {
+        let size = self.block * self.block;
+        let first = self.places.partition_point(|p| (p.0 as usize) < rows.start);
+        let count = self.places[first..].partition_point(|p| (p.0 as usize) < rows.end);
+        let range = first..first + count;
+        let values = self.values[range.start * size..range.end * size].chunks_exact(size);
+        self.places[range].iter().zip(values).map(|(&(i, j), v)| (i as usize, j as usize, v))
+    }
+}
+
+/// Contacts and their stiffness.
+struct Touching<'a, T> {
+    contacts: &'a [Stencil],
+    stiffness: &'a [T],
+    size: usize,
+}
+
+impl<T: Real> Elements<T> for Touching<'_, T> {
+    fn count(&self) -> usize {
+        self.contacts.len()
+    }
+
+    #[inline]
+    fn rows(&self, e: usize) -> &[u32] {
+        self.contacts[e].nodes()
+    }
+
+    #[inline]
+    fn columns(&self, e: usize) -> &[u32] {
+        self.contacts[e].nodes()
+    }
+
+    fn check(&self, e: usize, nodes: usize) -> Option<SparseError> {
+        let contact = &self.contacts[e];
+        let outside = contact.nodes().iter().find(|&&i| i as usize >= nodes);
+        match (outside, contact.repeated()) {
+            (Some(&i), _) => Some(SparseError::Row { entry: e, row: i as usize, rows: nodes }),
+            (None, Some(i)) => Some(SparseError::Itself { contact: e, node: i as usize }),
+            (None, None) => None,
+        }
+    }
+
+    #[inline]
+    fn add(&self, e: usize, r: usize, c: usize, sum: &mut [T]) {
+        let weights = self.contacts[e].weights();
+        let w = T::of(weights[r] * weights[c]);
+        let k = &self.stiffness[e * self.size..(e + 1) * self.size];
+        sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k);
+    }
+}
+
+/// Blocks, each at a place of its own.
+struct Blocks<'a, T> {
+    places: &'a [(u32, u32)],
+    values: &'a [T],
+    size: usize,
+}
+
+impl<T: Real> Elements<T> for Blocks<'_, T> {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    #[inline]
+    fn rows(&self, e: usize) -> &[u32] {
+        std::slice::from_ref(&self.places[e].0)
+    }
+
+    #[inline]
+    fn columns(&self, e: usize) -> &[u32] {
+        std::slice::from_ref(&self.places[e].1)
+    }
+
+    fn check(&self, e: usize, nodes: usize) -> Option<SparseError> {
+        let (row, column) = (self.places[e].0 as usize, self.places[e].1 as usize);
+        match (row < nodes, column < nodes) {
+            (false, _) => Some(SparseError::Row { entry: e, row, rows: nodes }),
+            (true, false) => Some(SparseError::Column { row, column, columns: nodes }),
+            (true, true) => None,
+        }
+    }
+
+    #[inline]
+    fn add(&self, e: usize, _: usize, _: usize, sum: &mut [T]) {
+        sum.iter_mut().zip(&self.values[e * self.size..(e + 1) * self.size]).for_each(|(s, &v)| *s += v);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::parallel;
+
+    /// Contacts of every kind between random nodes, and a symmetric stiffness each.
+    fn random_contacts(nodes: u64, count: usize, b: usize, seed: u64) -> (Vec<Stencil>, Vec<f64>) {
+        let mut random = seed;
+        let mut next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random >> 33
+        };
+        let mut contacts = Vec::new();
+        while contacts.len() < count {
+            let [i, j, k, l] = [(); 4].map(|()| (next() % nodes) as u32);
+            let share = |v: u64| (v % 1000) as f64 / 1000.0;
+            let contact = match next() % 3 {
+                0 => Stencil::point_point(i, j),
+                1 => Stencil::vertex_face(i, [j, k, l], [0.5, 0.25, 0.25]),
+                _ => Stencil::edge_edge([i, j], share(next()), [k, l], share(next())),
+            };
+            contacts.extend(contact.repeated().is_none().then_some(contact));
+        }
+        let normal: Vec<f64> = (0..count * b).map(|_| next() as f64 / f64::from(u32::MAX)).collect();
+        let outer = normal.chunks_exact(b).flat_map(|n| (0..b * b).map(move |e| n[e / b] * n[e % b]));
+        (contacts, outer.collect())
+    }
+
+    /// The same set by plain loops.
+    fn plain(n: usize, b: usize, contacts: &[Stencil], stiffness: &[f64]) -> Vec<f64> {
+        let mut full = vec![0.0; n * n * b * b];
+        for (contact, k) in contacts.iter().zip(stiffness.chunks_exact(b * b)) {
+            for (&i, w) in contact.nodes().iter().zip(contact.weights()) {
+                for (&j, v) in contact.nodes().iter().zip(contact.weights()) {
+                    let at = (i as usize * n + j as usize) * b * b;
+                    full[at..at + b * b].iter_mut().zip(k).for_each(|(s, k)| *s += (w * v) * k);
+                }
+            }
+        }
+        full
+    }
+
+    #[test]
+    fn contacts_add_up_as_in_plain_loops() {
+        for (b, count) in [(1, 0), (1, 1), (3, 40), (3, 700), (2, 5)] {
+            let n = 60;
+            let (contacts, stiffness) = random_contacts(n as u64, count, b, count as u64 + 3);
+            let expected = plain(n, b, &contacts, &stiffness);
+            let mut set = Contacts::new(n, b).unwrap();
+            set.assemble(&contacts, &stiffness).unwrap();
+            assert!(set.places().is_sorted_by(|p, q| p < q));
+            let pairs = |contact: &Stencil| contact.nodes().len().pow(2);
+            assert!(set.len() <= contacts.iter().map(pairs).sum());
+            let mut found = vec![0.0; expected.len()];
+            for (i, j, block) in set.blocks(0..n) {
+                found[(i * n + j) * b * b..][..b * b].copy_from_slice(block);
+            }
+            assert_eq!(found, expected, "{count} contacts of {b}");
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let (contacts, stiffness) = random_contacts(3000, 20_000, 3, 7);
+        let places: Vec<(u32, u32)> = contacts.iter().map(|c| (c.nodes()[0], c.nodes()[1])).collect();
+        let run = || {
+            let (mut a, mut b) = (Contacts::new(3000, 3).unwrap(), Contacts::new(3000, 3).unwrap());
+            a.assemble(&contacts, &stiffness).unwrap();
+            b.replace(&places, &stiffness).unwrap();
+            [a, b].map(|set| (set.places, set.values))
+        };
+        let one = parallel::threads(1, run).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one, parallel::threads(n, run).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_contact_with_itself_is_named_and_changes_nothing() {
+        let mut set = Contacts::new(5, 1).unwrap();
+        set.assemble(&[Stencil::point_point(0, 1)], &[2.0]).unwrap();
+        let (good, bad) = (Stencil::point_point(1, 2), Stencil::vertex_face(3, [1, 3, 2], [0.5, 0.25, 0.25]));
+        let error = set.assemble(&[good, bad], &[1.0, 1.0]).unwrap_err();
+        assert_eq!(error, SparseError::Itself { contact: 1, node: 3 });
+        let error = set.assemble(&[good, Stencil::point_point(1, 5)], &[1.0, 1.0]).unwrap_err();
+        assert_eq!(error, SparseError::Row { entry: 1, row: 5, rows: 5 });
+        assert!(matches!(set.assemble(&[good], &[]), Err(SparseError::Length { expected: 1, found: 0, .. })));
+        assert_eq!(set.values(), [2.0, -2.0, -2.0, 2.0]);
+        set.assemble(&[], &[]).unwrap();
+        assert!(set.is_empty());
+        let mut none = Contacts::<f64>::new(0, 3).unwrap();
+        none.assemble(&[], &[]).unwrap();
+        assert!(none.is_empty() && none.assemble(&[good], &[0.0; 9]).is_err());
+    }
+
+    /// The same pair twice is twice as stiff.
+    #[test]
+    fn duplicates_add_up() {
+        let mut set = Contacts::new(3, 1).unwrap();
+        set.assemble(&[Stencil::point_point(0, 2), Stencil::point_point(2, 0)], &[3.0, 4.0]).unwrap();
+        assert_eq!(
+            (set.places(), set.values()),
+            (&[(0, 0), (0, 2), (2, 0), (2, 2)][..], &[7.0, -7.0, -7.0, 7.0][..])
+        );
+    }
+
+    #[test]
+    fn replacing_keeps_the_memory() {
+        let mut c = Contacts::<f64>::new(10, 2).unwrap();
+        let places: Vec<(u32, u32)> = (0..10).rev().map(|i| (i, (i * 7) % 10)).collect();
+        let values: Vec<f64> = (0..40).map(f64::from).collect();
+        c.replace(&places, &values).unwrap();
+        assert!(c.places().is_sorted());
+        assert_eq!(c.blocks(9..10).next(), Some((9, 3, &values[..4])));
+        let kept = (c.places.as_ptr(), c.values.as_ptr());
+        c.replace(&places[..3], &values[..12]).unwrap();
+        assert_eq!((c.len(), c.blocks(0..7).len(), c.blocks(7..9).len()), (3, 0, 2));
+        c.replace(&places, &values).unwrap();
+        assert_eq!(kept, (c.places.as_ptr(), c.values.as_ptr()));
+    }
+
+    #[test]
+    fn bad_sets_are_named_and_change_nothing() {
+        let mut c = Contacts::<f64>::new(2, 1).unwrap();
+        c.replace(&[(1, 1)], &[5.0]).unwrap();
+        let refused = [
+            c.replace(&[(0, 0)], &[]).unwrap_err(),
+            c.replace(&[(0, 0), (2, 0)], &[0.0; 2]).unwrap_err(),
+            c.replace(&[(0, 3)], &[0.0]).unwrap_err(),
+        ];
+        assert_eq!(refused[1], SparseError::Row { entry: 1, row: 2, rows: 2 });
+        assert_eq!(refused[2], SparseError::Column { row: 0, column: 3, columns: 2 });
+        assert!(matches!(refused[0], SparseError::Length { expected: 1, found: 0, .. }));
+        assert_eq!((c.places(), c.values()), (&[(1, 1)][..], &[5.0][..]));
+        assert!(Contacts::<f64>::new(1 << 31, 2).is_err() && Contacts::<f64>::new(1, 0).is_err());
+    }
+}

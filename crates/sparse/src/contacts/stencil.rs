@@ -1,0 +1,91 @@
+//! What touches what: two to four nodes and their weights.
+
+/// A contact between points of a mesh: nodes a and weights w_a with the gap g = Σ_a w_a x_a, and energy ½ gᵀ K g.
+///
+/// Its second derivative adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or an edge is a convex
+/// combination of corners, so the weights sum to zero and a contact does not feel a common translation.
+///
+/// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §6.
+///
+/// ```
+/// use coarsen_sparse::{Contacts, Stencil};
+/// let touch = Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5]);
+/// assert_eq!(touch.nodes(), [3, 0, 1, 2]);
+/// let mut contacts = Contacts::<f64>::new(4, 1)?;
+/// contacts.assemble(&[touch], &[10.0])?;
+/// assert_eq!(contacts.len(), 16);
+/// assert_eq!(contacts.values()[..2], [10.0 * (0.2 * 0.2), 10.0 * (0.2 * 0.3)]);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stencil {
+    nodes: [u32; Self::MOST],
+    weights: [f64; Self::MOST],
+    count: u8,
+}
+
+impl Stencil {
+    /// Nodes of a stencil at most.
+    pub const MOST: usize = 4;
+
+    /// g = x_i − x_j.
+    pub const fn point_point(i: u32, j: u32) -> Self {
+        Self { nodes: [i, j, 0, 0], weights: [1.0, -1.0, 0.0, 0.0], count: 2 }
+    }
+
+    /// g = x_v − Σ_k β_k x_face(k), β the barycentric coordinates of the point touched.
+    pub const fn vertex_face(vertex: u32, face: [u32; 3], beta: [f64; 3]) -> Self {
+        Self {
+            nodes: [vertex, face[0], face[1], face[2]],
+            weights: [1.0, -beta[0], -beta[1], -beta[2]],
+            count: 4,
+        }
+    }
+
+    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d for the points at s of edge a b and at t of edge c d.
+    pub const fn edge_edge([a, b]: [u32; 2], s: f64, [c, d]: [u32; 2], t: f64) -> Self {
+        Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
+    }
+
+    /// The nodes, in the order of the constructors.
+    #[inline]
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes[..usize::from(self.count)]
+    }
+
+    /// w_a, one a node.
+    #[inline]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights[..usize::from(self.count)]
+    }
+
+    /// The first node that is named twice.
+    pub(super) fn repeated(&self) -> Option<u32> {
+        let nodes = self.nodes();
+        (1..nodes.len()).find(|&k| nodes[..k].contains(&nodes[k])).map(|k| nodes[k])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_common_translation_opens_no_gap() {
+        let all = [
+            Stencil::point_point(0, 1),
+            Stencil::vertex_face(0, [1, 2, 3], [0.25, 0.25, 0.5]),
+            Stencil::edge_edge([0, 1], 0.25, [2, 3], 0.75),
+        ];
+        assert!(all.iter().all(|s| s.weights().iter().sum::<f64>() == 0.0));
+        assert_eq!(all[2].weights(), [0.75, 0.25, -0.25, -0.75]);
+        assert_eq!(all.map(|s| s.nodes().len()), [2, 4, 4]);
+    }
+
+    #[test]
+    fn repeated_nodes_are_found() {
+        assert_eq!(Stencil::point_point(7, 7).repeated(), Some(7));
+        assert_eq!(Stencil::edge_edge([1, 2], 0.5, [2, 4], 0.5).repeated(), Some(2));
+        assert_eq!(Stencil::point_point(0, 1).repeated(), None);
+    }
+}
