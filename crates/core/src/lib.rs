@@ -14,6 +14,7 @@
 //! | [`stop`](Stop) | when a solve may end |
 //! | [`monitor`](Monitor) | who looks on |
 //! | [`report`](Report) | how it ended |
+//! | [`upkeep`](Upkeep) | when a preconditioner follows its system |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
 //! | [`simd`] | kernels compiled for the instructions of the machine |
 //! | [`error`](Error) | when the machine or the input failed |
@@ -29,6 +30,7 @@ mod report;
 mod scalar;
 pub mod simd;
 mod stop;
+mod upkeep;
 mod vector;
 
 pub use error::Error;
@@ -40,4 +42,5 @@ pub use real::Real;
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
+pub use upkeep::{Action, Decision, Upkeep};
 pub use vector::{Vector, products};

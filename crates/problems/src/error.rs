@@ -7,7 +7,7 @@ use coarsen_sparse::SparseError;
 #[non_exhaustive]
 pub enum ProblemError {
     /// A name that the gallery does not hold.
-    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE", crate::Problem::NAMES.join(", "))]
+    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE; sequences of systems are {}", crate::Problem::NAMES.join(", "), crate::Sequence::NAMES.join(", "))]
     Unknown {
         /// The name found.
         name: String,
@@ -32,7 +32,7 @@ pub enum ProblemError {
     },
     /// An option of another problem.
     #[error(
-        "{problem} takes no option `{option}`; `dt` belongs to cloth, garment and softbody, `jump` to elasticity3d"
+        "{problem} takes no option `{option}`; `dt` belongs to cloth, garment, softbody and the sequences, `jump` to elasticity3d"
     )]
     Option {
         /// The problem.
@@ -58,6 +58,9 @@ pub enum ProblemError {
         /// The largest; the smallest is its inverse.
         limit: f64,
     },
+    /// A sequence without a step.
+    #[error("a sequence needs 1 step or more; found 0")]
+    Steps,
     /// A file that holds no mesh.
     #[error("{file} {what}")]
     Mesh {

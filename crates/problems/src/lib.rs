@@ -14,10 +14,18 @@
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
 //!
+//! A [`Sequence`] changes from step to step:
+//!
+//! | sequence | what | unknowns | file |
+//! |---|---|---|---|
+//! | `cloth-contact:N` | a sheet pressed on a sphere that turns: 0 to 3 N² contact pairs | about 3.8 N² | [`sequence/cloth_contact`](Sequence) |
+//! | `stack:N` | four sheets, N² springs between them, some of them new in every step | 12 N² | [`sequence/stack`](Sequence) |
+//!
 //! | file | what |
 //! |---|---|
 //! | [`elastic`](Scene) | energies of soft bodies, to be minimised |
 //! | [`problem`](Problem) | a problem, and its name as text |
+//! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | `mesh` | triangles and tetrahedra from OBJ and MSH files |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
@@ -37,6 +45,7 @@ mod numpy_random;
 mod poisson;
 mod problem;
 mod rows;
+mod sequence;
 mod softbody;
 
 pub use anisotropic::anisotropic2d;
@@ -53,4 +62,5 @@ pub use jump::jump3d;
 pub use numpy_random::NumpyRandom;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
+pub use sequence::Sequence;
 pub use softbody::{Material, softbody, softcube};

@@ -15,9 +15,9 @@ use super::sheet::Sheet;
 const BENDING: f64 = 5e-5;
 
 /// Two triangles about their common edge.
-pub(super) struct Hinge {
+pub(crate) struct Hinge {
     /// x₀, x₁, x₂, x₃.
-    pub(super) corners: [u32; 4],
+    pub(crate) corners: [u32; 4],
     /// c.
     weights: [f64; 4],
     /// 3 k / (A₀ + A₁).
@@ -26,7 +26,7 @@ pub(super) struct Hinge {
 
 impl Hinge {
     /// The hinges of a sheet, one for each edge inside it, edges in increasing order.
-    pub(super) fn all(sheet: &Sheet) -> Vec<Self> {
+    pub(crate) fn all(sheet: &Sheet) -> Vec<Self> {
         let half_edges = |&[a, b, c]: &[u32; 3]| [(a, b, c), (b, c, a), (c, a, b)];
         let mut edges: Vec<([u32; 2], [u32; 3])> = sheet
             .triangles
@@ -51,7 +51,7 @@ impl Hinge {
     }
 
     /// k Q_ab, to be multiplied by the 3x3 identity.
-    pub(super) fn stiffness(&self, a: usize, b: usize) -> f64 {
+    pub(crate) fn stiffness(&self, a: usize, b: usize) -> f64 {
         self.scale * (self.weights[a] * self.weights[b]) // (1)
     }
 }

@@ -30,15 +30,15 @@
 use super::sheet::Sheet;
 
 /// k, N/m.
-const STRETCH: f64 = 5e3;
+pub(crate) const STRETCH: f64 = 5e3;
 
 /// k', N/m.
 const SHEAR: f64 = 1e3;
 
 /// What a triangle's second derivatives are made of.
-pub(super) struct Triangle {
+pub(crate) struct Triangle {
     /// Area at rest, m².
-    pub(super) area: f64,
+    pub(crate) area: f64,
     slopes: [[f64; 2]; 3],
     hessians: [[f64; 9]; 2],
     shears: [[f64; 3]; 3],
@@ -46,7 +46,7 @@ pub(super) struct Triangle {
 
 impl Triangle {
     /// Triangle t of a sheet.
-    pub(super) fn new(sheet: &Sheet, t: usize) -> Self {
+    pub(crate) fn new(sheet: &Sheet, t: usize) -> Self {
         let corners = sheet.triangles[t].map(|i| i as usize);
         let [p, q, r] = corners.map(|i| sheet.rest[i]);
         let ([u1, v1], [u2, v2]) = ([q[0] - p[0], q[1] - p[1]], [r[0] - p[0], r[1] - p[1]]);
@@ -62,7 +62,7 @@ impl Triangle {
     }
 
     /// K_ab, row-major 3x3; K_ba is its transpose to the bit.
-    pub(super) fn stiffness(&self, a: usize, b: usize) -> [f64; 9] {
+    pub(crate) fn stiffness(&self, a: usize, b: usize) -> [f64; 9] {
         let (g, h, d) = (self.slopes, self.hessians, self.shears);
         let [u, v] = [0, 1].map(|s| STRETCH * self.area * (g[a][s] * g[b][s]));
         std::array::from_fn(|e| {

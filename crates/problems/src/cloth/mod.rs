@@ -23,12 +23,13 @@ use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
-use bending::Hinge;
-use membrane::Triangle;
-use sheet::{Incidence, Sheet};
+pub(crate) use bending::Hinge;
+pub(crate) use membrane::{STRETCH, Triangle};
+use sheet::Incidence;
+pub(crate) use sheet::Sheet;
 
 /// Mass per area, kg/m².
-const DENSITY: f64 = 0.2;
+pub(crate) const DENSITY: f64 = 0.2;
 
 /// An implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
 ///

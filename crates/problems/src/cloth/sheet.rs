@@ -18,19 +18,20 @@ const NOISE: f64 = 0.02;
 const SEED: u64 = 3;
 
 /// A triangulated sheet at rest and in space.
-pub(super) struct Sheet {
-    side: usize,
+pub(crate) struct Sheet {
+    /// Vertices at either end that are held.
+    bar: usize,
     /// (u, v): where a vertex is in the flat cloth, m.
-    pub(super) rest: Vec<[f64; 2]>,
+    pub(crate) rest: Vec<[f64; 2]>,
     /// x: where it is in space, m.
-    pub(super) positions: Vec<[f64; 3]>,
+    pub(crate) positions: Vec<[f64; 3]>,
     /// Vertices of each triangle, counter-clockwise in (u, v).
-    pub(super) triangles: Vec<[u32; 3]>,
+    pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Sheet {
     /// N x N vertices, v fastest.
-    pub(super) fn new(grid: Grid, n: usize) -> Self {
+    pub(crate) fn new(grid: Grid, n: usize) -> Self {
         let h = 1.0 / (n - 1) as f64;
         let at = |i: usize| {
             let [u, v, _] = grid.at(i);
@@ -43,13 +44,24 @@ impl Sheet {
             [u, v, z].map(|x| x + random.between(-1.0, 1.0) * NOISE * h)
         };
         let positions = rest.iter().map(&mut place).collect();
-        Self { side: n, rest, positions, triangles: triangles(&grid, n) }
+        Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
+    }
+
+    /// Several sheets of N x N vertices, flat and free, each with the length of its sides and numbered one after the other.
+    pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
+        let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
+        for (grid, n, length) in sheets {
+            let (first, h) = (all.rest.len() as u32, length / (n - 1) as f64);
+            all.rest.extend((0..grid.len()).map(|i| [grid.at(i)[0] as f64 * h, grid.at(i)[1] as f64 * h]));
+            all.triangles.extend(triangles(grid, *n).iter().map(|corners| corners.map(|i| first + i)));
+        }
+        all.positions = all.rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
+        all
     }
 
     /// Whether vertex i is on a bar, u = 0 or u = 1.
     pub(super) fn held(&self, i: usize) -> bool {
-        let line = i / self.side;
-        line == 0 || line + 1 == self.side
+        i < self.bar || i + self.bar >= self.rest.len()
     }
 }
 

@@ -254,11 +254,7 @@ mod tests {
         let outside = Assembly::new(2, 3, [(0, 0), (1, 3)].into_iter()).unwrap_err();
         assert_eq!(outside, SparseError::Column { row: 1, column: 3, columns: 3 });
         let outside = Assembly::of_elements(2, &[[0, 2]]).unwrap_err();
-        assert_eq!(outside, SparseError::Row { entry: 2, row: 2, rows: 2 });
-        assert!(
-            Assembly::new(0, 0, std::iter::empty::<(u32, u32)>().take(0).collect::<Vec<_>>().into_iter())
-                .unwrap()
-                .is_empty()
-        );
+        assert_eq!(outside, SparseError::Column { row: 0, column: 2, columns: 2 });
+        assert!(Assembly::of_elements::<3>(0, &[]).unwrap().is_empty());
     }
 }

@@ -1,0 +1,175 @@
+//! A sheet pressed on a sphere that turns: the example of Wu, Wang & Wang 2022, Fig. 21.
+//!
+//! The sheet is 1 m x 1 m. What is within arc length ρ of its centre lies on the sphere, the rest goes on along tangents; ρ grows so that in step k of n
+//! the share k / (n − 1) of the vertices is in contact, each with the face of the sphere that is below it. The sphere is a shell of half as many
+//! vertices a side, of which the part below the sheet is there; it is so heavy that it moves as prescribed, and turns slowly, so that
+//! vertices slide from face to face.
+//!
+//! | symbol | name |
+//! |---|---|
+//! | R, δ | `RADIUS`, `GAP`: the middle of the sheet is at R + δ |
+//! | s, φ | polar coordinates of a vertex in the flat sheet |
+//! | ρ | `rim` |
+//! | θ | `turned` |
+
+use std::f64::consts::PI;
+
+use coarsen_sparse::Stencil;
+
+use super::Motion;
+use crate::cloth::Sheet;
+use crate::grid::Grid;
+use crate::{NumpyRandom, ProblemError};
+
+/// R, m.
+const RADIUS: f64 = 0.5;
+
+/// δ, m.
+const GAP: f64 = 1e-3;
+
+/// Side of the shell, m: the sheet and what the sphere turns by.
+const SHELL: f64 = 1.06;
+
+/// θ in the last step.
+const TURN: f64 = 0.02;
+
+/// Amplitude of the wrinkles of what is not in contact, m; noise on each coordinate in units of the spacing.
+const WRINKLE: f64 = 0.003;
+const NOISE: f64 = 0.02;
+
+/// The seed of the noise.
+const SEED: u64 = 3;
+
+pub(super) struct ClothContact {
+    /// Vertices along a side of the sheet, and of the shell.
+    side: usize,
+    shell: usize,
+    /// (u, v) of every vertex from the centre of its sheet.
+    flat: Vec<[f64; 2]>,
+    noise: Vec<[f64; 3]>,
+    /// Vertices of the sheet by s.
+    inside_out: Vec<u32>,
+}
+
+impl ClothContact {
+    pub(super) fn new(n: usize) -> Result<(Self, Sheet), ProblemError> {
+        ProblemError::check_size("cloth-contact", n, 3, 1)?;
+        let shell = n / 2 + 2;
+        let grid = Grid::new("cloth-contact", [n, n, 1], 3)?;
+        let under = Grid::new("cloth-contact", [shell, shell, 1], 3)?;
+        let sheet = Sheet::several(&[(grid, n, 1.0), (under, shell, SHELL)]);
+        let half = |i: usize| if i < n * n { 0.5 } else { 0.5 * SHELL };
+        let flat: Vec<[f64; 2]> =
+            sheet.rest.iter().enumerate().map(|(i, p)| p.map(|x| x - half(i))).collect();
+        let mut random = NumpyRandom::new(SEED);
+        let spacing = |i: usize| 2.0 * half(i) / (if i < n * n { n } else { shell } - 1) as f64;
+        let noise = (0..flat.len()).map(|i| [0; 3].map(|_| random.between(-1.0, 1.0) * NOISE * spacing(i)));
+        let noise = noise.collect();
+        let mut inside_out: Vec<u32> = (0..(n * n) as u32).collect();
+        inside_out.sort_by(|&i, &j| length(flat[i as usize]).total_cmp(&length(flat[j as usize])));
+        Ok((Self { side: n, shell, flat, noise, inside_out }, sheet))
+    }
+
+    /// Vertices in contact in step k.
+    fn touching(&self, k: usize, steps: usize) -> usize {
+        self.inside_out.len() * k / (steps - 1).max(1)
+    }
+
+    /// The triangle of the shell below a point of the flat shell, and barycentric coordinates in it.
+    fn below(&self, [x, y]: [f64; 2]) -> ([u32; 3], [f64; 3]) {
+        let cells = self.shell - 1;
+        let scaled = |x: f64| ((x / SHELL + 0.5) * cells as f64).clamp(0.0, cells as f64);
+        let (x, y) = (scaled(x), scaled(y));
+        let [i, j] = [x, y].map(|x| (x as usize).min(cells - 1));
+        let (xi, eta) = (x - i as f64, y - j as f64);
+        let first = self.side * self.side;
+        let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]]
+            .map(|[i, j]| (first + i * self.shell + j) as u32);
+        match ((i + j).is_multiple_of(2), xi >= eta, xi + eta <= 1.0) {
+            (true, true, _) => ([a, b, c], [1.0 - xi, xi - eta, eta]),
+            (true, false, _) => ([a, c, d], [1.0 - eta, xi, eta - xi]),
+            (false, _, true) => ([a, b, d], [1.0 - xi - eta, xi, eta]),
+            (false, _, false) => ([b, c, d], [1.0 - eta, xi + eta - 1.0, 1.0 - xi]),
+        }
+    }
+}
+
+impl Motion for ClothContact {
+    fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]) {
+        let (turned, touching) = (turned(k, steps), self.touching(k, steps));
+        let rim = match touching.checked_sub(1) {
+            None => 0.0,
+            Some(last) => length(self.flat[self.inside_out[last] as usize]),
+        };
+        let sheet = self.side * self.side;
+        for (i, x) in positions.iter_mut().enumerate() {
+            let p = if i < sheet { self.flat[i] } else { rotate(self.flat[i], turned) };
+            let (radius, rim) = if i < sheet { (RADIUS + GAP, rim) } else { (RADIUS, f64::INFINITY) };
+            let s = length(p);
+            let out = p.map(|p| if s > 0.0 { p / s } else { 0.0 });
+            let (on, beyond) = (s.min(rim) / RADIUS, (s - rim).max(0.0));
+            let (sin, cos) = on.sin_cos();
+            let wrinkle = match beyond > 0.0 {
+                true => WRINKLE * (beyond / 0.1).min(1.0) * (12.0 * PI * p[1] + 3.0 * p[0]).sin(),
+                false => 0.0,
+            };
+            let across = radius * sin + beyond * cos + wrinkle * sin;
+            let up = radius * cos - beyond * sin + wrinkle * cos;
+            let smooth = [across * out[0], across * out[1], up];
+            *x = std::array::from_fn(|c| smooth[c] + self.noise[i][c]);
+        }
+    }
+
+    fn touch(
+        &mut self,
+        k: usize,
+        steps: usize,
+        positions: &[[f64; 3]],
+        contacts: &mut Vec<(Stencil, [f64; 3])>,
+    ) {
+        let turned = turned(k, steps);
+        let mut touching = self.inside_out[..self.touching(k, steps)].to_vec();
+        touching.sort_unstable();
+        for vertex in touching {
+            let (face, beta) = self.below(rotate(self.flat[vertex as usize], -turned));
+            let x = positions[vertex as usize];
+            let r = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            contacts.push((Stencil::vertex_face(vertex, face, beta), x.map(|x| x / r)));
+        }
+    }
+}
+
+/// θ.
+fn turned(k: usize, steps: usize) -> f64 {
+    TURN * k as f64 / (steps - 1).max(1) as f64
+}
+
+fn length([x, y]: [f64; 2]) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
+fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
+    let (sin, cos) = angle.sin_cos();
+    [cos * x - sin * y, sin * x + cos * y]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The face found is one of the shell, and its corners, weighted, give the point back.
+    #[test]
+    fn faces_below_are_those_of_the_shell() {
+        let (motion, sheet) = ClothContact::new(9).unwrap();
+        for k in 0..200 {
+            let p = [0.005 * f64::from(k) - 0.5, 0.4 * (f64::from(k) * 0.3).sin()];
+            let (face, beta) = motion.below(p);
+            assert!(sheet.triangles.contains(&face));
+            assert!(beta.iter().all(|b| *b > -1e-12));
+            for c in 0..2 {
+                let at: f64 = face.iter().zip(beta).map(|(&i, b)| b * motion.flat[i as usize][c]).sum();
+                assert!((at - p[c]).abs() < 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The elastic part of several sheets, assembled in place in every step.
+
+use coarsen_core::parallel;
+use coarsen_sparse::assembly::Assembly;
+use coarsen_sparse::{Bsr, SparseError};
+
+use crate::cloth::{DENSITY, Hinge, Sheet, Triangle};
+
+/// How much heavier than cloth a body is that moves as prescribed, whatever pushes it: its inertia is far above the stiffness of all contacts together.
+const HEAVY: f64 = 1e9;
+
+/// E = M + Δt² K of a sheet that moves.
+pub(super) struct Elastic {
+    pub(super) sheet: Sheet,
+    /// Triangles that are cloth; those after them are heavy.
+    light: usize,
+    pub(super) matrix: Bsr<f64>,
+    triangles: Vec<Triangle>,
+    hinges: Vec<Hinge>,
+    plan: Assembly,
+}
+
+impl Elastic {
+    /// The pattern and room for the values. The stream is that of the triangles, then that of the hinges.
+    pub(super) fn new(sheet: Sheet, light: usize) -> Result<Self, SparseError> {
+        let hinges = Hinge::all(&sheet);
+        let nodes = sheet.positions.len();
+        let of_triangles = 9 * sheet.triangles.len();
+        let place = |entry: usize| {
+            if entry < of_triangles {
+                let corners = sheet.triangles[entry / 9];
+                return (corners[entry / 3 % 3], corners[entry % 3]);
+            }
+            let entry = entry - of_triangles;
+            let corners = hinges[entry / 16].corners;
+            (corners[entry / 4 % 4], corners[entry % 4])
+        };
+        let plan = Assembly::new(nodes, nodes, (0..of_triangles + 16 * hinges.len()).map(place))?;
+        let matrix = plan.zeros(3)?;
+        let triangles = (0..sheet.triangles.len()).map(|t| Triangle::new(&sheet, t)).collect();
+        Ok(Self { sheet, light, matrix, triangles, hinges, plan })
+    }
+
+    /// New values for the positions of the sheet.
+    pub(super) fn assemble(&mut self, dt: f64) -> Result<(), SparseError> {
+        let Self { sheet, light, matrix, triangles, hinges, plan } = self;
+        let numbers = 0..triangles.len();
+        let leaf = |(numbers, triangles): (std::ops::Range<usize>, &mut [Triangle])| {
+            numbers.zip(triangles).for_each(|(t, triangle)| *triangle = Triangle::new(sheet, t));
+        };
+        parallel::each(
+            (numbers, &mut triangles[..]),
+            1024,
+            parallel::worth(100 * sheet.triangles.len()),
+            &leaf,
+        );
+        let of_triangles = 9 * triangles.len();
+        plan.fill_with(matrix, |entry, sum| {
+            let identity = |sum: &mut [f64], s: f64| sum.iter_mut().step_by(4).for_each(|v| *v += s);
+            if entry < of_triangles {
+                let (triangle, a, b) = (&triangles[entry / 9], entry / 3 % 3, entry % 3);
+                let k = triangle.stiffness(a, b);
+                sum.iter_mut().zip(k).for_each(|(s, k)| *s += dt * dt * k);
+                if a == b {
+                    let density = if entry / 9 < *light { DENSITY } else { DENSITY * HEAVY };
+                    identity(sum, density * triangle.area / 3.0); // M
+                }
+            } else {
+                let (hinge, ab) = (&hinges[(entry - of_triangles) / 16], (entry - of_triangles) % 16);
+                identity(sum, dt * dt * hinge.stiffness(ab / 4, ab % 4));
+            }
+        })?;
+        matrix.check_finite() // options may overflow: a time step of 1e200
+    }
+}
+
+#[cfg(test)]
+impl Elastic {
+    /// The sum of M over all nodes.
+    pub(super) fn mass(&self) -> f64 {
+        let density = |t: usize| if t < self.light { DENSITY } else { DENSITY * HEAVY };
+        self.triangles.iter().enumerate().map(|(t, triangle)| density(t) * triangle.area).sum()
+    }
+}

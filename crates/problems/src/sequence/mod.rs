@@ -1,0 +1,332 @@
+//! Systems that change from step to step: sheets that move, and contact between them that comes and goes.
+//!
+//! > A_k = E(x_k) + C_k,  E = M + Δt² K    (1)
+//!
+//! with the elastic part of [`cloth`](crate::cloth()) on a pattern that stays, and Δt² κ n nᵀ for every contact, κ a thousand times the stiffness of
+//! the membrane (Wu, Wang & Wang 2022, §8) and n the normal. Nobody integrates in time: positions follow a formula, so that every step is the
+//! same whatever solver was used for those before.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`elastic`] | E of several sheets, assembled in place |
+//! | [`cloth_contact`] | a sheet pressed on a sphere |
+//! | [`stack`] | layers and random springs |
+
+mod cloth_contact;
+mod elastic;
+mod stack;
+
+use coarsen_sparse::{Bsr, Contacts, NearKernel, Stencil, Sum, System};
+
+use crate::cloth::STRETCH;
+use crate::{Options, ProblemError, random_vector};
+use cloth_contact::ClothContact;
+use elastic::Elastic;
+use stack::Stack;
+
+/// κ / k: how much stiffer contact is than the membrane.
+const STIFFER: f64 = 1000.0;
+
+/// What moves, and what touches what.
+trait Motion: Send {
+    /// Where the vertices are in step k of `steps`.
+    fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);
+    /// The contacts of that step, with a unit normal each.
+    fn touch(
+        &mut self,
+        k: usize,
+        steps: usize,
+        positions: &[[f64; 3]],
+        contacts: &mut Vec<(Stencil, [f64; 3])>,
+    );
+}
+
+/// A system of the gallery that changes: matrix values in every step, contact with its pattern, positions.
+///
+/// ```
+/// use coarsen_problems::{Options, Sequence};
+/// let mut s = Sequence::parse("cloth-contact:10", 5, &Options::default())?;
+/// let mut pairs = vec![s.pairs()];
+/// while s.advance()? {
+///     pairs.push(s.pairs());
+/// }
+/// assert_eq!(pairs, [0, 75, 150, 225, 300]); // 3 N² at last
+/// assert!(s.touched().len() > 50); // rows of the last step whose pairs came or went
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+pub struct Sequence {
+    name: String,
+    steps: usize,
+    step: usize,
+    dt: f64,
+    motion: Box<dyn Motion>,
+    elastic: Elastic,
+    contacts: Vec<(Stencil, [f64; 3])>,
+    stencils: Vec<Stencil>,
+    stiffness: Vec<f64>,
+    contact: Contacts<f64>,
+    before: Contacts<f64>,
+    touched: Vec<u32>,
+    near_kernel: NearKernel,
+}
+
+impl Sequence {
+    /// The names [`parse`](Self::parse) knows.
+    pub const NAMES: [&str; 2] = ["cloth-contact", "stack"];
+
+    /// Whether a text NAME:SIZE names a sequence.
+    pub fn is_named(spec: &str) -> bool {
+        spec.split_once(':').is_some_and(|(name, _)| Self::NAMES.contains(&name))
+    }
+
+    /// The sequence of a text NAME:SIZE at its first step, with time steps of 0.01 s unless `options` say otherwise.
+    ///
+    /// # Errors
+    /// As [`Problem::parse`](crate::Problem::parse), and [`ProblemError::Steps`] for no step.
+    pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
+        let malformed = || ProblemError::Spec { found: spec.to_owned() };
+        let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+        let n: usize = size.parse().map_err(|_| malformed())?;
+        if options.jump.is_some() {
+            return Err(ProblemError::Option { problem: name.to_owned(), option: "jump" });
+        }
+        let dt = options.dt.unwrap_or(0.01);
+        ProblemError::check_positive("dt", dt)?;
+        if steps == 0 {
+            return Err(ProblemError::Steps);
+        }
+        let (motion, sheet, light): (Box<dyn Motion>, _, _) = match name {
+            "cloth-contact" => {
+                let (motion, sheet) = ClothContact::new(n)?;
+                (Box::new(motion), sheet, 2 * (n - 1) * (n - 1))
+            }
+            "stack" => {
+                let (motion, sheet) = Stack::new(n)?;
+                let all = sheet.triangles.len();
+                (Box::new(motion), sheet, all)
+            }
+            _ => return Err(ProblemError::Unknown { name: name.to_owned() }),
+        };
+        let nodes = sheet.positions.len();
+        let near_kernel = NearKernel::rigid_body_modes(&sheet.positions, 3)?;
+        let mut sequence = Self {
+            name: format!("{name}:{n} dt={dt}"),
+            steps,
+            step: 0,
+            dt,
+            motion,
+            elastic: Elastic::new(sheet, light)?,
+            contacts: Vec::new(),
+            stencils: Vec::new(),
+            stiffness: Vec::new(),
+            contact: Contacts::new(nodes, 3)?,
+            before: Contacts::new(nodes, 3)?,
+            touched: Vec::new(),
+            near_kernel,
+        };
+        sequence.make()?;
+        Ok(sequence)
+    }
+
+    /// Goes to the next step; false, and nothing changes, where there is none.
+    ///
+    /// *Cost* one assembly: the elastic values in place, the contact set anew.
+    ///
+    /// # Errors
+    /// [`ProblemError::Sparse`] for a time step so large that values overflow.
+    pub fn advance(&mut self) -> Result<bool, ProblemError> {
+        if self.step + 1 == self.steps {
+            return Ok(false);
+        }
+        self.step += 1;
+        std::mem::swap(&mut self.contact, &mut self.before);
+        self.make()?;
+        self.contact.touched_since(&self.before, &mut self.touched);
+        Ok(true)
+    }
+
+    /// (1) for the current step.
+    fn make(&mut self) -> Result<(), ProblemError> {
+        let positions = &mut self.elastic.sheet.positions;
+        self.motion.place(self.step, self.steps, positions);
+        self.contacts.clear();
+        self.motion.touch(self.step, self.steps, positions, &mut self.contacts);
+        self.elastic.assemble(self.dt)?;
+        let kappa = self.dt * self.dt * STIFFER * STRETCH;
+        self.stencils.clear();
+        self.stiffness.clear();
+        for (stencil, n) in &self.contacts {
+            self.stencils.push(*stencil);
+            self.stiffness.extend((0..9).map(|e| kappa * (n[e / 3] * n[e % 3])));
+        }
+        self.contact.assemble(&self.stencils, &self.stiffness)?;
+        self.near_kernel = NearKernel::rigid_body_modes(&self.elastic.sheet.positions, 3)?;
+        Ok(())
+    }
+
+    /// NAME:SIZE with the time step.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Steps in all.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The current step, the first one being 0.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Pairs of a node with another one in contact: three for a vertex on a face.
+    pub fn pairs(&self) -> usize {
+        self.stencils.iter().map(|stencil| stencil.nodes().len() - 1).sum()
+    }
+
+    /// The contacts of the current step.
+    pub fn stencils(&self) -> &[Stencil] {
+        &self.stencils
+    }
+
+    /// K of each of them, 3x3.
+    pub fn stiffness(&self) -> &[f64] {
+        &self.stiffness
+    }
+
+    /// E.
+    pub fn elastic(&self) -> &Bsr<f64> {
+        &self.elastic.matrix
+    }
+
+    /// C.
+    pub fn contact(&self) -> &Contacts<f64> {
+        &self.contact
+    }
+
+    /// Block rows whose pairs came or went in this step, in increasing order.
+    pub fn touched(&self) -> &[u32] {
+        &self.touched
+    }
+
+    /// One point a node, in metres.
+    pub fn positions(&self) -> &[[f64; 3]] {
+        &self.elastic.sheet.positions
+    }
+
+    /// Triangles of all sheets, for pictures.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.elastic.sheet.triangles
+    }
+
+    /// The rigid-body modes of all sheets together.
+    pub fn near_kernel(&self) -> &NearKernel {
+        &self.near_kernel
+    }
+
+    /// E + C as an operator.
+    pub fn sum(&self) -> Sum<'_, f64> {
+        Sum { elastic: self.elastic(), contact: &self.contact }
+    }
+
+    /// The parts as a builder of preconditioners takes them.
+    pub fn system(&self) -> System<'_, f64> {
+        System {
+            contact: Some(&self.contact),
+            positions: Some(self.positions()),
+            near_kernel: Some(&self.near_kernel),
+            ..System::from(self.elastic())
+        }
+    }
+
+    /// Standard normal numbers, one per row: [`random_vector`] of the matrix' size, the same in every step.
+    pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
+        random_vector(self.elastic().shape().0, seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_core::{LinearOperator, parallel};
+
+    fn sequence(spec: &str, steps: usize) -> Sequence {
+        Sequence::parse(spec, steps, &Options::default()).unwrap()
+    }
+
+    /// The whole matrix is symmetric to the bit in every step, and translations feel only mass.
+    #[test]
+    fn every_step_is_symmetric_and_annihilates_translations() {
+        for spec in ["cloth-contact:9", "stack:6"] {
+            let mut s = sequence(spec, 4);
+            loop {
+                let a = s.sum().merge().unwrap();
+                assert_eq!(a.asymmetric_pair(0.0), None, "{spec} {}", s.step());
+                let x: Vec<f64> = (0..a.shape().0).map(|i| f64::from(i % 3 == 2)).collect();
+                let mut y = vec![0.0; x.len()];
+                a.apply(&x, &mut y);
+                let total: f64 = y.iter().sum();
+                let largest = a.diagonal().iter().fold(0.0_f64, |m, v| m.max(*v));
+                let mass = s.elastic.mass();
+                assert!(
+                    (total - mass).abs() < 1e-12 * largest * x.len() as f64,
+                    "{spec}: {total} for {mass}"
+                );
+                if !s.advance().unwrap() {
+                    break;
+                }
+            }
+            assert_eq!(s.step(), 3);
+            assert!(!s.advance().unwrap());
+        }
+    }
+
+    /// Normals have length 1, gaps are small and open but for the noise, and every vertex of the sheet is in contact at last.
+    #[test]
+    fn contacts_are_where_the_sheets_are() {
+        for (spec, last) in [("cloth-contact:12", 3 * 144), ("stack:8", 3 * 64)] {
+            let mut s = sequence(spec, 6);
+            loop {
+                for (stencil, n) in &s.contacts {
+                    let length: f64 = n.iter().map(|x| x * x).sum();
+                    assert!((length - 1.0).abs() < 1e-12);
+                    let gap: [f64; 3] = std::array::from_fn(|c| {
+                        let at = |(&i, w): (&u32, &f64)| w * s.positions()[i as usize][c];
+                        stencil.nodes().iter().zip(stencil.weights()).map(at).sum()
+                    });
+                    let along: f64 = gap.iter().zip(n).map(|(g, n)| g * n).sum();
+                    let size = gap.iter().map(|g| g * g).sum::<f64>().sqrt();
+                    assert!(along > -0.005 && size < 0.05, "{spec}: gap {gap:?} along {n:?}");
+                }
+                if !s.advance().unwrap() {
+                    break;
+                }
+            }
+            assert_eq!(s.pairs(), last);
+        }
+    }
+
+    #[test]
+    fn the_same_bits_on_any_number_of_threads() {
+        let run = || {
+            let mut s = sequence("cloth-contact:40", 3);
+            while s.advance().unwrap() {}
+            (s.elastic().clone(), s.contact().values().to_vec(), s.touched().to_vec())
+        };
+        let one = parallel::threads(1, run).unwrap();
+        assert_eq!(one, parallel::threads(3, run).unwrap());
+    }
+
+    #[test]
+    fn wrong_texts_are_named() {
+        let none = Options::default();
+        let error = |spec: &str, steps| Sequence::parse(spec, steps, &none).err();
+        assert!(matches!(error("stack", 3), Some(ProblemError::Spec { .. })));
+        assert!(matches!(error("cloth:9", 3), Some(ProblemError::Unknown { .. })));
+        assert!(matches!(error("stack:2", 3), Some(ProblemError::Size { .. })));
+        assert_eq!(error("stack:5", 0), Some(ProblemError::Steps));
+        assert!(Sequence::is_named("stack:5") && !Sequence::is_named("cloth:5"));
+        let overflow = Options { dt: Some(1e200), ..none };
+        assert!(matches!(Sequence::parse("stack:5", 2, &overflow), Err(ProblemError::Sparse(_))));
+    }
+}
