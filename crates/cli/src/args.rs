@@ -48,7 +48,7 @@ pub(crate) struct Source {
     /// Problem of the gallery instead of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
-    /// Time step of the problem cloth, in seconds
+    /// Time step of the problems cloth, cloth-contact and stack, in seconds
     #[arg(long, value_name = "S", requires = "problem", conflicts_with = "matrix")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
@@ -111,13 +111,19 @@ pub(crate) struct Solve {
     /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
     #[arg(long, value_enum, default_value_t = Precision::Auto)]
     pub(crate) precision: Precision,
+    /// Steps of a sequence, --problem cloth-contact:N or stack:N [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) steps: Option<u32>,
+    /// How the preconditioner follows a sequence
+    #[arg(long, value_enum, default_value_t = Follow::Upkeep)]
+    pub(crate) follow: Follow,
     /// Write the solution
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
     /// Write a report for machines
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
-    /// Draw the history of the residual
+    /// Draw the history of the residual; of a sequence, iterations, decisions and seconds of every step
     #[arg(long, value_name = "HISTORY.svg")]
     pub(crate) plot: Option<PathBuf>,
     /// Leave all that is needed to run this again: matrix, right-hand side, options, versions
@@ -280,6 +286,18 @@ pub(crate) enum Precision {
     Mixed,
     /// 32 bits throughout
     F32,
+}
+
+/// What is done with a preconditioner before each solve of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Follow {
+    /// Kept or patched until iterations grow by a quarter, then updated, then built
+    Upkeep,
+    /// Built in every step
+    Build,
+    /// Updated in every step
+    Update,
 }
 
 /// An order of rows and columns for a picture.

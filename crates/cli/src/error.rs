@@ -35,6 +35,9 @@ pub(crate) enum Failure {
     /// A block size that does not fit.
     #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it found")]
     BlockSize { size: usize, n: usize },
+    /// An option that a sequence would ignore.
+    #[error("a sequence of systems takes no {option}; leave it out, or solve a single system")]
+    Sequence { option: &'static str },
     /// An option that a direct solve would ignore.
     #[error("--method direct takes no {option}; leave it out, or take an iterative method")]
     Direct { option: &'static str },
@@ -93,6 +96,7 @@ impl Failure {
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::Varies { .. }
+            | Self::Sequence { .. }
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,

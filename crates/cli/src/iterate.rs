@@ -18,7 +18,7 @@ use crate::job::{Grids, Job, Solution};
 use crate::trial::Trial;
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
-const OVER_RELAXATION: f64 = 1.3;
+pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
 /// How often a solve may be continued because the residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;

@@ -13,6 +13,7 @@
 //! | `ending` | how a solve ended, its cause and its cure |
 //! | `report` | the report for machines and for people |
 //! | `plot` | the residual history as a picture |
+//! | `sequence` | a system that changes from step to step |
 //! | `compare` | every method on one system; `table` and `chart` show it, `memory` counts bytes |
 //! | `dump` | a folder that makes a run again |
 //! | `minimize` | energies and descent methods; `elastic` joins a body and its preconditioner |
@@ -45,6 +46,7 @@ mod progress;
 mod ready;
 mod renumber;
 mod report;
+mod sequence;
 mod solve;
 mod spy;
 mod table;
@@ -59,6 +61,7 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
+        Command::Solve(options) if sequence::is_asked(&options) => sequence::run(&options),
         Command::Solve(options) => solve::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Spy(options) => spy::run(&options),

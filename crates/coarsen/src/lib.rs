@@ -33,9 +33,9 @@
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 pub use coarsen_core::{
-    Accepted, Class, Dot, Error, Every, FromFn, History, Identity, Iteration, LinearOperator, Monitor,
-    NotConverged, Objective, Outcome, Preconditioner, Real, Report, RitzValues, Scalar, Stop, Vector, every,
-    from_fn, parallel,
+    Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
+    LinearOperator, Monitor, NotConverged, Objective, Outcome, Preconditioner, Real, Report, RitzValues,
+    Scalar, Stop, Upkeep, Vector, every, from_fn, parallel,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

@@ -5,6 +5,7 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | V, W, F and K |
 //! | `update` | new values on old structure |
+//! | `patch` | new couplings on old transfers |
 //! | `free` | a diagonal for bodies that became a coarse node and nothing holds |
 //! | `bottom` | the coarse solve |
 //! | `table` | what a person reads |
@@ -12,6 +13,7 @@
 mod bottom;
 mod cycle;
 mod free;
+mod patch;
 mod table;
 mod update;
 

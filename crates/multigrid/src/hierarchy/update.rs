@@ -8,7 +8,7 @@
 //! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on.
 
 use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update, check_range};
-use coarsen_core::Real;
+use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
@@ -25,7 +25,36 @@ pub(super) struct Next<T> {
 impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for Hierarchy<T, B, C, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
+        self.follow(system, &*system.whole()?)
+    }
+
+    /// Keeps every prolongation where the pattern is another one between the same nodes, as contact makes it: P stays although A has new couplings.
+    ///
+    /// A pattern that stays is an update.
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        system.check()?;
+        let nodes = system.matrix.pattern().rows();
+        if let Some(&i) = touched.iter().find(|&&i| i as usize >= nodes) {
+            let (what, found) = ("touched block rows", i as usize + 1);
+            return Err(Error::Shape { what, expected: nodes, found }.into());
+        }
         let finest = system.whole()?;
+        if self.recipe.keep == Keep::Nothing
+            || !self.has_nodes_of(&finest)
+            || Pattern::same(finest.pattern(), &self.pattern)
+        {
+            return self.follow(system, &finest);
+        }
+        finest.check_finite()?;
+        self.reshape(&finest)?;
+        // Parts are transfers, products and the bottom.
+        Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
+    }
+}
+
+impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+    /// New values of the finest matrix; another pattern is a build.
+    fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
@@ -36,7 +65,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for H
 
         let last = self.levels.len();
         let mut grid = Grid {
-            a: &*finest,
+            a: finest,
             near_kernel: system.near_kernel,
             positions: system.positions,
             radius: None,
@@ -51,7 +80,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for H
         }
         timed(&mut seconds.bottom, || self.bottom.update(grid.a)).map_err(|cause| cause.on_level(last))?;
 
-        let mut a: &Bsr<T> = &finest;
+        let mut a: &Bsr<T> = finest;
         for level in &mut self.levels {
             timed(&mut seconds.smoothers, || level.smoother.commit(a))?;
             level.commit()?;

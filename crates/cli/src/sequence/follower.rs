@@ -1,0 +1,127 @@
+//! The preconditioner of a sequence, and what is done with it in a step.
+
+use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::problems::Sequence;
+use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::schwarz::{Place, Schwarz};
+use coarsen::sparse::{Bsr, System};
+use coarsen::{Action, Preconditioner, Upkeep};
+
+use crate::args::{Follow, Precision, Precond, Solve};
+use crate::error::Failure;
+use crate::iterate::OVER_RELAXATION;
+
+/// A preconditioner that is built, updated and patched.
+pub(super) struct Follower {
+    precond: Precond,
+    follow: Follow,
+    mixed: bool,
+    aggregation: Multigrid<SmoothedAggregation>,
+    domains: Schwarz,
+    built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
+    /// The elastic matrix of the last build or update: rows that a patch does not name must be as they were.
+    elastic: Bsr<f64>,
+}
+
+impl Follower {
+    pub(super) fn new(options: &Solve, sequence: &Sequence) -> Self {
+        let precond = if options.precond == Precond::Auto { Precond::Mas } else { options.precond };
+        Self {
+            precond,
+            follow: options.follow,
+            mixed: options.precision == Precision::Mixed,
+            aggregation: options.given.aggregation.recipe(),
+            domains: options.given.domains.recipe(),
+            built: None,
+            elastic: sequence.elastic().clone(),
+        }
+    }
+
+    pub(super) fn precond(&self) -> Precond {
+        self.precond
+    }
+
+    /// Decides and does what is decided; what could be reused, in words.
+    pub(super) fn follow(
+        &mut self,
+        sequence: &Sequence,
+        upkeep: &mut Upkeep,
+    ) -> Result<(Action, String), Failure> {
+        let decided = upkeep.decide(!sequence.touched().is_empty());
+        let action = match (self.follow, decided, &self.built) {
+            (_, _, None) | (Follow::Build, ..) => Action::Build,
+            (Follow::Update, ..) => Action::Update,
+            (Follow::Upkeep, decided, _) => decided,
+        };
+        let reused = match (&mut self.built, action) {
+            (Some(built), Action::Patch) => {
+                let system = System { matrix: &self.elastic, ..sequence.system() };
+                Some(built.patch_from(system, sequence.touched())?)
+            }
+            (Some(built), Action::Update) => Some(built.update_from(sequence.system())?),
+            (Some(_), Action::Keep) => None,
+            _ => {
+                self.built = Some(self.build(sequence.system())?);
+                Some(Reused::Nothing)
+            }
+        };
+        if matches!(action, Action::Build | Action::Update) {
+            self.elastic.values_mut().copy_from_slice(sequence.elastic().values());
+        }
+        let words = match reused {
+            None => "everything".to_owned(),
+            Some(Reused::Structure) => "structure".to_owned(),
+            Some(Reused::Rest { redone, of }) => format!("{} of {of} parts", of - redone),
+            Some(Reused::Nothing) => "nothing".to_owned(),
+        };
+        Ok((action, words))
+    }
+
+    /// What was built.
+    pub(super) fn built(&mut self) -> Result<&mut dyn Preconditioner<Vec<f64>>, Failure> {
+        match &mut self.built {
+            Some(built) => Ok(&mut **built),
+            None => Err(Failure::Sequence { option: "--precond none: there is nothing to follow" }),
+        }
+    }
+
+    fn build(&self, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        if self.mixed { self.build_on(system, &Cpu::mixed()) } else { self.build_on(system, &Cpu::new()) }
+    }
+
+    fn build_on<B>(
+        &self,
+        system: System<'_, f64>,
+        on: &B,
+    ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError>
+    where
+        B: Place<Real = f64, Vector = Vec<f64>>,
+    {
+        let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+        match self.precond {
+            Precond::Sa => boxed(&self.aggregation, system, on),
+            Precond::Mas | Precond::Auto => boxed(&self.domains, system, on),
+            Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
+            Precond::Jacobi => boxed(&Jacobi::default(), system, on),
+            Precond::Gs => boxed(&GaussSeidel::default(), system, on),
+            Precond::Ssor => boxed(&ssor, system, on),
+            Precond::Ic0 => boxed(&Ic0::default(), system, on),
+            Precond::Ilu0 => boxed(&Ilu0, system, on),
+            Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
+        }
+    }
+}
+
+fn boxed<R, B>(
+    recipe: &R,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError>
+where
+    B: Backend<Vector = Vec<f64>>,
+    R: Setup<f64, B>,
+    R::Built: Prepared<Vec<f64>, f64> + Update<f64> + 'static,
+{
+    Ok(Box::new(recipe.build_from(system, on)?))
+}

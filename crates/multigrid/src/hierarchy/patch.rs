@@ -1,0 +1,44 @@
+//! New couplings on old transfers: contact that comes and goes.
+//!
+//! A pair of nodes that begins to touch changes the pattern of A and with it those of all PᵀAP, but not the nodes. What costs most thought in a setup
+//! (strength, aggregates, smoothed P) is kept; products, smoothers and the coarse factor are made anew. New couplings then lie across aggregates that do
+//! not know of them, so iterations grow slowly as contact moves on: a policy says when to build again.
+//!
+//! Everything is made before anything changes, so that after an error the old hierarchy is there to the last bit.
+
+use coarsen_backend::{Backend, SetupError};
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use super::{Bottom, Hierarchy, Host, Level, Seconds, timed};
+use crate::Coarsening;
+
+impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+    /// Whether a matrix has the nodes of this hierarchy, whatever couples them.
+    pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
+        a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()
+    }
+
+    /// All levels for a matrix of another pattern between the same nodes, on the prolongations there are.
+    pub(super) fn reshape(&mut self, finest: &Bsr<T>) -> Result<(), SetupError> {
+        let Self { recipe, on, .. } = self;
+        let mut seconds = Seconds::default();
+        let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
+        for (depth, old) in self.levels.iter().enumerate() {
+            let a = levels.last().map_or(finest, |level| &level.host.matrix);
+            let here = |cause: SetupError| cause.on_level(depth);
+            let smoother =
+                timed(&mut seconds.smoothers, || recipe.smoothing.build(a, depth, on)).map_err(here)?;
+            let level = timed(&mut seconds.products, || {
+                Level::new(Host::new(a, old.host.coarse.clone())?, smoother, recipe.cycle, on)
+            });
+            levels.push(level.map_err(here)?);
+        }
+        let coarsest = levels.last().map_or(finest, |level| &level.host.matrix);
+        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
+        let pattern = finest.pattern().clone();
+        (self.levels, self.bottom, self.pattern, self.seconds) = (levels, bottom, pattern, seconds);
+        Ok(())
+    }
+}
