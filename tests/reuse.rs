@@ -7,6 +7,7 @@ use coarsen::backend::SetupError;
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
+use coarsen::problems::{Options, Sequence};
 use coarsen::sparse::multiply;
 use common::{mixed_recipes, noise, problem, small_sa};
 
@@ -86,6 +87,34 @@ fn updates_that_do_not_fit() {
         let mut m = Multigrid { keep, ..small_sa(Cycle::V) }.build(&blocks(1), &Cpu::new()).unwrap();
         assert_eq!(m.update(&blocks(2)).unwrap(), Reused::Nothing, "{keep:?}");
         assert_eq!(m.size(), Some(400));
+    }
+}
+
+/// Contact comes: a patch keeps every P, its products are those of the new matrix, and it still serves; an update builds anew.
+#[test]
+fn a_patch_keeps_transfers_while_couplings_come() {
+    let mut s = Sequence::parse("cloth-contact:20", 4, &Options::default()).unwrap();
+    for keep in [Keep::Transfers, Keep::Nothing] {
+        let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
+        let mut m = recipe.build(s.system(), &Cpu::new()).unwrap();
+        let before = m.prolongation(0).unwrap().clone();
+        assert!(s.advance().unwrap() && !s.touched().is_empty());
+        let reused = m.patch(s.system(), s.touched()).unwrap();
+        if keep == Keep::Nothing {
+            assert_eq!(reused, Reused::Nothing);
+            continue;
+        }
+        assert!(matches!(reused, Reused::Rest { redone, of } if redone < of), "{reused:?}");
+        assert_eq!(m.prolongation(0).unwrap(), &before);
+        let whole = s.sum().merge().unwrap();
+        let triple = multiply(&before.transpose().unwrap(), &multiply(&whole, &before).unwrap()).unwrap();
+        assert_eq!(triple.values(), m.matrix(1).unwrap().values());
+        let (b, mut x) = (s.right_hand_side(1), vec![0.0; whole.shape().0]);
+        let _ =
+            Cg::new(Stop::relative(1e-6)).solve(&s.sum(), &mut m, &b, &mut x).unwrap().converged().unwrap();
+        let outside = m.patch(s.system(), &[u32::MAX]).unwrap_err();
+        assert!(matches!(outside, SetupError::Place(Error::Shape { .. })));
+        assert_eq!(m.update(s.elastic()).unwrap(), Reused::Nothing);
     }
 }
 

@@ -11,4 +11,5 @@ mod minimize;
 mod outcomes;
 mod output;
 mod scramble;
+mod sequence;
 mod spy;

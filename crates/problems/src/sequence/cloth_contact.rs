@@ -1,13 +1,13 @@
 //! A sheet pressed on a sphere that turns: the example of Wu, Wang & Wang 2022, Fig. 21.
 //!
-//! The sheet is 1 m x 1 m. What is within arc length ρ of its centre lies on the sphere, the rest goes on along tangents; ρ grows so that in step k of n
-//! the share k / (n − 1) of the vertices is in contact, each with the face of the sphere that is below it. The sphere is a shell of half as many
-//! vertices a side, of which the part below the sheet is there; it is so heavy that it moves as prescribed, and turns slowly, so that
+//! The sheet is 1 m x 1 m and lies over the sphere, 4 mm above it and wrinkled, but for what is within arc length ρ of its centre and pressed on. ρ grows
+//! so that in step k of n the share k / (n − 1) of the vertices is in contact, each with the face of the sphere below it. The sphere is a shell of
+//! half as many vertices a side, of which the part below the sheet is there; it is so heavy that it moves as prescribed, and turns slowly, so that
 //! vertices slide from face to face.
 //!
 //! | symbol | name |
 //! |---|---|
-//! | R, δ | `RADIUS`, `GAP`: the middle of the sheet is at R + δ |
+//! | R, δ | `RADIUS`, `GAP`: the middle of the sheet is at R + δ where it is pressed on |
 //! | s, φ | polar coordinates of a vertex in the flat sheet |
 //! | ρ | `rim` |
 //! | θ | `turned` |
@@ -33,8 +33,12 @@ const SHELL: f64 = 1.06;
 /// θ in the last step.
 const TURN: f64 = 0.02;
 
-/// Amplitude of the wrinkles of what is not in contact, m; noise on each coordinate in units of the spacing.
-const WRINKLE: f64 = 0.003;
+/// How far the sheet is lifted where nothing presses, m, and how far beyond ρ it begins to be, m.
+const LIFT: f64 = 4e-3;
+const FRONT: f64 = 0.1;
+
+/// Amplitude of the wrinkles where it is lifted, m; noise on each coordinate in units of the spacing.
+const WRINKLE: f64 = 5e-4;
 const NOISE: f64 = 0.02;
 
 /// The seed of the noise.
@@ -104,18 +108,14 @@ impl Motion for ClothContact {
         let sheet = self.side * self.side;
         for (i, x) in positions.iter_mut().enumerate() {
             let p = if i < sheet { self.flat[i] } else { rotate(self.flat[i], turned) };
-            let (radius, rim) = if i < sheet { (RADIUS + GAP, rim) } else { (RADIUS, f64::INFINITY) };
             let s = length(p);
+            let lifted = if i < sheet { ((s - rim) / FRONT).clamp(0.0, 1.0) } else { 0.0 };
+            let wrinkle = WRINKLE * (12.0 * PI * p[1] + 3.0 * p[0]).sin();
+            let gap = if i < sheet { GAP } else { 0.0 };
+            let r = RADIUS + gap + lifted * lifted * (3.0 - 2.0 * lifted) * (LIFT + wrinkle);
+            let (sin, cos) = (s / RADIUS).sin_cos();
             let out = p.map(|p| if s > 0.0 { p / s } else { 0.0 });
-            let (on, beyond) = (s.min(rim) / RADIUS, (s - rim).max(0.0));
-            let (sin, cos) = on.sin_cos();
-            let wrinkle = match beyond > 0.0 {
-                true => WRINKLE * (beyond / 0.1).min(1.0) * (12.0 * PI * p[1] + 3.0 * p[0]).sin(),
-                false => 0.0,
-            };
-            let across = radius * sin + beyond * cos + wrinkle * sin;
-            let up = radius * cos - beyond * sin + wrinkle * cos;
-            let smooth = [across * out[0], across * out[1], up];
+            let smooth = [r * sin * out[0], r * sin * out[1], r * cos];
             *x = std::array::from_fn(|c| smooth[c] + self.noise[i][c]);
         }
     }

@@ -7,7 +7,7 @@ use coarsen_sparse::{Bsr, SparseError};
 use crate::cloth::{DENSITY, Hinge, Sheet, Triangle};
 
 /// How much heavier than cloth a body is that moves as prescribed, whatever pushes it: its inertia is far above the stiffness of all contacts together.
-const HEAVY: f64 = 1e9;
+const HEAVY: f64 = 1e12;
 
 /// E = M + Δt² K of a sheet that moves.
 pub(super) struct Elastic {

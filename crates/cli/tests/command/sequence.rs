@@ -1,0 +1,53 @@
+//! `solve --steps`: systems that change, preconditioners that follow.
+
+use crate::common::{Folder, coarsen, json};
+
+#[test]
+fn every_preconditioner_follows_in_every_way() {
+    for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas"] {
+        for follow in ["upkeep", "build", "update"] {
+            let done = coarsen(&format!(
+                "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
+            ));
+            assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
+        }
+    }
+    let done = coarsen("solve --problem stack:5 --steps 3 --tol 1e-3 --precond sa");
+    assert!(done.code == 0, "{}{}", done.out, done.err);
+}
+
+#[test]
+fn steps_are_reported_and_drawn() {
+    let folder = Folder::new();
+    let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
+    let done = coarsen(&format!(
+        "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --report {} --plot {}",
+        report.display(),
+        plot.display()
+    ));
+    assert!(done.code == 0 && done.out.contains("build: the first"), "{}{}", done.out, done.err);
+    let report = json(&report).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let pairs: Vec<u64> = rows.iter().map(|row| row["pairs"].as_u64().unwrap()).collect();
+    assert_eq!(pairs, [0, 108, 216, 324, 432]);
+    assert!(rows.iter().all(|row| row["residual"].as_f64().unwrap() <= 1e-4));
+    assert_eq!(rows[0]["action"], "build");
+    assert!(std::fs::read_to_string(plot).unwrap().contains("iterations"));
+}
+
+#[test]
+fn what_a_sequence_ignores_is_refused() {
+    for (words, cause) in [
+        ("--problem cloth-contact:12 --out x.mtx", "--out"),
+        ("--problem stack:5 --method minres", "--method"),
+        ("--problem stack:5 --block-size 3", "--block-size"),
+        ("--steps 3", "no problem"),
+        ("--problem cloth:9 --steps 3", "no problem `cloth`"),
+        ("--problem stack:2", "at least 3"),
+    ] {
+        let done = coarsen(&format!("solve {words}"));
+        assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
+    }
+    let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");
+    assert!(spent.code == 4 && spent.err.contains("step 0: iteration_limit"), "{}", spent.err);
+}
