@@ -1,91 +1,64 @@
-//! exploring
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
-use coarsen_core::{LinearOperator, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Keep, Multigrid};
-use coarsen_problems::{Options, Sequence};
-use coarsen_schwarz::Schwarz;
-use coarsen_sparse::{Sum, System};
+//! What does contact cost: to assemble, to follow from step to step, and to solve?
+//!
+//! ```text
+//! cargo bench --bench contact -- FIGURE [PROBLEM]
+//! ```
+//!
+//! | FIGURE | what | file |
+//! |---|---|---|
+//! | `assembly` | one step's matrix at 361K vertices with 100K contact pairs, against memory bandwidth | `assembly` |
+//! | `sequence` | 20 steps of `cloth-contact:300` with SA and MAS: built in every step, and followed by a policy | `sequence` |
+//! | `count` | iterations and seconds against the number of contacts (Wu et al. 2022, Fig. 21), drawn as `book/src/methods/contact_count.svg` | `count` |
+
+mod assembly;
+mod count;
+mod sequence;
+
 use std::time::Instant;
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let args: Vec<String> = std::env::args().skip(1).filter(|w| !w.starts_with("--")).collect();
-    let (spec, method, how, tol): (&str, &str, &str, f64) = (&args[0], &args[1], &args[2], args[3].parse()?);
-    parallel::threads(2, || -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let mut s = Sequence::parse(spec, 20, &Options::default())?;
-        let b = s.right_hand_side(1);
-        let mut x = vec![0.0; b.len()];
-        let on = Cpu::new();
-        let mut sa = None;
-        let mut mas = None;
-        let mut bj = None;
-        let mut elastic = s.elastic().clone();
-        let mut totals = [0.0; 2];
-        loop {
-            if let Ok(m) = std::env::var("ONLY") {
-                if s.step() % m.parse::<usize>()? != 0 {
-                    if !s.advance()? {
-                        break;
-                    }
-                    continue;
-                }
-            }
-            let t = Instant::now();
-            let first = s.step() == 0;
-            let frozen = System { matrix: &elastic, ..s.system() };
-            let mut what = String::new();
-            match (method, how) {
-                ("sa", "build") => sa = Some(Multigrid::smoothed_aggregation().build(s.system(), &on)?),
-                ("bj", "build") => bj = Some(coarsen_relax::BlockJacobi::default().build(s.system(), &on)?),
-                ("mas", "build") => mas = Some(Schwarz::multilevel().build(s.system(), &on)?),
-                ("sa", _) if first => {
-                    sa = Some(
-                        Multigrid { keep: Keep::Transfers, ..Multigrid::smoothed_aggregation() }
-                            .build(s.system(), &on)?,
-                    )
-                }
-                ("mas", _) if first => mas = Some(Schwarz::multilevel().build(s.system(), &on)?),
-                ("sa", "update") => {
-                    what = format!("{:?}", sa.as_mut().unwrap().update(s.system())?);
-                }
-                ("mas", "update") => {
-                    what = format!("{:?}", mas.as_mut().unwrap().update(s.system())?);
-                }
-                ("mas", "patch") => {
-                    what = format!("{:?}", mas.as_mut().unwrap().patch(frozen, s.touched())?);
-                }
-                _ => (),
-            }
-            if how != "patch" {
-                elastic.values_mut().copy_from_slice(s.elastic().values());
-            }
-            let setup = t.elapsed().as_secs_f64();
-            let t = Instant::now();
-            x.fill(0.0);
-            let sum = s.sum();
-            let mut cg = Cg::new(Stop { max_iterations: 3000, ..Stop::relative(tol) });
-            let report = match (&mut sa, &mut mas) {
-                (None, None) => cg.solve(&sum, bj.as_mut().unwrap(), &b, &mut x)?,
-                (Some(m), _) => cg.solve(&sum, m, &b, &mut x)?,
-                (_, Some(m)) => cg.solve(&sum, m, &b, &mut x)?,
-            };
-            let solve = t.elapsed().as_secs_f64();
-            println!(
-                "{:3} pairs {:7} touched {:6} setup {setup:.3} its {:4} solve {solve:.3} {} {what}",
-                s.step(),
-                s.pairs(),
-                s.touched().len(),
-                report.iterations,
-                report.outcome.name()
-            );
-            totals[0] += setup;
-            totals[1] += solve;
-            let t = Instant::now();
-            if !s.advance()? {
-                break;
-            }
-            print!("[{:.3}] ", t.elapsed().as_secs_f64());
+
+use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
+use coarsen_multigrid::Multigrid;
+use coarsen_relax::{BlockJacobi, Ic0};
+use coarsen_schwarz::Schwarz;
+use coarsen_sparse::System;
+
+/// Whatever goes wrong is told and ends the bench.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// A preconditioner that follows its system.
+type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+
+fn main() -> Outcome<()> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let figures: [(&str, fn(&[String]) -> Outcome<()>); 3] =
+        [("assembly", assembly::assembly), ("sequence", sequence::sequence), ("count", count::count)];
+    for (name, figure) in figures {
+        if asked.is_empty() || asked[0] == name {
+            figure(asked.get(1..).unwrap_or_default())?;
+            println!();
         }
-        println!("setup {:.3} solve {:.3}", totals[0], totals[1]);
-        Ok(())
-    })?
+    }
+    Ok(())
+}
+
+fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
+    let on = Cpu::new();
+    Ok(match method {
+        "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
+        "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
+        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+    })
+}
+
+/// Seconds of a call.
+fn timed(call: &mut impl FnMut()) -> f64 {
+    let begun = Instant::now();
+    call();
+    begun.elapsed().as_secs_f64()
+}
+
+/// The least seconds of several calls.
+fn fastest(calls: usize, mut call: impl FnMut()) -> f64 {
+    (0..calls).map(|_| timed(&mut call)).fold(f64::INFINITY, f64::min)
 }

@@ -1,0 +1,98 @@
+//! Twenty steps: built in every step, against kept and patched until iterations grow.
+
+use std::time::Instant;
+
+use coarsen_core::{Action, Stop, Upkeep, parallel};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_problems::{Options, Sequence};
+use coarsen_sparse::System;
+
+use crate::{Built, Outcome, build};
+
+/// Steps, and the relative residual of every solve: that of Li et al. 2020, §3.2.2.
+const STEPS: usize = 20;
+const TOLERANCE: f64 = 1e-2;
+
+/// Iterations, seconds of setup and of solve, and how often everything was built, updated, patched, kept.
+struct Sums {
+    iterations: usize,
+    setup: f64,
+    solve: f64,
+    log: Upkeep,
+}
+
+pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
+    let methods = match words.first().map(String::as_str) {
+        Some(method) => vec![method],
+        None => vec!["sa", "mas"],
+    };
+    let spec = words.get(1).map_or("cloth-contact:300", String::as_str);
+    println!("sequence: {spec}, {STEPS} steps to {TOLERANCE:.0e}, two threads");
+    println!("method  follows     setup s   solve s     total  iterations  build  update  patch  keep");
+    for method in methods {
+        let mut totals = Vec::new();
+        for policy in [false, true] {
+            let sums = parallel::threads(2, || run(method, spec, policy))??;
+            let total = sums.setup + sums.solve;
+            let [b, u, p, k] = [Action::Build, Action::Update, Action::Patch, Action::Keep]
+                .map(|action| if policy { sums.log.count(action) } else { 0 });
+            println!(
+                "{method:6}  {:9} {:>9.3} {:>9.3} {total:>9.3} {:>11} {b:>6} {u:>7} {p:>6} {k:>5}",
+                if policy { "policy" } else { "build" },
+                sums.setup,
+                sums.solve,
+                sums.iterations
+            );
+            totals.push((total, sums.setup, sums.iterations as f64));
+        }
+        let (built, kept) = (totals[0], totals[1]);
+        println!(
+            "        policy to build: total {:.2}, setup {:.2}, iterations {:.2}; setup is {:.0} % of building",
+            kept.0 / built.0,
+            kept.1 / built.1,
+            kept.2 / built.2,
+            100.0 * built.1 / built.0
+        );
+    }
+    Ok(())
+}
+
+/// All steps of one method.
+fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
+    let mut s = Sequence::parse(spec, STEPS, &Options::default())?;
+    let b = s.right_hand_side(1);
+    // Rows that a patch does not name must be as they were.
+    let mut elastic = s.elastic().clone();
+    let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: Upkeep::default() };
+    let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });
+    let mut built: Option<Built> = None;
+    loop {
+        let begun = Instant::now();
+        let action = sums.log.decide(!s.touched().is_empty());
+        match (&mut built, if policy { action } else { Action::Build }) {
+            (Some(_), Action::Keep) => (),
+            (Some(m), Action::Patch) => {
+                m.patch_from(System { matrix: &elastic, ..s.system() }, s.touched())?;
+            }
+            (Some(m), Action::Update) => {
+                m.update_from(s.system())?;
+                elastic.values_mut().copy_from_slice(s.elastic().values());
+            }
+            (m, _) => {
+                *m = Some(build(method, s.system())?);
+                elastic.values_mut().copy_from_slice(s.elastic().values());
+            }
+        }
+        sums.setup += begun.elapsed().as_secs_f64();
+        let Some(m) = &mut built else { break };
+        let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
+        let report = cg.solve(&s.sum(), m, &b, &mut x)?.converged()?;
+        sums.solve += begun.elapsed().as_secs_f64();
+        sums.iterations += report.iterations;
+        sums.log.learn(report.iterations);
+        if !s.advance()? {
+            break;
+        }
+    }
+    Ok(sums)
+}
