@@ -91,7 +91,22 @@ fn numeric_phases_allocate_nothing() {
             let mut filtered = prefilter(&a, &constraints).unwrap();
             let mut solution = x.clone();
 
+            let springs: Vec<[u32; 2]> = (0..n - 1).map(|i| [i, i + 1]).collect();
+            let plan = assembly::Assembly::of_elements(n as usize, &springs).unwrap();
+            let stream = vec![1.0; 9 * plan.len()];
+            let mut elastic = plan.zeros(3).unwrap();
+            let touch: Vec<Stencil> = (0..n - 9)
+                .map(|i| Stencil::vertex_face(i, [i + 2, i + 5, i + 7], [0.5, 0.25, 0.25]))
+                .collect();
+            let stiffness = vec![1.0; 9 * touch.len()];
+            let mut other = Contacts::new(n as usize, 3).unwrap();
+            let mut touched = Vec::with_capacity(n as usize);
+
             let mut numeric = || {
+                plan.fill(&stream, &mut elastic).unwrap();
+                other.assemble(&touch[..20], &stiffness[..180]).unwrap();
+                other.assemble(&touch, &stiffness).unwrap();
+                other.touched_since(&contact, &mut touched);
                 for first in [1, 0, 5] {
                     constrain(&mut constraints, first);
                     let mut system = coarsen_sparse::System::from(&a);
