@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
-    Adjoint, Bsr, Constraints, Contacts, GalerkinPlan, Permutation, PermutePlan, Sum, TransposePlan,
+    Adjoint, Bsr, Constraints, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, TransposePlan,
     assembly, prefilter,
 };
 
