@@ -28,7 +28,7 @@ use stack::Stack;
 const STIFFER: f64 = 1000.0;
 
 /// What moves, and what touches what.
-trait Motion: Send {
+trait Motion: Send + Sync {
     /// Where the vertices are in step k of `steps`.
     fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);
     /// The contacts of that step, with a unit normal each.
