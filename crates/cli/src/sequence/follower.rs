@@ -4,11 +4,12 @@ use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::schwarz::{Place, Schwarz};
+use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Action, Preconditioner, Upkeep};
 
 use crate::args::{Follow, Precision, Precond, Solve};
+use crate::domains::Form;
 use crate::error::Failure;
 use crate::iterate::OVER_RELAXATION;
 
@@ -18,7 +19,7 @@ pub(super) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
-    domains: Schwarz,
+    domains: Form,
     built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
     /// The elastic matrix of the last build or update: rows that a patch does not name must be as they were.
     elastic: Bsr<f64>,
@@ -101,7 +102,10 @@ impl Follower {
         let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
         match self.precond {
             Precond::Sa => boxed(&self.aggregation, system, on),
-            Precond::Mas | Precond::Auto => boxed(&self.domains, system, on),
+            Precond::Mas | Precond::Auto => match &self.domains {
+                Form::Additive(recipe) => boxed(recipe, system, on),
+                Form::Multiplicative(recipe) => boxed(recipe, system, on),
+            },
             Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
             Precond::Jacobi => boxed(&Jacobi::default(), system, on),
             Precond::Gs => boxed(&GaussSeidel::default(), system, on),

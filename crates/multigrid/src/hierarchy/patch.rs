@@ -8,27 +8,37 @@
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, System};
 
 use super::{Bottom, Hierarchy, Host, Level, Seconds, timed};
-use crate::Coarsening;
+use crate::{Coarsening, Grid, Relaxation};
 
-impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
     /// Whether a matrix has the nodes of this hierarchy, whatever couples them.
     pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
         a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()
     }
 
     /// All levels for a matrix of another pattern between the same nodes, on the prolongations there are.
-    pub(super) fn reshape(&mut self, finest: &Bsr<T>) -> Result<(), SetupError> {
+    pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
         let Self { recipe, on, .. } = self;
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
-            let a = levels.last().map_or(finest, |level| &level.host.matrix);
-            let here = |cause: SetupError| cause.on_level(depth);
+            let grid = match levels.last().map(|level| &level.host) {
+                Some(host) => host.grid(depth),
+                None => Grid {
+                    a: finest,
+                    near_kernel: system.near_kernel,
+                    positions: system.positions,
+                    radius: None,
+                    sets: None,
+                    depth,
+                },
+            };
+            let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
             let smoother =
-                timed(&mut seconds.smoothers, || recipe.smoothing.build(a, depth, on)).map_err(here)?;
+                timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
                 Level::new(Host::new(a, old.host.coarse.clone())?, smoother, recipe.cycle, on)
             });

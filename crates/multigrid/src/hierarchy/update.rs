@@ -46,13 +46,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for H
             return self.follow(system, &finest);
         }
         finest.check_finite()?;
-        self.reshape(&finest)?;
+        self.reshape(system, &finest)?;
         // Parts are transfers, products and the bottom.
         Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>> Hierarchy<T, B, C> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
     /// New values of the finest matrix; another pattern is a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
