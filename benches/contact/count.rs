@@ -13,6 +13,10 @@ use crate::{Outcome, build};
 /// Theirs is block Jacobi, too: a diagonal block a node.
 const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
 
+/// Their colours, as in pictures of the command.
+const COLOURS: [RGBColor; METHODS.len()] =
+    [RGBColor(204, 121, 167), RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(170, 0, 60)];
+
 /// Steps, and the residual of §8.3.
 const STEPS: usize = 6;
 const TOLERANCE: f64 = 5e-4;
@@ -77,8 +81,7 @@ fn draw(file: &str, name: &str, lines: &[Vec<Point>]) -> Outcome<()> {
             .y_label_formatter(&|y| if *y < 1.0 { format!("{y:.1}") } else { format!("{y:.0}") })
             .light_line_style(WHITE)
             .draw()?;
-        for (k, (method, line)) in METHODS.iter().zip(lines).enumerate() {
-            let colour = Palette99::pick(k).to_rgba();
+        for ((method, colour), line) in METHODS.iter().zip(COLOURS).zip(lines) {
             let points = || line.iter().map(|p| (p.0, part(p)));
             chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
             chart.draw_series(points().map(|p| Circle::new(p, 3, colour.filled())))?;
