@@ -51,8 +51,8 @@ pub struct SmoothedAggregation {
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
-    /// The same where aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains of 32 nodes and takes four times as
-    /// long to set up.
+    /// The same where aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains of 16 nodes and makes a build
+    /// 1.6 to 1.9 times as long.
     pub omega_of_sets: f64,
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
