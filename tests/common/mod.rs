@@ -2,6 +2,9 @@
 
 #![allow(dead_code)] // each test file uses its share
 
+#[cfg(feature = "opencl")]
+mod device;
+
 use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
@@ -50,22 +53,44 @@ macro_rules! recipes {
 
 /// Every preconditioner in f64. A new one is a new line of the macro above.
 pub(crate) fn recipes() -> Vec<Recipe<f64>> {
-    recipes!(Cpu::new())
+    with_devices(
+        recipes!(Cpu::new()),
+        #[cfg(feature = "opencl")]
+        device::doubles,
+    )
+}
+
+/// With the feature `opencl`, the same methods on a device as well.
+fn with_devices<V>(
+    all: Vec<Recipe<V>>,
+    #[cfg(feature = "opencl")] devices: fn() -> Vec<Recipe<V>>,
+) -> Vec<Recipe<V>> {
+    #[cfg(feature = "opencl")]
+    let all = [all, devices()].concat();
+    all
 }
 
 /// Every preconditioner with f64 vectors over f32 storage.
 pub(crate) fn mixed_recipes() -> Vec<Recipe<f64>> {
-    recipes!(Cpu::mixed())
+    with_devices(
+        recipes!(Cpu::mixed()),
+        #[cfg(feature = "opencl")]
+        device::mixed,
+    )
 }
 
 /// Every preconditioner in f32.
 pub(crate) fn single_recipes() -> Vec<Recipe<f32>> {
-    recipes!(Cpu::single())
+    with_devices(
+        recipes!(Cpu::single()),
+        #[cfg(feature = "opencl")]
+        device::singles,
+    )
 }
 
 /// Multigrid cycles, coarsened far enough to have levels on small systems.
 pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
-    vec![
+    let all: Vec<Recipe<f64>> = vec![
         ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
         ("sa w-cycle", |a| build(small_sa(Cycle::W), a, Cpu::new())),
         ("sa f-cycle", |a| build(small_sa(Cycle::F), a, Cpu::new())),
@@ -74,7 +99,12 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::new())
         }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
-    ]
+    ];
+    with_devices(
+        all,
+        #[cfg(feature = "opencl")]
+        device::multigrids,
+    )
 }
 
 /// Smoothed aggregation down to 40 unknowns.

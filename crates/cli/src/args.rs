@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use coarsen::{BackendChoice, Unavailable};
 use serde::Serialize;
 
 use crate::aggregation::Aggregation;
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     Spy(Spy),
     /// Write a problem of the gallery as Matrix Market files
     Generate(Generate),
+    /// List the devices of this machine
+    #[command(after_help = CODES)]
+    Devices,
     /// Minimise the energy of a soft body
     #[command(after_help = CODES)]
     Minimize(Minimize),
@@ -108,6 +112,9 @@ pub(crate) struct Solve {
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::Auto)]
     pub(crate) precond: Precond,
+    /// Where to solve: `auto` is a device if there is one, unless the variable COARSEN_BACKEND names another
+    #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
+    pub(crate) backend: Wanted,
     /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
     #[arg(long, value_enum, default_value_t = Precision::Auto)]
     pub(crate) precision: Precision,
@@ -139,6 +146,9 @@ pub(crate) struct Compare {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) given: Given,
+    /// Where to solve; several, separated by commas, are put side by side
+    #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu", value_delimiter = ',')]
+    pub(crate) backend: Vec<Wanted>,
     /// Seconds for each method, setup included
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) limit: f64,
@@ -185,6 +195,29 @@ pub(crate) struct Generate {
     /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+/// A backend by name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wanted(pub(crate) BackendChoice);
+
+impl FromStr for Wanted {
+    type Err = Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Unavailable> {
+        text.parse().map(Self)
+    }
+}
+
+impl Serialize for Wanted {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            BackendChoice::Auto => to.serialize_str("auto"),
+            BackendChoice::Cpu => to.serialize_str("cpu"),
+            BackendChoice::OpenCl(None) => to.serialize_str("opencl"),
+            BackendChoice::OpenCl(Some(index)) => to.serialize_str(&format!("opencl:{index}")),
+        }
+    }
 }
 
 /// Where a right-hand side comes from.

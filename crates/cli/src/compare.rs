@@ -20,7 +20,8 @@ use crate::progress::Progress;
 use crate::ready::Ready;
 use crate::report::write_json;
 use crate::say;
-use crate::solve::{attempt, by_choice, check_place};
+use crate::solve::{attempt, by_choice, check_place, leave_to_the_cpu};
+use crate::stage::Stages;
 use crate::table::{Row, Table};
 
 /// Operations a second of a sparse factorisation on one core, on the low side.
@@ -33,7 +34,9 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     }
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
-    let table = parallel::threads(threads, || compare(options, threads))??;
+    let stages = options.backend.iter().map(|wanted| Stages::open(wanted.0, Precision::Auto));
+    let stages = stages.collect::<Result<Vec<_>, _>>()?;
+    let table = parallel::threads(threads, || compare(options, &stages, threads))??;
     if !options.quiet {
         say(&table.to_string());
     }
@@ -46,7 +49,7 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if table.any_converged() { 0 } else { 4 }))
 }
 
-fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
+fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table, Failure> {
     let given = &options.given;
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
@@ -55,7 +58,14 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
     let ready = Ready::new(given, &input, true)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
     let mut rows = Vec::new();
-    for (method, precond) in candidates(&ready, options) {
+    let pairs = candidates(&ready, options);
+    let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
+    // A direct method works on the CPU, wherever the others do.
+    let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
+        Method::Direct => *at == 0,
+        _ => on.builds(*precond),
+    };
+    for (_, on, (method, precond)) in places.filter(fits) {
         progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
@@ -65,12 +75,12 @@ fn compare(options: &Compare, threads: usize) -> Result<Table, Failure> {
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             match too_long(&job, options.limit) {
                 Some(seconds) => Ok(Solution::new(&job, "cpu").fail(Ending::TooLong { seconds })),
-                None => attempt(&job, Precision::Auto, &ready.diagnosis),
+                None => attempt(&job, on, Precision::Auto, &ready.diagnosis),
             }
         });
-        rows.push(Row::new((method, precond), &solution?, bytes));
+        rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
     }
-    let auto = Auto::run(&ready, options, &progress)?;
+    let auto = Auto::run(&ready, options, &stages[0], &progress)?;
     progress.clear();
     if let Some(row) = rows.iter_mut().find(|row| row.is(auto.choice.method, auto.precond)) {
         row.auto = true;
@@ -86,17 +96,23 @@ pub(crate) struct Auto {
 }
 
 impl Auto {
-    fn run(ready: &Ready<'_>, options: &Compare, progress: &Progress) -> Result<Self, Failure> {
+    fn run(
+        ready: &Ready<'_>,
+        options: &Compare,
+        stages: &Stages,
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
         let given = &options.given;
         let wish = Wish {
             method: Method::Auto,
             precond: Precond::Auto,
-            iterate: given.null_space != NullSpace::None,
+            iterate: given.null_space != NullSpace::None || !matches!(stages, Stages::Cpu),
             varies: given.aggregation.varies(),
         };
         let begin = Instant::now();
         let mut choice = ready.choose(wish);
-        let precond = by_choice(ready, given, &mut choice, Precision::Auto, progress)?.precond;
+        leave_to_the_cpu(stages, &mut choice)?;
+        let precond = by_choice(ready, given, &mut choice, (stages, Precision::Auto), progress)?.precond;
         Ok(Self { choice, precond, seconds: begin.elapsed().as_secs_f64() })
     }
 }

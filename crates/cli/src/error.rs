@@ -5,12 +5,12 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use coarsen::Error;
 use coarsen::backend::SetupError;
 use coarsen::optimize::DescentError;
 use coarsen::problems::{BodyError, ProblemError};
 use coarsen::sparse::SparseError;
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
+use coarsen::{Error, Unavailable};
 
 /// What ends the program before it can solve, or keeps it from writing what it found.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,15 @@ pub(crate) enum Failure {
         "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
     )]
     Varies { method: String },
+    /// A preconditioner that only the CPU applies.
+    #[error(
+        "--precond {precond} works on the CPU alone, where rows can wait for each other; on the backend {backend} take sa, chebyshev, gs or \
+         block-jacobi"
+    )]
+    NotThere { precond: String, backend: &'static str },
+    /// A backend that is not there.
+    #[error(transparent)]
+    Backend(#[from] Unavailable),
     /// A picture along a curve through points that are not known.
     #[error("--reorder morton needs a point a node; give --coordinates FILE, or take --reorder rcm")]
     NoCoordinates,
@@ -97,12 +106,16 @@ impl Failure {
             | Self::NotDomains { .. }
             | Self::Varies { .. }
             | Self::Sequence { .. }
+            | Self::NotThere { .. }
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
-            Self::Place(Error::Threads { .. } | Error::Device { .. }) => 5,
+            Self::Backend(_) => 5,
+            Self::Place(
+                Error::Threads { .. } | Error::Device { .. } | Error::Memory { .. } | Error::Build { .. },
+            ) => 5,
             Self::Place(_) => 3,
         }
     }

@@ -3,59 +3,46 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use coarsen::backend::{Backend, Setup, SetupError};
+use coarsen::backend::SetupError;
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
-use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
-use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::schwarz::Place;
-use coarsen::sparse::{Bsr, System};
-use coarsen::{Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Stop, Vector};
+use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector};
 
-use crate::args::{Method, Precond, name};
-use crate::domains::Form;
+use crate::args::{Method, name};
 use crate::ending::Ending;
-use crate::job::{Grids, Job, Solution};
+use crate::job::{Job, Solution};
+use crate::stage::Stage;
 use crate::trial::Trial;
-
-/// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
-pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
 /// How often a solve may be continued because the residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// Solves `job` with vectors of V at the place `on`.
+/// Solves `job` at the place `on`.
 ///
 /// # Errors
 /// The device alone; how the mathematics ended is in the solution.
-pub(crate) fn iterate<V, B>(job: &Job<'_>, on: &B) -> Result<Solution, Error>
-where
-    V: Real,
-    B: Place<Real = V, Vector = Vec<V>>,
-{
+pub(crate) fn iterate<B: Stage>(job: &Job<'_>, on: &B) -> Result<Solution, Error> {
     let mut solution = Solution::new(job, on.name());
+    solution.notes.extend(on.remark());
+    on.check_room(job)?;
     let mut m = match first_built(job, on, &mut solution) {
         Ok(built) => built,
+        Err(Ending::Setup(SetupError::Place(error))) if of_device(&error) => return Err(error),
         Err(ending) => return Ok(solution.fail(ending)),
     };
-    let mut method = krylov(job.method, Stop::relative(V::of(job.tolerance)));
+    let mut method = krylov(job.method, Stop::relative(B::Real::of(job.tolerance)));
     if let Some(vectors) = &job.null_space {
-        let columns = (0..vectors.vectors()).map(|j| vectors.column(j).into_iter().map(V::of).collect());
-        match NullSpace::new(columns.collect()) {
+        let columns = (0..vectors.vectors()).map(|j| on.vector(&numbers(vectors.column(j), 1.0)));
+        match NullSpace::new(columns.collect::<Result<_, _>>()?) {
             Ok(space) => method = Box::new(Projected::new(method, space)),
             Err(error) => return Ok(solution.fail(Ending::Dependent(error))),
         }
     }
     // A power of two keeps the squares of tiny and huge right-hand sides in range, and loses nothing.
     let scale = power_of_two(job.b.iter().fold(0.0, |m, v| v.abs().max(m)));
-    let b: Vec<V> = job.arranged(job.b).iter().map(|v| V::of(v / scale)).collect();
-    let mut x: Vec<V> = job.arranged(&solution.x).iter().map(|v| V::of(v / scale)).collect();
-    let narrow: Bsr<V>;
-    let a: &dyn LinearOperator<Vec<V>> = if V::NAME == f64::NAME {
-        job.system.matrix
-    } else {
-        narrow = job.system.matrix.to();
-        &narrow
-    };
+    let b = on.vector(&numbers(job.arranged(job.b).into_owned(), scale))?;
+    let mut found: Vec<B::Real> = numbers(job.arranged(&solution.x).into_owned(), scale);
+    let mut x = on.vector(&found)?;
+    let a = on.operator(job.system.matrix)?;
     solution.begin();
 
     job.progress.iterations(job.tolerance);
@@ -65,9 +52,9 @@ where
         let before = solution.iterations;
         *method.stop_mut() = Stop {
             max_iterations: job.max_iterations.saturating_sub(before),
-            ..Stop::relative(V::of(asked))
+            ..Stop::relative(B::Real::of(asked))
         };
-        let mut watch = |it: &Iteration<'_, Vec<V>>| {
+        let mut watch = |it: &Iteration<'_, B::Vector>| {
             let relative = it.relative.wide();
             if run == 0 || it.number > 0 {
                 solution.history.push(relative);
@@ -82,15 +69,16 @@ where
             }
             if late(job) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let report = match method.solve_with(a, &mut m, &b, &mut x, &mut watch) {
+        let report = match method.solve_with(a.get(), &mut m, &b, &mut x, &mut watch) {
             Ok(report) => report,
-            Err(error @ Error::Device { .. }) => return Err(error),
+            Err(error) if of_device(&error) => return Err(error),
             Err(error) => return Ok(solution.fail(Ending::Unsuitable(error))),
         };
         solution.iterations += report.iterations;
-        solution.condition = solution.condition.or(report.condition.map(V::wide));
-        let found = x.iter().map(|v| v.wide() * scale).collect();
-        solution.take(job, job.restored(found), report.outcome);
+        solution.condition = solution.condition.or(report.condition.map(Real::wide));
+        on.read(&x, &mut found)?;
+        let whole = found.iter().map(|v| v.wide() * scale).collect();
+        solution.take(job, job.restored(whole), report.outcome);
         if report.outcome == Outcome::Stopped && !solution.ending.converged() && solution.forecast.is_none() {
             solution.ending = Ending::TimeLimit;
         }
@@ -109,25 +97,31 @@ fn late(job: &Job<'_>) -> bool {
     job.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// A preconditioner, and its levels where it has some.
-type Built<V> = (Box<dyn Preconditioner<Vec<V>>>, Option<Grids>);
+/// Numbers of a place, divided by `scale`.
+fn numbers<V: Real>(x: Vec<f64>, scale: f64) -> Vec<V> {
+    x.into_iter().map(|v| V::of(v / scale)).collect()
+}
+
+/// Whether the place failed, not the mathematics.
+fn of_device(error: &Error) -> bool {
+    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+}
 
 /// The first preconditioner that can be set up; notes why those before it could not.
-fn first_built<V, B>(
+fn first_built<B: Stage>(
     job: &Job<'_>,
     on: &B,
     solution: &mut Solution,
-) -> Result<Box<dyn Preconditioner<Vec<V>>>, Ending>
-where
-    V: Real,
-    B: Place<Real = V, Vector = Vec<V>>,
-{
+) -> Result<Box<dyn Preconditioner<B::Vector>>, Ending> {
     let (last, before) = job.preconds.split_last().expect("a choice names a preconditioner");
     for &precond in before {
-        match build(precond, job, on) {
+        match on.build(precond, job) {
             Ok((built, grids)) => {
                 (solution.precond, solution.grids) = (precond, grids);
                 return Ok(built);
+            }
+            Err(SetupError::Place(error)) if of_device(&error) => {
+                return Err(Ending::Setup(SetupError::Place(error)));
             }
             Err(error) => {
                 let order = if job.order.is_some() { " (rows as renumbered)" } else { "" };
@@ -136,69 +130,9 @@ where
         }
     }
     solution.precond = *last;
-    let (built, grids) = build(*last, job, on).map_err(Ending::Setup)?;
+    let (built, grids) = on.build(*last, job).map_err(Ending::Setup)?;
     solution.grids = grids;
     Ok(built)
-}
-
-fn build<V, B>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built<V>, SetupError>
-where
-    V: Real,
-    B: Place<Real = V, Vector = Vec<V>>,
-{
-    let system = job.system;
-    let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-    let one_level: Box<dyn Preconditioner<Vec<V>>> = match precond {
-        Precond::Sa => return hierarchy(&job.aggregation, system, on),
-        Precond::Mas => return domains(&job.domains, system, on),
-        Precond::Auto | Precond::None => Box::new(Identity),
-        Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
-        Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
-        Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
-        Precond::Ssor => Box::new(ssor.build_from(system, on)?),
-        Precond::Ic0 => Box::new(Ic0::default().build_from(system, on)?),
-        Precond::Ilu0 => Box::new(Ilu0.build_from(system, on)?),
-        Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-    };
-    Ok((one_level, None))
-}
-
-fn hierarchy<V, B, S>(
-    recipe: &Multigrid<SmoothedAggregation, S>,
-    system: System<'_, f64>,
-    on: &B,
-) -> Result<Built<V>, SetupError>
-where
-    V: Real,
-    B: Backend<Real = V, Vector = Vec<V>>,
-    S: Relaxation<f64, B> + 'static,
-{
-    let built = recipe.build_from(system, on)?;
-    let grids = Grids {
-        levels: built.levels(),
-        operator_complexity: built.operator_complexity(),
-        table: built.to_string(),
-    };
-    Ok((Box::new(built), Some(grids)))
-}
-
-fn domains<V, B>(recipe: &Form, system: System<'_, f64>, on: &B) -> Result<Built<V>, SetupError>
-where
-    V: Real,
-    B: Place<Real = V, Vector = Vec<V>>,
-{
-    let schwarz = match recipe {
-        Form::Additive(schwarz) => schwarz,
-        Form::Multiplicative(recipe) => return hierarchy(recipe, system, on),
-    };
-    let built = schwarz.build_from(system, on)?;
-    let plan = built.plan();
-    let grids = Grids {
-        levels: plan.levels() + usize::from(plan.top_nodes() > 0),
-        operator_complexity: 1.0 + plan.values() as f64 / system.matrix.nnz().max(1) as f64,
-        table: built.to_string(),
-    };
-    Ok((Box::new(built), Some(grids)))
 }
 
 fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {

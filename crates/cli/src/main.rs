@@ -9,7 +9,8 @@
 //! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
 //! | `solve` | from the input to the report |
 //! | `job` | one system to solve, and what a method made of it |
-//! | `iterate` | a Krylov method at one precision; `factor` is a direct one |
+//! | `iterate` | a Krylov method at one place and precision; `factor` is a direct one |
+//! | `stage` | places, and what can be set up there; `devices` lists them |
 //! | `ending` | how a solve ended, its cause and its cure |
 //! | `report` | the report for machines and for people |
 //! | `plot` | the residual history as a picture |
@@ -26,6 +27,7 @@ mod args;
 mod chart;
 mod choose;
 mod compare;
+mod devices;
 mod domains;
 mod dump;
 mod elastic;
@@ -49,6 +51,7 @@ mod report;
 mod sequence;
 mod solve;
 mod spy;
+mod stage;
 mod table;
 mod trial;
 
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Spy(options) => spy::run(&options),
         Command::Info(options) => info::run(&options),
         Command::Generate(options) => generate::run(&options),
+        Command::Devices => devices::run(),
         Command::Minimize(options) => minimize::run(&options),
     };
     done.unwrap_or_else(|failure| {

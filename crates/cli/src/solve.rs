@@ -21,6 +21,7 @@ use crate::job::{Job, Solution};
 use crate::progress::Progress;
 use crate::ready::{NULL, Ready};
 use crate::report::{Report, Setting};
+use crate::stage::{Stage, Stages};
 use crate::{complain, dump, plot, say};
 
 /// `coarsen solve`.
@@ -30,7 +31,8 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     }
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
-    let report = parallel::threads(threads, || solve(options, threads))??;
+    let stages = Stages::open(options.backend.0, options.precision)?;
+    let report = parallel::threads(threads, || solve(options, &stages, threads))??;
     if !options.quiet {
         say(&report.to_string());
     }
@@ -41,7 +43,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(4))
 }
 
-fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
+fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Failure> {
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let begin = Instant::now();
@@ -54,9 +56,9 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
-    let mut run = Run::new(options, &input, &progress, true)?;
+    let mut run = Run::new(options, stages, &input, &progress, true)?;
     if run.ready.order.is_some() && run.solution.ending.names_a_row() {
-        run = Run::new(options, &input, &progress, false)?;
+        run = Run::new(options, stages, &input, &progress, false)?;
     }
     let Run { ready, choice, solution } = run;
     progress.clear();
@@ -85,20 +87,29 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Looks, chooses, solves; in another order of the nodes where that pays and `renumber` allows it.
-    fn new(options: &Solve, input: &'a Input, progress: &Progress, renumber: bool) -> Result<Self, Failure> {
+    fn new(
+        options: &Solve,
+        stages: &Stages,
+        input: &'a Input,
+        progress: &Progress,
+        renumber: bool,
+    ) -> Result<Self, Failure> {
         let ready = Ready::new(&options.given, input, renumber)?;
         let wish = Wish {
             method: options.method,
             precond: options.precond,
             iterate: options.precond != Precond::Auto
                 || !matches!(options.precision, Precision::Auto | Precision::F64)
+                || !matches!(stages, Stages::Cpu)
                 || options.given.null_space != NullSpace::None,
             varies: options.given.aggregation.varies(),
         };
         let mut choice = ready.choose(wish);
-        check_direct(options, &choice)?;
+        check_direct(options, stages, &choice)?;
+        leave_to_the_cpu(stages, &mut choice)?;
         check_aggregation(options, &choice)?;
-        let solution = by_choice(&ready, &options.given, &mut choice, options.precision, progress)?;
+        let place = (stages, options.precision);
+        let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
         Ok(Self { ready, choice, solution })
     }
 }
@@ -108,14 +119,14 @@ pub(crate) fn by_choice(
     ready: &Ready<'_>,
     given: &Given,
     choice: &mut Choice,
-    precision: Precision,
+    (stages, precision): (&Stages, Precision),
     progress: &Progress,
 ) -> Result<Solution, Failure> {
     let mut tried = None;
     if let Some(first) = choice.first.take() {
         let mut job = ready.job(given, None, progress);
         (job.method, job.preconds, job.worth) = (first.method, vec![first.precond], Some(first.worth));
-        let solution = attempt(&job, precision, &ready.diagnosis)?;
+        let solution = attempt(&job, stages, precision, &ready.diagnosis)?;
         if solution.ending.converged() {
             choice.kept(first, solution.iterations);
             return Ok(solution);
@@ -131,33 +142,52 @@ pub(crate) fn by_choice(
     let mut job = ready.job(given, near_kernel.as_ref(), progress);
     (job.method, job.preconds) = (choice.method, choice.preconds.clone());
     job.x0 = tried.as_deref().or(job.x0);
-    attempt(&job, precision, &ready.diagnosis)
+    attempt(&job, stages, precision, &ready.diagnosis)
 }
 
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.
 pub(crate) fn attempt(
     job: &Job<'_>,
+    stages: &Stages,
     precision: Precision,
     diagnosis: &Diagnosis,
 ) -> Result<Solution, Failure> {
     if job.b.iter().all(|&v| v == 0.0) {
-        let mut nothing = Solution::new(job, "cpu");
+        let mut nothing = Solution::new(job, stages.name());
         nothing.take(job, vec![0.0; job.b.len()], Outcome::Converged);
         nothing.history.push(0.0);
         nothing.begin();
         return Ok(nothing);
     }
     if let Some(ending) = refuse(job.method, diagnosis).or_else(|| wrong_null_space(job)) {
-        return Ok(Solution::new(job, "cpu").fail(ending));
+        return Ok(Solution::new(job, stages.name()).fail(ending));
     }
-    let mut solution = match (job.method, precision) {
+    let mut solution = match (job.method, stages) {
         (Method::Direct, _) => factor(job),
-        (_, Precision::F64) => iterate(job, &Cpu::new())?,
-        (_, Precision::Mixed) => iterate(job, &Cpu::mixed())?,
-        (_, Precision::F32) => iterate(job, &Cpu::single())?,
-        (_, Precision::Auto) => return precise_enough(job),
+        (_, Stages::Cpu) if precision == Precision::F32 => iterate(job, &Cpu::single())?,
+        (_, Stages::Cpu) => return in_double(job, precision, &Cpu::new(), &Cpu::mixed()),
+        #[cfg(feature = "opencl")]
+        (_, Stages::Double(on)) => return in_double(job, precision, on, &on.mixed()),
+        #[cfg(feature = "opencl")]
+        (_, Stages::Single(on)) => iterate(job, on)?,
     };
     solution.precision = if job.method == Method::Direct { Precision::F64 } else { precision };
+    Ok(solution)
+}
+
+/// Vectors in f64 over a preconditioner in the precision asked for.
+fn in_double<D: Stage, M: Stage>(
+    job: &Job<'_>,
+    precision: Precision,
+    double: &D,
+    mixed: &M,
+) -> Result<Solution, Failure> {
+    let mut solution = match precision {
+        Precision::Auto => return precise_enough(job, double, mixed),
+        Precision::Mixed => iterate(job, mixed)?,
+        Precision::F64 | Precision::F32 => iterate(job, double)?,
+    };
+    solution.precision = precision;
     Ok(solution)
 }
 
@@ -165,14 +195,14 @@ pub(crate) fn attempt(
 ///
 /// Half the traffic of a preconditioner is saved where its values fit and the method takes a symmetric one; what rounding spoils (a matrix so
 /// ill-conditioned that its rounded form is indefinite) shows as an outcome, and is done again.
-fn precise_enough(job: &Job<'_>) -> Result<Solution, Failure> {
+fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
     let begun = Instant::now();
     // Domains have a precision of their own.
     let stores = job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas));
     let worth = stores && matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
     let mut notes = Vec::new();
     if worth {
-        let mut solution = iterate(job, &Cpu::mixed())?;
+        let mut solution = iterate(job, mixed)?;
         solution.precision = Precision::Mixed;
         if !solution.ending.may_be_rounding() {
             return Ok(solution);
@@ -180,7 +210,7 @@ fn precise_enough(job: &Job<'_>) -> Result<Solution, Failure> {
         notes.push(format!("stored in f32 it did not converge ({}): again in f64", solution.ending.name()));
     }
     let lost = begun.elapsed().as_secs_f64();
-    let mut solution = iterate(job, &Cpu::new())?;
+    let mut solution = iterate(job, double)?;
     solution.precision = Precision::F64;
     solution.setup_seconds += lost;
     solution.notes.splice(0..0, notes);
@@ -207,11 +237,12 @@ fn wrong_null_space(job: &Job<'_>) -> Option<Ending> {
 }
 
 /// Refuses options that a direct solve would ignore.
-fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
+fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(), Failure> {
     if choice.method != Method::Direct {
         return Ok(());
     }
     let ignored = [
+        (!matches!(stages, Stages::Cpu), "--backend: it works on the CPU"),
         (!matches!(options.precond, Precond::Auto | Precond::None), "--precond"),
         (options.given.null_space != NullSpace::None, "--null-space"),
         (!matches!(options.precision, Precision::Auto | Precision::F64), "--precision: it works in f64"),
@@ -219,6 +250,20 @@ fn check_direct(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     match ignored.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::Direct { option }),
         None => Ok(()),
+    }
+}
+
+/// Takes out what only the CPU can apply.
+pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
+    let first = choice.preconds[0];
+    choice.preconds.retain(|&precond| stages.builds(precond));
+    match choice.preconds.first() {
+        Some(&taken) if taken != first => {
+            choice.because[1] = format!("{}: {} is left to the CPU", name(taken), name(first));
+            Ok(())
+        }
+        Some(_) => Ok(()),
+        None => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
     }
 }
 

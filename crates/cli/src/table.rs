@@ -15,6 +15,10 @@ use crate::report::{Versions, mib};
 pub(crate) struct Row {
     pub(crate) method: Method,
     pub(crate) precond: Precond,
+    backend: &'static str,
+    /// Whether labels name the backend.
+    #[serde(skip)]
+    several: bool,
     /// Whether it is what `auto` takes.
     pub(crate) auto: bool,
     setup_seconds: f64,
@@ -35,11 +39,19 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new((method, precond): (Method, Precond), solution: &Solution, bytes: usize) -> Self {
+    /// `several` backends are compared, so that labels name them.
+    pub(crate) fn new(
+        (method, precond): (Method, Precond),
+        solution: &Solution,
+        bytes: usize,
+        several: bool,
+    ) -> Self {
         let grids = solution.grids.as_ref();
         Self {
             method,
             precond,
+            backend: solution.backend,
+            several,
             auto: false,
             setup_seconds: solution.setup_seconds,
             solve_seconds: solution.solve_seconds,
@@ -66,9 +78,10 @@ impl Row {
 
     /// `cg + sa`.
     pub(crate) fn label(&self) -> String {
+        let on = if self.several { format!(", {}", self.backend) } else { String::new() };
         match self.precond {
-            Precond::None => name(self.method),
-            precond => format!("{} + {}", name(self.method), name(precond)),
+            Precond::None => name(self.method) + &on,
+            precond => format!("{} + {}{on}", name(self.method), name(precond)),
         }
     }
 }
@@ -137,12 +150,15 @@ impl fmt::Display for Table {
             "looking at it took {:.3} s; {} {threads}, {} s for each method\n",
             self.looking_seconds, self.threads, self.limit_seconds
         )?;
-        writeln!(f, "  method               setup s   solve s   total s  iterations       MiB  outcome")?;
+        writeln!(
+            f,
+            "  method                     setup s   solve s   total s  iterations       MiB  outcome"
+        )?;
         for row in &self.rows {
             let mark = if row.auto { '*' } else { ' ' };
             writeln!(
                 f,
-                "{mark} {:<19} {:>8.3}  {:>8.3}  {:>8.3}  {:>10}  {:>8.1}  {}",
+                "{mark} {:<25} {:>8.3}  {:>8.3}  {:>8.3}  {:>10}  {:>8.1}  {}",
                 row.label(),
                 row.setup_seconds,
                 row.solve_seconds,

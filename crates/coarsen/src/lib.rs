@@ -22,7 +22,7 @@
 //! | this one | the vocabulary: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels, Matrix Market, `diagnose` |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | where a solve runs |
+//! | [`backend`] | where a solve runs; [`AnyBackend`] is decided when a program starts |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
@@ -32,6 +32,9 @@
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
+mod any;
+
+pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, NotConverged, Objective, Outcome, Preconditioner, Real, Report, RitzValues,
@@ -50,6 +53,7 @@ pub use coarsen_opencl as opencl;
 
 /// What a program that solves systems imports.
 pub mod prelude {
+    pub use crate::{AnyBackend, BackendChoice};
     pub use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
     pub use coarsen_core::{
         History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,

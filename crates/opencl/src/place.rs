@@ -137,8 +137,8 @@ impl<V: Real, S> OpenCl<V, S> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same place, whatever it stores: what vectors and scalars know of it.
-    pub(crate) fn plain(&self) -> OpenCl<V> {
+    /// The same place, storing matrices in the precision of its vectors.
+    pub fn plain(&self) -> OpenCl<V> {
         OpenCl { shared: self.shared.clone(), stored: PhantomData }
     }
 

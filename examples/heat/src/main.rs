@@ -10,6 +10,7 @@
 //! cargo run --release -p heat                                   # a plate of three materials, in time
 //! cargo run --release -p heat -- --steady --grid 300            # where it ends
 //! cargo run --release -p heat -- --mesh spot.obj --out pictures # a surface; OBJ, PLY, MSH, MESH, NODE/ELE, VTK
+//! cargo run --release -p heat --features opencl -- --backend opencl
 //! ```
 //!
 //! Each prints the levels of the preconditioner and a table, and writes `heat.png`, in time also `heat.gif`. The first run:
@@ -66,7 +67,9 @@ fn main() -> ExitCode {
     let options = Options::parse();
     // The library starts no threads of its own: enter a pool once, around everything.
     let done = threads(options.threads, || match options.backend {
-        Place::Cpu => run(Cpu::new(), &options),
+        Place::Named(choice) => {
+            AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
+        }
         Place::Mixed => run(Cpu::mixed(), &options),
     });
     match done.map_err(Box::from).flatten() {

@@ -1,8 +1,10 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use coarsen::{BackendChoice, Unavailable};
 
 /// Conducts heat through a plate or a mesh.
 #[derive(Parser)]
@@ -34,18 +36,26 @@ pub(crate) struct Options {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Where the solves run.
-    #[arg(long, value_enum, default_value = "cpu")]
+    /// Where the solves run: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
 }
 
 /// The backends to choose from.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy)]
 pub(crate) enum Place {
-    /// Vectors and matrices in f64.
-    Cpu,
+    /// One that is chosen by name.
+    Named(BackendChoice),
     /// Vectors in f64 over matrices stored in f32.
     Mixed,
+}
+
+impl FromStr for Place {
+    type Err = Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Unavailable> {
+        if text == "mixed" { Ok(Self::Mixed) } else { text.parse().map(Self::Named) }
+    }
 }
 
 /// A number above 0.

@@ -222,3 +222,25 @@ fn meshes_that_conduct_nothing_are_named() {
     unused.positions.push([2.0; 3]);
     assert!(matches!(fail(&unused), FemError::Unused { vertex: 4 }));
 }
+
+/// The backend changes round-off, and nothing that anyone sees.
+#[test]
+fn every_backend_gives_the_same_table() {
+    let out = std::env::temp_dir().join(format!("coarsen-heat-places-{}", std::process::id()));
+    let run_on = |name: &str| -> Vec<Row> {
+        let choice = name.parse().unwrap();
+        let out = out.join(name);
+        let options =
+            Options::parse_from(["heat", "--grid", "24", "--steps", "10", "--out", out.to_str().unwrap()]);
+        run(AnyBackend::choose(choice).unwrap(), &options).unwrap()
+    };
+    let (cpu, auto) = (run_on("cpu"), run_on("auto"));
+    let picture = |name: &str| std::fs::read(out.join(name).join("heat.png")).unwrap();
+    let pictures = (picture("cpu"), picture("auto"));
+    std::fs::remove_dir_all(&out).unwrap();
+    for (cpu, auto) in cpu.iter().zip(&auto) {
+        assert!(cpu.report.iterations.abs_diff(auto.report.iterations) <= 1, "{cpu}\n{auto}");
+        assert!((cpu.energy - auto.energy).abs() <= 1e-6 * cpu.energy, "{cpu}\n{auto}");
+    }
+    assert!(!pictures.0.is_empty() && pictures.0.len().abs_diff(pictures.1.len()) <= pictures.0.len() / 100);
+}

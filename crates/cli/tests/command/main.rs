@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod auto;
+mod backend;
 mod bad_input;
 mod common;
 mod compare;

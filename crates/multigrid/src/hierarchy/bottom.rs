@@ -1,20 +1,27 @@
 //! The coarse solve: a sparse factor, or a dense pseudo-inverse where the system is singular.
+//!
+//! At a place that the host would have to wait for, its dense inverse is moved there, so that a cycle is enqueued as a whole.
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Backend, SetupError};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, SetupError};
 use coarsen_core::{Class, Preconditioner, Real, Vector};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, PseudoInverse};
 use coarsen_sparse::Bsr;
-use num_traits::{Float, zero};
+use num_traits::{Float, one, zero};
 
 /// Unknowns up to which a singular system is given to the dense pseudo-inverse, whose setup costs n³.
 const DENSE_SINGULAR: usize = 3000;
+
+/// Unknowns up to which a dense product at a remote place is preferred to a solve here: 32 MiB in `f64`.
+const DENSE_THERE: usize = 2000;
 
 /// The coarsest level.
 pub(super) struct Bottom<T, B: Backend> {
     on: B,
     solver: Solver,
+    /// A⁺ at a remote place.
+    there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
     host_x: Vec<B::Real>,
     nnz: usize,
@@ -40,6 +47,36 @@ impl Solver {
         }
     }
 
+    /// A⁺, row by row.
+    fn inverse(&mut self, n: usize) -> Result<DenseBlocks<f64>, SetupError> {
+        let mut columns = match self {
+            Self::Dense(inverse) => inverse.values().to_vec(),
+            Self::Sparse(factor) => {
+                let (mut columns, mut unit, mut column) = (Vec::new(), vec![0.0; n], vec![0.0; n]);
+                for j in 0..n {
+                    unit[j] = 1.0;
+                    factor.apply(&unit, &mut column);
+                    unit[j] = 0.0;
+                    columns.extend_from_slice(&column);
+                }
+                columns
+            }
+        };
+        let symmetric = match self {
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse) == Class::Symmetric,
+            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor) == Class::Symmetric,
+        };
+        for i in 0..n {
+            for j in 0..i {
+                let (above, below) = (columns[i * n + j], columns[j * n + i]);
+                let mean = 0.5 * (above + below);
+                (columns[i * n + j], columns[j * n + i]) =
+                    if symmetric { (mean, mean) } else { (below, above) };
+            }
+        }
+        Ok(DenseBlocks::new(n, columns)?)
+    }
+
     /// New values in the memory of the old ones.
     fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         match self {
@@ -52,9 +89,15 @@ impl Solver {
 impl<T: Real, B: Backend> Bottom<T, B> {
     pub(super) fn build(a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
         let zeros = vec![zero(); a.shape().0];
+        let mut solver = Solver::build(a)?;
+        let there = match a.shape().0 {
+            n if on.is_remote() && (1..=DENSE_THERE).contains(&n) => Some(on.blocks(&solver.inverse(n)?)?),
+            _ => None,
+        };
         Ok(Self {
             on: on.clone(),
-            solver: Solver::build(a)?,
+            solver,
+            there,
             host_b: zeros.clone(),
             host_x: zeros,
             nnz: a.nnz(),
@@ -64,6 +107,9 @@ impl<T: Real, B: Backend> Bottom<T, B> {
 
     /// x = A⁺ b. A device that fails while its numbers are read leaves NaN, which ends the solve.
     pub(super) fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        if let Some(inverse) = &self.there {
+            return inverse.apply(one(), b, zero(), x);
+        }
         let read = self.on.read(b, &mut self.host_b);
         match &mut self.solver {
             Solver::Dense(inverse) => inverse.apply(&self.host_b, &mut self.host_x),
@@ -76,7 +122,7 @@ impl<T: Real, B: Backend> Bottom<T, B> {
 
     /// New values on the same pattern, solved by what a build takes for them; the old solver stays after an error.
     ///
-    /// Allocates where a regular system became singular or a singular one regular, and nowhere else.
+    /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.
     pub(super) fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
         match &self.solver {
@@ -88,6 +134,9 @@ impl<T: Real, B: Backend> Bottom<T, B> {
                 Err(_) => updated.map_err(|_| SetupError::Coarsest { unknowns: self.size() })?,
             },
             Solver::Sparse(_) => (),
+        }
+        if let Some(there) = &mut self.there {
+            there.set_values(&self.solver.inverse(self.host_b.len())?)?;
         }
         Ok(())
     }
@@ -107,7 +156,8 @@ impl<T: Real, B: Backend> Bottom<T, B> {
             Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and both bases
             Solver::Sparse(factor) => factor.figures().bytes,
         };
-        solver + 2 * n * size_of::<B::Real>()
+        let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };
+        solver + there + 2 * n * size_of::<B::Real>()
     }
 
     /// What it promises.

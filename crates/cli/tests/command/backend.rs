@@ -1,0 +1,99 @@
+//! `--backend` and `devices`, with and without OpenCL.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::{Folder, coarsen, solve};
+
+/// Whether this build knows devices and this machine has one; where one is required, nothing is skipped.
+fn has_device() -> bool {
+    let done = coarsen("devices");
+    let has = done.code == 0;
+    assert!(has || done.code == 5, "{}", done.err);
+    let required = cfg!(feature = "opencl") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
+    assert!(has || !required, "{}", done.err);
+    if !has {
+        println!("skipped: {}", done.err);
+    }
+    has
+}
+
+/// No library, or a build without one: code 5 at once, and what to do.
+#[test]
+fn a_missing_backend_is_told_at_once() {
+    for words in
+        [&["devices"][..], &["solve", "--backend", "opencl"], &["compare", "--backend", "cpu,opencl"]]
+    {
+        let start = Instant::now();
+        let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
+            .args(words)
+            .env("COARSEN_OPENCL_LIB", "/nonexistent")
+            .output()
+            .unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(5), "{said}");
+        let cure = if cfg!(feature = "opencl") { "install a driver" } else { "Cargo feature `opencl`" };
+        assert!(said.contains(cure), "{said}");
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn names_of_no_backend_are_refused() {
+    for name in ["cuda", "opencl:", "opencl:x"] {
+        let done = coarsen(&format!("solve --backend {name}"));
+        assert!(done.code == 2 && done.err.contains("opencl:N"), "{name}: {}", done.err);
+    }
+}
+
+#[test]
+fn auto_is_what_the_environment_says() {
+    let folder = Folder::new();
+    let report = folder.path("r.json");
+    let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
+        .args(["solve", "--problem", "poisson2d:20", "--backend", "auto", "--report"])
+        .arg(&report)
+        .env("COARSEN_BACKEND", "cpu")
+        .output()
+        .unwrap();
+    assert!(done.status.success());
+    assert!(std::fs::read_to_string(report).unwrap().contains("\"backend\": \"cpu\""));
+}
+
+#[test]
+fn a_device_solves_what_the_cpu_solves() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    for words in [
+        "--problem elasticity3d:6 --precond sa",
+        "--problem poisson2d:40 --precond chebyshev --precision f64",
+        "--problem cloth:20 --precond gs --precision mixed",
+        "--problem poisson2d:40 --precond jacobi --tol 1e-3 --precision f32",
+        "--problem poisson2d:90",
+    ] {
+        let (cpu, here) = solve(&folder, &format!("{words} --method cg"));
+        let (device, there) = solve(&folder, &format!("{words} --method cg --backend opencl"));
+        assert_eq!((cpu.code, device.code), (0, 0), "{words}: {} {}", cpu.err, device.err);
+        assert_eq!((&here["backend"], &there["backend"]), (&"cpu".into(), &"opencl".into()));
+        let [here, there] = [&here, &there].map(|r| r["iterations"].as_i64().unwrap());
+        assert!((here - there).abs() <= 1 + here / 20, "{words}: {here} and {there}");
+        assert!(device.out.contains("on "), "{words}: names its device: {}", device.out);
+    }
+    let done = coarsen("compare --problem poisson2d:30 --backend cpu,opencl");
+    assert!(done.code == 0 && done.out.contains("cg + sa, opencl") && done.out.contains("cg + sa, cpu"));
+}
+
+#[test]
+fn what_only_the_cpu_can_do_is_said() {
+    if !has_device() {
+        return;
+    }
+    for (words, names) in [("--precond ic0 --method cg", "ic0"), ("--method direct", "--backend")] {
+        let done = coarsen(&format!("solve --problem poisson2d:30 --backend opencl {words}"));
+        assert!(done.code == 2 && done.err.contains(names), "{words}: {} {}", done.code, done.err);
+    }
+    let done = coarsen("solve --problem poisson2d:10 --backend opencl:99");
+    assert!(done.code == 5 && done.err.contains("99"), "{}", done.err);
+}

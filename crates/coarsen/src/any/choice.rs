@@ -1,0 +1,152 @@
+//! Which backend a program is to take.
+
+use std::str::FromStr;
+
+use coarsen_backend::Cpu;
+#[cfg(feature = "opencl")]
+use coarsen_opencl::{OpenCl, OpenClError, devices};
+
+use super::AnyBackend;
+
+/// The environment variable that decides for [`BackendChoice::Auto`].
+const VARIABLE: &str = "COARSEN_BACKEND";
+
+/// A backend by name: `auto`, `cpu`, `opencl`, or `opencl:1` for the second device that is listed.
+///
+/// ```
+/// use coarsen::BackendChoice;
+/// assert_eq!("opencl:1".parse(), Ok(BackendChoice::OpenCl(Some(1))));
+/// assert!("cuda".parse::<BackendChoice>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// What `COARSEN_BACKEND` names; where that is not set, a device if there is one, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A device by its place in the list of devices; without one, the first accelerator, else the first device.
+    OpenCl(Option<usize>),
+}
+
+/// A backend that is not there.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unavailable {
+    /// A name that no backend has.
+    #[error("no backend is called `{found}`; take auto, cpu, opencl, or opencl:N for device N of the list")]
+    Unknown {
+        /// The name.
+        found: String,
+    },
+    /// The program was built without OpenCL.
+    #[error(
+        "this program was built without OpenCL; build it with the Cargo feature `opencl`, or take the backend cpu"
+    )]
+    NotBuilt,
+    /// Fewer devices than the one asked for needs.
+    #[error("there are {count} OpenCL devices, counted from 0, so there is none with number {index}")]
+    Index {
+        /// The number asked for.
+        index: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// No device, or one that cannot be used.
+    #[cfg(feature = "opencl")]
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+}
+
+impl FromStr for BackendChoice {
+    type Err = Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Unavailable> {
+        match (text, text.strip_prefix("opencl:").map(str::parse)) {
+            ("auto", _) => Ok(Self::Auto),
+            ("cpu", _) => Ok(Self::Cpu),
+            ("opencl", _) => Ok(Self::OpenCl(None)),
+            (_, Some(Ok(index))) => Ok(Self::OpenCl(Some(index))),
+            _ => Err(Unavailable::Unknown { found: text.to_owned() }),
+        }
+    }
+}
+
+impl BackendChoice {
+    /// The place in `f64`.
+    pub(super) fn double(self) -> Result<AnyBackend, Unavailable> {
+        Ok(match self.decided()? {
+            Decided::Cpu => AnyBackend::Cpu(Cpu::new()),
+            #[cfg(feature = "opencl")]
+            Decided::First => AnyBackend::OpenCl(OpenCl::default_device()?),
+            #[cfg(feature = "opencl")]
+            Decided::Device(device) => AnyBackend::OpenCl(OpenCl::on(device)?),
+        })
+    }
+
+    /// The place in `f32`.
+    pub(super) fn single(self) -> Result<AnyBackend<f32>, Unavailable> {
+        Ok(match self.decided()? {
+            Decided::Cpu => AnyBackend::Cpu(Cpu::single()),
+            #[cfg(feature = "opencl")]
+            Decided::First => AnyBackend::OpenCl(OpenCl::default_device()?),
+            #[cfg(feature = "opencl")]
+            Decided::Device(device) => AnyBackend::OpenCl(OpenCl::on(device)?),
+        })
+    }
+
+    /// What the environment and the machine make of it.
+    fn decided(self) -> Result<Decided, Unavailable> {
+        match (self, std::env::var(VARIABLE)) {
+            (Self::Auto, Ok(name)) if name != "auto" && !name.is_empty() => {
+                name.parse::<Self>().and_then(Self::asked)
+            }
+            (Self::Auto, _) => Ok(Decided::found()),
+            (asked, _) => asked.asked(),
+        }
+    }
+
+    #[cfg(feature = "opencl")]
+    fn asked(self) -> Result<Decided, Unavailable> {
+        match self {
+            Self::Auto => Ok(Decided::found()),
+            Self::Cpu => Ok(Decided::Cpu),
+            Self::OpenCl(None) => Ok(Decided::First),
+            Self::OpenCl(Some(index)) => {
+                let all = devices()?;
+                all.get(index).map(Decided::Device).ok_or(Unavailable::Index { index, count: all.len() })
+            }
+        }
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    fn asked(self) -> Result<Decided, Unavailable> {
+        match self {
+            Self::Auto | Self::Cpu => Ok(Decided::Cpu),
+            Self::OpenCl(_) => Err(Unavailable::NotBuilt),
+        }
+    }
+}
+
+enum Decided {
+    Cpu,
+    /// The first accelerator that computes in the precision asked for, else the first device that does.
+    #[cfg(feature = "opencl")]
+    First,
+    #[cfg(feature = "opencl")]
+    Device(&'static coarsen_opencl::Device),
+}
+
+impl Decided {
+    /// A device if there is one that computes in `f64`.
+    #[cfg(feature = "opencl")]
+    fn found() -> Self {
+        let able = |all: &[coarsen_opencl::Device]| all.iter().any(|d| d.computes::<f64>());
+        if devices().is_ok_and(able) { Self::First } else { Self::Cpu }
+    }
+
+    #[cfg(not(feature = "opencl"))]
+    fn found() -> Self {
+        Self::Cpu
+    }
+}

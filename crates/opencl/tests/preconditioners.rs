@@ -1,0 +1,250 @@
+//! Every preconditioner that is generic over a place: set up on the host, applied on the device, the same as on the CPU.
+
+mod common;
+
+use std::path::PathBuf;
+
+use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
+use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
+use coarsen_opencl::OpenCl;
+use coarsen_problems::{Options, Problem};
+use coarsen_relax::{BlockJacobi, Chebyshev, Damped, GaussSeidel, Jacobi, Scaling};
+use coarsen_sparse::{Bsr, assembly, matrix_market};
+
+type Built<B> = Result<Box<dyn Prepared<<B as Backend>::Vector, f64>>, SetupError>;
+
+const RECIPES: [&str; 13] = [
+    "jacobi",
+    "l1-jacobi",
+    "block-jacobi",
+    "l1-block-jacobi",
+    "damped",
+    "spai0",
+    "chebyshev",
+    "gauss-seidel",
+    "ssor",
+    "sa",
+    "sa w-cycle",
+    "sa f-cycle",
+    "sa gauss-seidel",
+];
+
+fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
+    let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() };
+    let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+    Ok(match name {
+        "jacobi" => Box::new(Jacobi::default().build(a, on)?),
+        "l1-jacobi" => Box::new(Jacobi { omega: 1.0, l1: true }.build(a, on)?),
+        "block-jacobi" => Box::new(BlockJacobi { omega: 0.5, l1: false }.build(a, on)?),
+        "l1-block-jacobi" => Box::new(BlockJacobi { omega: 1.0, l1: true }.build(a, on)?),
+        "damped" => Box::new(Damped::default().build(a, on)?),
+        "spai0" => Box::new(Damped { scaling: Scaling::Spai0, ..Damped::default() }.build(a, on)?),
+        "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
+        "gauss-seidel" => Box::new(GaussSeidel::default().build(a, on)?),
+        "ssor" => Box::new(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }.build(a, on)?),
+        "sa" => Box::new(sa(Cycle::V).build(a, on)?),
+        "sa w-cycle" => Box::new(sa(Cycle::W).build(a, on)?),
+        "sa f-cycle" => Box::new(sa(Cycle::F).build(a, on)?),
+        "sa k-cycle" => Box::new(sa(Cycle::K).build(a, on)?),
+        "sa gauss-seidel" => Box::new(Multigrid { smoothing, ..sa(Cycle::V) }.build(a, on)?),
+        other => panic!("no recipe {other}"),
+    })
+}
+
+/// Where a device sweeps in colours, the CPU sweeps in another order.
+fn ordered_alike<V: Real, S: Real>(name: &str, on: &OpenCl<V, S>) -> bool {
+    !on.device().accelerator || !(name.contains("gauss-seidel") || name == "ssor")
+}
+
+/// A graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
+fn graph(n: usize, b: usize) -> Bsr<f64> {
+    let mut links = Vec::new();
+    for i in 1..n {
+        links.push((i - 1, i));
+        if i > 7 {
+            links.push((i * 5 % (i - 4), i));
+        }
+    }
+    let stiff = |i: usize, j: usize| if i == j { 2.0 } else { 1.0 / (1 + i + j) as f64 };
+    let block = |s: f64| (0..b * b).map(move |e| s * stiff(e / b, e % b));
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..n as u32 {
+        places.push((i, i));
+        values.extend(block(0.01));
+    }
+    for (i, j) in links.into_iter().map(|(i, j)| (i as u32, j as u32)) {
+        for (r, c, s) in [(i, i, 1.0), (j, j, 1.0), (i, j, -1.0), (j, i, -1.0)] {
+            places.push((r, c));
+            values.extend(block(s));
+        }
+    }
+    assembly::from_blocks(n, n, (b, b), &places, &values).unwrap()
+}
+
+fn problem(name: &str) -> Bsr<f64> {
+    Problem::parse(name, &Options::default()).unwrap().matrix
+}
+
+/// Real matrices that the methods here can solve, or a printed reason why there are none.
+fn real() -> Vec<(String, Bsr<f64>)> {
+    let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir()) else {
+        println!("COARSEN_DATA names no folder, so there are no real matrices");
+        return Vec::new();
+    };
+    let names = ["nos3", "fv3", "hypre_beam_hex_459", "pyamg_bar", "polyfem_A_2", "wathenSmall", "bcsstk01"];
+    let read = |name| matrix_market::read(folder.join(format!("matrices/{name}.mtx.gz"))).unwrap();
+    names.into_iter().map(|name| (name.to_owned(), read(name))).collect()
+}
+
+fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64]) -> Vec<f64> {
+    let r: Vec<B::Real> = r.iter().map(|&v| B::Real::of(v)).collect();
+    let r = on.vector(&r).unwrap();
+    let mut z = r.like().unwrap();
+    z.fill(B::Real::of(f64::NAN)); // whatever was there must not matter
+    m.apply(&r, &mut z);
+    let mut host = vec![B::Real::of(0.0); z.size()];
+    on.read(&z, &mut host).unwrap();
+    host.iter().map(|v| v.wide()).collect()
+}
+
+fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tolerance: f64) {
+    let sizes = [0, 1, 31, 32, 33, 1000].into_iter().flat_map(|n| [(n, 1), (n, 3)]);
+    let generated = sizes.map(|(n, b)| (format!("a graph of {n} nodes in blocks of {b}"), graph(n, b)));
+    let problems =
+        ["poisson2d:17", "elasticity3d:5", "cloth:12"].map(|name| (name.to_owned(), problem(name)));
+    for (system, a) in generated.chain(problems).chain(real()) {
+        let r = noise(a.shape().0, 3);
+        for name in RECIPES.into_iter().filter(|name| ordered_alike(name, on)) {
+            let (mut here, mut there) = match (build(name, &a, cpu), build(name, &a, on)) {
+                (Ok(here), Ok(there)) => (here, there),
+                (Err(here), Err(there)) => {
+                    assert_eq!(here, there, "{name} on {system}");
+                    continue;
+                }
+                (here, there) => panic!("{name} on {system}: {:?}, {:?}", here.err(), there.err()),
+            };
+            assert_eq!((here.class(), here.size()), (there.class(), there.size()), "{name} on {system}");
+            let (expected, found) = (applied(cpu, &mut *here, &r), applied(on, &mut *there, &r));
+            let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            let off = expected.iter().zip(&found).fold(0.0_f64, |m, (e, f)| m.max((e - f).abs()));
+            assert!(off <= tolerance * size, "{name} on {system}: off by {:.1e}", off / size);
+        }
+    }
+}
+
+#[test]
+fn device_equals_host_in_f64() {
+    let Some(on) = common::place::<f64>() else { return };
+    device_equals_host(&on, &Cpu::new(), 1e-10);
+}
+
+#[test]
+fn device_equals_host_in_mixed_precision() {
+    let Some(on) = common::place::<f64>() else { return };
+    device_equals_host(&on.mixed(), &Cpu::mixed(), 1e-3);
+}
+
+#[test]
+fn device_equals_host_in_f32() {
+    let Some(on) = common::place::<f32>() else { return };
+    device_equals_host(&on, &Cpu::single(), 1e-3);
+}
+
+fn solve<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64) -> Report<B::Real> {
+    let mut m = build(name, a, on).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let b: Vec<B::Real> = noise(a.shape().0, 1).into_iter().map(B::Real::of).collect();
+    let (matrix, b) = (on.matrix(a).unwrap(), on.vector(&b).unwrap());
+    let mut x = b.like().unwrap();
+    let stop = Stop::relative(B::Real::of(tolerance));
+    if name.contains("k-cycle") {
+        FlexibleCg::new(stop).solve(&matrix, &mut *m, &b, &mut x).unwrap()
+    } else {
+        Cg::new(stop).solve(&matrix, &mut *m, &b, &mut x).unwrap()
+    }
+}
+
+/// Within 1, or one in twenty: over many iterations, as on matrices that need more of them than they have rows, conjugate
+/// gradients amplify the order of a sum.
+fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
+    let problems =
+        ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
+    for (system, a) in problems.into_iter().chain(real()) {
+        for name in RECIPES.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, on)) {
+            let (here, there) = (solve(name, &a, cpu, tolerance), solve(name, &a, on, tolerance));
+            assert_eq!(here.outcome, there.outcome, "{name} on {system}");
+            let (here, there) = (here.iterations, there.iterations);
+            println!("{system}: {name} {here} on the CPU, {there} on the device");
+            let allowed = 1.max(here / 20);
+            assert!(here.abs_diff(there) <= allowed, "{name} on {system}: {here} and {there} iterations");
+        }
+    }
+}
+
+#[test]
+fn iterations_are_those_of_the_cpu_in_f64() {
+    let Some(on) = common::place::<f64>() else { return };
+    iterations_agree(&on, &Cpu::new(), 1e-8);
+}
+
+#[test]
+fn iterations_are_those_of_the_cpu_in_f32() {
+    let Some(on) = common::place::<f32>() else { return };
+    iterations_agree(&on, &Cpu::single(), 1e-3);
+}
+
+/// New values reach the device; with unchanged ones no bit changes; a failed update keeps the old state.
+#[test]
+fn update_equals_rebuild() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (system, a) in [("elasticity3d:5", problem("elasticity3d:5")), ("graph", graph(500, 1))] {
+        let r = noise(a.shape().0, 7);
+        let mut changed = a.clone();
+        changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+        for name in RECIPES {
+            let mut m = build(name, &a, &on).unwrap();
+            let before = applied(&on, &mut *m, &r);
+            assert_eq!(m.update_from((&a).into()).unwrap(), Reused::Structure, "{name} on {system}");
+            assert_eq!(applied(&on, &mut *m, &r), before, "{name} on {system}: the same values");
+            let allocations = on.counters().allocations;
+            m.update_from((&changed).into()).unwrap();
+            assert_eq!(on.counters().allocations, allocations, "{name}: an update allocates nothing there");
+            let new = applied(&on, &mut *m, &r);
+            if !name.starts_with("sa") {
+                assert_eq!(new, applied(&on, &mut *build(name, &changed, &on).unwrap(), &r), "{name}");
+            }
+            let mut broken = a.clone();
+            broken.values_mut()[0] = f64::NAN;
+            assert!(m.update_from((&broken).into()).is_err(), "{name}: NaN");
+            assert_eq!(applied(&on, &mut *m, &r), new, "{name}: after NaN");
+        }
+    }
+}
+
+/// With a whole hierarchy inside an iteration the host still waits once in an iteration, or once in ten.
+#[test]
+fn cycles_never_wait() {
+    let Some(on) = common::place::<f64>() else { return };
+    let a = problem("poisson2d:60");
+    let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
+    for name in ["sa", "sa w-cycle", "chebyshev", "block-jacobi"] {
+        let mut m = build(name, &a, &on).unwrap();
+        let mut x = b.like().unwrap();
+        for look_every in [1, 10] {
+            let stop = Stop { look_every, max_iterations: 10, ..Stop::relative(0.0) };
+            let mut cg = Cg::new(stop);
+            x.fill(0.0);
+            let _ = cg.solve(&matrix, &mut *m, &b, &mut x).unwrap();
+            x.fill(0.0);
+            let before = on.counters();
+            let report = cg.solve(&matrix, &mut *m, &b, &mut x).unwrap();
+            let after = on.counters();
+            assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
+            println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
+            // The true residuals at both ends wait once each.
+            assert_eq!(after.waits - before.waits, 10 / look_every as u64 + 2, "{name}");
+            assert_eq!(after.allocations, before.allocations, "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A program written against `AnyBackend` runs wherever its feature, the machine and the environment lead.
+
+mod common;
+
+use std::process::Command;
+
+use coarsen::prelude::*;
+use coarsen::{Error, Unavailable};
+use common::{noise, problem, small_sa};
+
+/// The program: it names no place.
+fn program(on: &AnyBackend) -> (usize, Vec<f64>) {
+    let a = problem("elasticity3d:6").matrix;
+    let mut m = small_sa(Cycle::V).build(&a, on).unwrap();
+    let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
+    let mut x = b.like().unwrap();
+    let report = Cg::new(Stop::relative(1e-8)).solve(&matrix, &mut m, &b, &mut x).unwrap();
+    let mut host = vec![0.0; a.shape().0];
+    on.read(&x, &mut host).unwrap();
+    (report.converged().unwrap().iterations, host)
+}
+
+#[test]
+fn every_backend_gives_the_same_solution() {
+    let on = AnyBackend::auto().unwrap();
+    println!("auto is {on}");
+    let (cpu, auto) = (program(&AnyBackend::choose(BackendChoice::Cpu).unwrap()), program(&on));
+    assert!(cpu.0.abs_diff(auto.0) <= 1);
+    let size = cpu.1.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    assert!(cpu.1.iter().zip(&auto.1).all(|(a, b)| (a - b).abs() <= 1e-6 * size));
+}
+
+mod cpu {
+    coarsen::backend::conformance!(coarsen::AnyBackend::choose(coarsen::BackendChoice::Cpu).unwrap(), 1e-14);
+}
+
+mod auto {
+    coarsen::backend::conformance!(coarsen::AnyBackend::auto().unwrap(), 1e-14);
+}
+
+mod auto_mixed {
+    coarsen::backend::conformance!(coarsen::AnyBackend::auto().unwrap().mixed(), 1e-6);
+}
+
+/// Runs a test of this program with `COARSEN_BACKEND` set.
+fn with_backend(name: &str, value: &str) {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env("COARSEN_BACKEND", value)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("1 passed"), "{value}: {said}");
+}
+
+/// The environment decides, in a build with devices and in one without.
+#[test]
+fn the_environment_decides() {
+    with_backend("auto_is_the_cpu", "cpu");
+    with_backend("auto_is_a_device_or_an_error", "opencl");
+    with_backend("auto_is_an_error", "cuda");
+    with_backend("auto_lacks_that_device", "opencl:99");
+}
+
+#[test]
+#[ignore = "run by the_environment_decides"]
+fn auto_is_the_cpu() {
+    assert_eq!(AnyBackend::auto().unwrap().name(), "cpu");
+}
+
+#[test]
+#[ignore = "run by the_environment_decides"]
+fn auto_is_a_device_or_an_error() {
+    match AnyBackend::auto() {
+        Ok(on) => {
+            assert!(cfg!(feature = "opencl") && on.name() == "opencl" && on.to_string().contains("opencl: "));
+            program(&on);
+        }
+        Err(why) => {
+            assert!(
+                std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none() || !cfg!(feature = "opencl"),
+                "{why}"
+            );
+            assert!(why == Unavailable::NotBuilt || cfg!(feature = "opencl"), "{why}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by the_environment_decides"]
+fn auto_is_an_error() {
+    assert_eq!(AnyBackend::auto().unwrap_err(), Unavailable::Unknown { found: "cuda".to_owned() });
+}
+
+#[test]
+#[ignore = "run by the_environment_decides"]
+fn auto_lacks_that_device() {
+    assert!(AnyBackend::auto().is_err());
+}
+
+/// Without an environment, a build without devices is the CPU, and one with devices takes them where they are.
+#[test]
+fn the_feature_alone_decides() {
+    if std::env::var_os("COARSEN_BACKEND").is_some() {
+        return println!("skipped: COARSEN_BACKEND is set");
+    }
+    let name = AnyBackend::auto().unwrap().name();
+    let there = AnyBackend::choose(BackendChoice::OpenCl(None)).is_ok();
+    assert_eq!(name, if there { "opencl" } else { "cpu" });
+    assert!(!there || cfg!(feature = "opencl"));
+    let single = AnyBackend::choose_single(BackendChoice::Auto).unwrap();
+    let on = single.vector(&[3.0_f32, 4.0]).unwrap();
+    assert_eq!((single.name(), on.norm()), (name, 5.0));
+    assert!(matches!(single.read(&on, &mut [0.0]), Err(Error::Shape { .. })));
+}

@@ -1,0 +1,124 @@
+//! Preconditioners on a device, as preconditioners of host vectors: the laws are the same.
+
+use std::sync::OnceLock;
+
+use coarsen::backend::{Backend, Prepared, Update};
+use coarsen::multigrid::Smoothing;
+use coarsen::opencl::{DeviceVector, OpenCl, OpenClError};
+use coarsen::prelude::*;
+use coarsen::relax::{Damped, Scaling};
+use coarsen::{Class, backend::SetupError};
+
+use super::{Recipe, small_sa};
+
+/// Moves vectors to a device and back.
+struct Moved<V: Real> {
+    on: OpenCl<V>,
+    m: Box<dyn Prepared<DeviceVector<V>, f64>>,
+}
+
+impl<V: Real> Preconditioner<Vec<V>> for Moved<V> {
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        let r = self.on.vector(r).unwrap();
+        let mut there = r.like().unwrap();
+        there.fill(V::nan()); // whatever was there must not matter
+        self.m.apply(&r, &mut there);
+        self.on.read(&there, z).unwrap();
+    }
+
+    fn class(&self) -> Class {
+        self.m.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.m.size()
+    }
+}
+
+impl<V: Real> Update<f64> for Moved<V> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        self.m.update_from(system)
+    }
+}
+
+/// One device for all tests, or a printed reason why there is none.
+fn place<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
+    kept.get_or_init(|| match OpenCl::default_device() {
+        Ok(on) => Some(on),
+        Err(why @ (OpenClError::Absent(_) | OpenClError::Precision { .. })) => {
+            assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
+            println!("skipped on devices: {why}");
+            None
+        }
+        Err(why) => panic!("{why}"),
+    })
+    .as_ref()
+}
+
+fn double() -> Option<&'static OpenCl<f64>> {
+    static PLACE: OnceLock<Option<OpenCl<f64>>> = OnceLock::new();
+    place(&PLACE)
+}
+
+fn single() -> Option<&'static OpenCl<f32>> {
+    static PLACE: OnceLock<Option<OpenCl<f32>>> = OnceLock::new();
+    place(&PLACE)
+}
+
+fn build<R, V: Real, S: Real>(recipe: R, a: &Bsr<f64>, on: OpenCl<V, S>) -> Box<dyn Prepared<Vec<V>, f64>>
+where
+    R: Setup<f64, OpenCl<V, S>>,
+    R::Built: 'static,
+{
+    let m = Box::new(recipe.build(a, &on).unwrap_or_else(|e| panic!("{e}")));
+    Box::new(Moved { on: on.plain(), m })
+}
+
+macro_rules! recipes {
+    ($on:expr) => {
+        vec![
+            ("opencl jacobi", |a| build(Jacobi::default(), a, $on)),
+            ("opencl block-jacobi", |a| build(BlockJacobi::default(), a, $on)),
+            ("opencl damped", |a| build(Damped::default(), a, $on)),
+            ("opencl spai0", |a| build(Damped { scaling: Scaling::Spai0, ..Damped::default() }, a, $on)),
+            ("opencl gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
+            ("opencl ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
+            ("opencl chebyshev", |a| build(Chebyshev::default(), a, $on)),
+        ]
+    };
+}
+
+pub(crate) fn doubles() -> Vec<Recipe<f64>> {
+    if double().is_none() {
+        return Vec::new();
+    }
+    recipes!(double().expect("asked before").clone())
+}
+
+pub(crate) fn mixed() -> Vec<Recipe<f64>> {
+    if double().is_none() {
+        return Vec::new();
+    }
+    recipes!(double().expect("asked before").mixed())
+}
+
+pub(crate) fn singles() -> Vec<Recipe<f32>> {
+    if single().is_none() {
+        return Vec::new();
+    }
+    recipes!(single().expect("asked before").clone())
+}
+
+pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
+    if double().is_none() {
+        return Vec::new();
+    }
+    vec![
+        ("opencl sa", |a| build(small_sa(Cycle::V), a, double().expect("asked before").clone())),
+        ("opencl sa w-cycle", |a| build(small_sa(Cycle::W), a, double().expect("asked before").clone())),
+        ("opencl sa gauss-seidel", |a| {
+            let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+            build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, double().expect("asked before").clone())
+        }),
+    ]
+}
