@@ -12,6 +12,9 @@ pub mod first {}
 #[doc = include_str!("../../../book/src/tutorials/energy.md")]
 pub mod energy {}
 
+#[doc = include_str!("../../../book/src/tutorials/gpu.md")]
+pub mod gpu {}
+
 #[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
 pub mod smoothed_aggregation {}
 
@@ -35,6 +38,9 @@ pub mod design {}
 
 #[doc = include_str!("../../../book/src/design/decisions.md")]
 pub mod decisions {}
+
+#[doc = include_str!("../../../book/src/design/bus.md")]
+pub mod bus {}
 
 #[doc = include_str!("../../../book/src/design/dependencies.md")]
 pub mod dependencies {}

@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Generate(Generate),
     /// List the devices of this machine
     #[command(after_help = CODES)]
-    Devices,
+    Devices(Devices),
     /// Minimise the energy of a soft body
     #[command(after_help = CODES)]
     Minimize(Minimize),
@@ -173,6 +173,13 @@ pub(crate) struct Spy {
     /// The picture
     #[arg(long, value_name = "PICTURE.png")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Devices {
+    /// Measure which size of work groups suits each device, and keep it
+    #[arg(long)]
+    pub(crate) tune: bool,
 }
 
 #[derive(Debug, Args)]

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         Command::Spy(options) => spy::run(&options),
         Command::Info(options) => info::run(&options),
         Command::Generate(options) => generate::run(&options),
-        Command::Devices => devices::run(),
+        Command::Devices(options) => devices::run(&options),
         Command::Minimize(options) => minimize::run(&options),
     };
     done.unwrap_or_else(|failure| {

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::job::{Grids, Job};
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
-const OVER_RELAXATION: f64 = 1.3;
+pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
 /// A preconditioner, and its levels where it has some.
 pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);

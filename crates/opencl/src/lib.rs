@@ -20,6 +20,7 @@
 //! | `queue` | launches, waits, the first failure, transfers |
 //! | `memory`, `slots` | buffers; which scalars live |
 //! | `program` | kernels by name, compiled, checked and kept on disk |
+//! | `tune` | the size of work groups |
 //! | [`scalar`](DeviceScalar) | promised numbers |
 //! | [`vector`](DeviceVector) | the vector |
 //! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
@@ -39,6 +40,7 @@ mod queue;
 mod rows;
 mod scalar;
 mod slots;
+mod tune;
 mod vector;
 
 pub use blocks::DeviceBlocks;

@@ -43,6 +43,17 @@ macro_rules! suite {
 suite!(double, common::place::<f64>(), 1e-14);
 suite!(mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
 suite!(single, common::place::<f32>(), 1e-6);
+// What a graphics card runs, and one without f64.
+suite!(card, common::posing::<f64>(common::card), 1e-14);
+suite!(card_mixed, common::posing::<f64>(common::card).map(|on| on.mixed()), 1e-6);
+suite!(
+    card_in_single,
+    common::posing::<f32>(|device| {
+        common::card(device);
+        device.double = false;
+    }),
+    1e-6
+);
 
 fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {
     let mut host = vec![V::zero(); v.size()];

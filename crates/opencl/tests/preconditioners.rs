@@ -140,6 +140,13 @@ fn device_equals_host_in_f64() {
     device_equals_host(&on, &Cpu::new(), 1e-10);
 }
 
+/// The kernels of a graphics card, but for sweeps, whose order is another.
+#[test]
+fn a_card_equals_the_host() {
+    let Some(on) = common::posing::<f64>(common::card) else { return };
+    device_equals_host(&on, &Cpu::new(), 1e-10);
+}
+
 #[test]
 fn device_equals_host_in_mixed_precision() {
     let Some(on) = common::place::<f64>() else { return };

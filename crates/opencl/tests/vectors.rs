@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use coarsen_backend::Backend;
 use coarsen_core::{Error, Real, Scalar, Vector};
-use coarsen_opencl::{DeviceVector, OpenCl};
+use coarsen_opencl::{DeviceVector, OpenCl, OpenClError};
 
 /// Empty, one, around a vector register, around nothing; the last needs several work groups that loop.
 const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
@@ -52,9 +52,14 @@ macro_rules! both {
 }
 
 fn laws<T: Real>() {
-    let Some(on) = common::place::<T>() else { return };
+    for on in [common::place::<T>(), common::posing::<T>(common::card)].into_iter().flatten() {
+        laws_at(&on);
+    }
+}
+
+fn laws_at<T: Real>(on: &OpenCl<T>) {
     let t = T::of;
-    both!(&on, |v| {
+    both!(on, |v| {
         v[0].fill(t(2.5));
         v[1] = v[2].like().unwrap();
         let [_, _, x, y] = v;
@@ -62,7 +67,7 @@ fn laws<T: Real>() {
         vec![]
     });
     for (a, b) in [(0.3, 0.7), (0.3, 1.0), (-2.0, 0.0), (0.0, -1.0)] {
-        both!(&on, |v| {
+        both!(on, |v| {
             let [x, y, z, d] = v;
             let (a, b) = (x.scalar(t(a)), x.scalar(t(b)));
             y.axpby(&a, x, &b);
@@ -72,7 +77,7 @@ fn laws<T: Real>() {
             vec![a.read(), b.read()]
         });
     }
-    both!(&on, |v| {
+    both!(on, |v| {
         let [x, y, z, w] = v;
         let sums = x.dots([y, x, z, w, y]);
         let d = x.dot_magnitude(y);
@@ -81,13 +86,13 @@ fn laws<T: Real>() {
         found.extend([d.value.read(), d.magnitude.read(), x.norm(), x.dot(w).read()]);
         found
     });
-    both!(&on, |v| {
+    both!(on, |v| {
         let [x, r, p, q] = v;
         let a = x.scalar(t(0.125));
         vec![Vector::advance(x, r, &a, p, q).read()]
     });
     for b in [0.0, 0.75] {
-        both!(&on, |v| {
+        both!(on, |v| {
             let (u, w) = (v[2].like().unwrap(), v[3].like().unwrap());
             let [x, r, p, s] = v;
             let (mut u, mut w) = (u, w);
@@ -199,4 +204,31 @@ fn places_do_not_mix() {
     assert!(catch_unwind(AssertUnwindSafe(|| x.scalar(2.0) + y.scalar(2.0))).is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| x.copy(&one.zeros(2).unwrap()))).is_err(), "lengths differ");
     assert_eq!((read(&x), x.sync()), (vec![1.0], Ok(())));
+}
+
+/// A device without `f64` is refused for `f64`, before anything is compiled, and serves `f32`.
+#[test]
+fn a_device_without_double_is_refused() {
+    let Some(on) = common::place::<f32>() else { return };
+    let mut device = on.device().clone();
+    device.double = false;
+    let refused = OpenCl::<f64>::on(&device).unwrap_err();
+    assert_eq!(refused, OpenClError::Precision { precision: "f64", found: 1 });
+    let on = OpenCl::<f32>::on(&device).unwrap();
+    assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+}
+
+/// A device that is nearly full refuses what does not fit, and keeps what it has.
+#[test]
+fn a_full_device_says_what_is_left() {
+    let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
+    let kept = on.vector(&[2.0; 1000]).unwrap();
+    let left = (1 << 20) - on.counters().bytes;
+    let refused = on.zeros(1 << 17).unwrap_err();
+    assert_eq!(refused, Error::Memory { needed: 1 << 20, available: left });
+    let a = coarsen_sparse::Bsr::<f64>::identity(40_000, 1).unwrap();
+    let before = on.counters();
+    assert!(matches!(on.matrix(&a), Err(Error::Memory { available, .. }) if available == left));
+    assert_eq!(on.counters().bytes, before.bytes);
+    assert_eq!((read(&kept), on.sync()), (vec![2.0; 1000], Ok(())));
 }

@@ -11,7 +11,7 @@ use coarsen::{Action, Preconditioner, Upkeep};
 use crate::args::{Follow, Precision, Precond, Solve};
 use crate::domains::Form;
 use crate::error::Failure;
-use crate::iterate::OVER_RELAXATION;
+use crate::stage::OVER_RELAXATION;
 
 /// A preconditioner that is built, updated and patched.
 pub(super) struct Follower {

@@ -5,7 +5,7 @@
 //! of these are in its name. Where nothing can be read or written, programs are compiled: never an error.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
 use ocl::core::{self, ProgramInfo, ProgramInfoResult};
@@ -48,17 +48,34 @@ impl Cache {
             return;
         };
         let Some(binary) = binaries.into_iter().find(|b| !b.is_empty()) else { return };
-        let whole = [&digest(&&binary[..]).to_le_bytes()[..], &binary].concat();
-        let draft = file.with_extension(format!("{}", process::id()));
-        let written = file.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok())
-            && fs::write(&draft, whole).is_ok();
-        if !written || fs::rename(&draft, &file).is_err() {
-            let _ = fs::remove_file(&draft);
+        write(&file, &[&digest(&&binary[..]).to_le_bytes()[..], &binary].concat());
+    }
+
+    /// The size of work groups that was found best under these options.
+    pub(super) fn local(&self, options: &str) -> Option<usize> {
+        let file = self.file(self.key(options, &[]))?.with_extension("local");
+        fs::read_to_string(file).ok()?.trim().parse().ok()
+    }
+
+    /// Keeps it.
+    pub(super) fn store_local(&self, options: &str, local: usize) {
+        if let Some(file) = self.file(self.key(options, &[])) {
+            write(&file.with_extension("local"), format!("{local}\n").as_bytes());
         }
     }
 
     fn file(&self, key: u64) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(format!("{key:016x}.bin")))
+    }
+}
+
+/// Writes a file in one step, or not at all.
+fn write(file: &Path, bytes: &[u8]) {
+    let draft = file.with_extension(format!("{}", process::id()));
+    let written = file.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok())
+        && fs::write(&draft, bytes).is_ok();
+    if !written || fs::rename(&draft, file).is_err() {
+        let _ = fs::remove_file(&draft);
     }
 }
 

@@ -17,8 +17,11 @@ const WIDTH: usize = 256;
 /// The same where one core runs all items of a group: enough to fill it, few enough for their tree to cost nothing.
 const WIDTH_OF_A_CORE: usize = 16;
 
-/// Most items in a work group of an entry-wise kernel.
+/// Items in a work group of an entry-wise kernel, unless `tune` has found better.
 const LOCAL: usize = 256;
+
+/// The smallest and the largest number that `tune` tries.
+const LOCALS: [usize; 2] = [32, 1024];
 
 /// Most groups of a reduction.
 const GROUPS: usize = 1024;
@@ -140,7 +143,20 @@ impl Program {
         let mut all = Self { device, options, cache, modules, width, local, slice, sum, compiled: 0 };
         let vectors = Module { sources: &coarsen_kernels::VECTOR, kernels: &NAMES, options: String::new() };
         all.module(context, &vectors)?;
+        let kept = all.cache.local(&all.options);
+        all.local = all.locals().find(|&local| Some(local) == kept).unwrap_or(all.local);
         Ok(all)
+    }
+
+    /// Work groups that this device allows, for `tune` to try.
+    pub(crate) fn locals(&self) -> impl Iterator<Item = usize> + use<> {
+        let most = self.device.width.min(LOCALS[1]);
+        std::iter::successors(Some(LOCALS[0]), |n| Some(2 * n)).take_while(move |&n| n <= most)
+    }
+
+    /// Keeps the size of work groups for places to come.
+    pub(crate) fn store_local(&self) {
+        self.cache.store_local(&self.options, self.local);
     }
 
     /// The number of a module: compiled, or loaded from the cache, unless the place already has it.

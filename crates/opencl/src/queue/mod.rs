@@ -121,6 +121,27 @@ impl<T: Real> Queue<T> {
         self.program.module(&self.context, wanted)
     }
 
+    /// Items in a work group of an entry-wise kernel.
+    pub(crate) fn local(&self) -> usize {
+        self.program.local
+    }
+
+    /// The sizes that this device allows, from a handful of items on.
+    pub(crate) fn locals(&self) -> Vec<usize> {
+        self.program.locals().collect()
+    }
+
+    /// Takes another size.
+    pub(crate) fn set_local(&mut self, local: usize) {
+        self.program.local = local;
+    }
+
+    /// Takes another size, here and in places to come.
+    pub(crate) fn keep_local(&mut self, local: usize) {
+        self.program.local = local;
+        self.program.store_local();
+    }
+
     /// Whether so many bytes more are to be had.
     pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
         self.memory.check_room(bytes)
@@ -299,6 +320,7 @@ mod tests {
     use coarsen_backend::Backend;
     use coarsen_core::{Error, Scalar, Vector};
 
+    use crate::program::Module;
     use crate::{OpenCl, OpenClError};
 
     /// A call that the driver refuses makes numbers NaN, and everything that can return an error returns this one.
@@ -327,5 +349,23 @@ mod tests {
             on.write(&[1.0], &mut x),
         ];
         assert_eq!(found, [(); 5].map(|()| Err(first.clone())));
+    }
+
+    /// What the compiler refuses is an error with its log, and the place goes on.
+    #[test]
+    fn a_build_failure_has_a_log() {
+        let Ok(on) = OpenCl::<f32>::default_device() else { return println!("skipped: no device") };
+        let broken = Module {
+            sources: &["__kernel void broken(__global float *x) { x[0] = nobody_knows; }"],
+            kernels: &["broken"],
+            options: String::new(),
+        };
+        match on.queue().module(&broken) {
+            Err(Error::Build { device, log }) => {
+                assert!(device == on.device().name && log.contains("nobody_knows"), "{log}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     }
 }

@@ -1,0 +1,80 @@
+//! What an iteration of conjugate gradients costs, preconditioner and all.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use coarsen::Error;
+use coarsen::backend::{Backend, Cpu, Setup, SetupError};
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::multigrid::Multigrid;
+use coarsen::opencl::OpenCl;
+use coarsen::relax::{BlockJacobi, Chebyshev};
+use coarsen::sparse::Bsr;
+use coarsen::{Preconditioner, Stop, Vector};
+
+/// Iterations that are timed.
+const ITERATIONS: usize = 20;
+
+/// Preconditioners that a device applies.
+const METHODS: [&str; 3] = ["block-jacobi", "chebyshev", "sa"];
+
+fn build<B: Backend>(
+    name: &str,
+    a: &Bsr<f64>,
+    on: &B,
+) -> Result<Box<dyn Preconditioner<B::Vector>>, SetupError> {
+    Ok(match name {
+        "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
+        "sa" => Box::new(Multigrid::smoothed_aggregation().build(a, on)?),
+        _ => Box::new(BlockJacobi::default().build(a, on)?),
+    })
+}
+
+/// Seconds of an iteration, looking once at the end; `launches` counts commands.
+fn seconds<B: Backend<Real = f64>>(
+    name: &str,
+    a: &Bsr<f64>,
+    on: &B,
+    launches: impl Fn() -> u64,
+) -> Result<(f64, f64), SetupError> {
+    let mut m = build(name, a, on)?;
+    let (matrix, b) = (on.matrix(a)?, on.vector(&vec![1.0; a.shape().0])?);
+    let mut x = b.like()?;
+    let stop = Stop { max_iterations: ITERATIONS, look_every: ITERATIONS, ..Stop::relative(0.0) };
+    let mut cg = Cg::new(stop);
+    let mut best = (f64::INFINITY, 0.0);
+    for _ in 0..3 {
+        x.fill(0.0);
+        x.sync()?;
+        let (start, before) = (Instant::now(), launches());
+        let report = cg.solve(&matrix, &mut *m, &b, &mut x)?;
+        x.sync()?;
+        let count = report.iterations.max(1) as f64;
+        let time = start.elapsed().as_secs_f64() / count;
+        if time < best.0 {
+            best = (time, (launches() - before) as f64 / count);
+        }
+    }
+    Ok(best)
+}
+
+/// A line for each preconditioner.
+pub(crate) fn table(
+    on: &OpenCl<f64>,
+    name: &str,
+    a: &Bsr<f64>,
+    cpu: bool,
+    text: &mut String,
+) -> Result<(), Box<dyn std::error::Error>> {
+    for method in METHODS {
+        let (there, launches) = seconds(method, a, on, || on.counters().launches)?;
+        let here = if cpu {
+            format!("{:.2}", seconds(method, a, &Cpu::new(), || 0)?.0 * 1e3)
+        } else {
+            "–".to_owned()
+        };
+        let there = there * 1e3;
+        writeln!(text, "| {name} | cg + {method} | {ITERATIONS} | {there:.2} | {launches:.1} | {here} |")?;
+    }
+    Ok(())
+}

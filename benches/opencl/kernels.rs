@@ -1,0 +1,132 @@
+//! Kernels by their bandwidth.
+
+use std::hint::black_box;
+
+use coarsen::Error;
+use coarsen::backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix};
+use coarsen::opencl::{DeviceMatrix, Format, OpenCl};
+use coarsen::sparse::Bsr;
+use coarsen::{LinearOperator, Real, Vector};
+
+use crate::place::least;
+
+/// The kernel that is the yardstick of its precision.
+const YARDSTICK: &str = "x·y";
+
+/// A line of the table.
+pub(crate) struct Row {
+    what: String,
+    kernel: String,
+    scalar: &'static str,
+    bytes: usize,
+    seconds: f64,
+    /// The same on the CPU.
+    cpu: Option<f64>,
+}
+
+impl Row {
+    fn gigabytes(&self) -> f64 {
+        self.bytes as f64 / self.seconds * 1e-9
+    }
+
+    /// The line, with the shares of the yardstick among `all` and of the CPU.
+    pub(crate) fn line(&self, all: &[Self]) -> String {
+        let yardstick = all.iter().find(|row| row.kernel == YARDSTICK && row.scalar == self.scalar);
+        let share = yardstick.map_or(String::new(), |y| percent(self.gigabytes() / y.gigabytes()));
+        let cpu = self.cpu.map_or(["–".to_owned(), "–".to_owned()], |seconds| {
+            [format!("{:.1}", self.bytes as f64 / seconds * 1e-9), percent(seconds / self.seconds)]
+        });
+        let Self { what, kernel, scalar, .. } = self;
+        let (ms, rate) = (self.seconds * 1e3, self.gigabytes());
+        format!("| {what} | {kernel} | {scalar} | {ms:.3} | {rate:.1} | {share} | {} | {} |", cpu[0], cpu[1])
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Vector operations of n entries.
+pub(crate) fn vectors<V: Real>(
+    on: &OpenCl<V>,
+    n: usize,
+    cpu: bool,
+    rows: &mut Vec<Row>,
+) -> Result<(), Error> {
+    let (x, y) = (vec![V::one(); n], vec![V::of(0.5); n]);
+    let (dx, mut dy) = (on.vector(&x)?, on.vector(&y)?);
+    let wait = || on.sync().expect("the device works");
+    let mut add = |kernel: &str, words: usize, seconds, cpu| {
+        let (what, bytes) = (format!("{n} entries"), words * n * size_of::<V>());
+        rows.push(Row { what, kernel: kernel.to_owned(), scalar: V::NAME, bytes, seconds, cpu });
+    };
+    let (a, b) = (dx.scalar(V::of(0.5)), dx.scalar(V::of(0.25)));
+    let dot = least(|| drop(dx.dot(&dy)), wait);
+    let host = cpu.then(|| least(|| drop(black_box(black_box(&x).dot(&y))), || ()));
+    add(YARDSTICK, 2, dot, host);
+    let axpby = least(|| dy.axpby(&a, &dx, &b), wait);
+    let mut z = y.clone();
+    let host = cpu.then(|| least(|| z.axpby(&V::of(0.5), black_box(&x), &V::of(0.25)), || ()));
+    add("a x + b y", 3, axpby, host);
+    let (mut dr, dq) = (on.vector(&y)?, on.vector(&y)?);
+    let advance = least(|| drop(Vector::advance(&mut dy, &mut dr, &a, &dx, &dq)), wait);
+    let (mut r, q) = (y.clone(), y.clone());
+    let host =
+        cpu.then(|| least(|| drop(black_box(Vector::advance(&mut z, &mut r, &V::of(0.5), &x, &q))), || ()));
+    add("x += a p, r −= a q, r·r", 6, advance, host);
+    Ok(())
+}
+
+/// Products and relaxation with one matrix.
+pub(crate) fn matrices<V: Real>(
+    on: &OpenCl<V>,
+    name: &str,
+    host: &Bsr<f64>,
+    cpu: Option<Cpu<V>>,
+    rows: &mut Vec<Row>,
+) -> Result<(), Error> {
+    let (n, word) = (host.shape().0, size_of::<V>());
+    let here = host.to::<V>();
+    let matrix = here.bytes();
+    let b = host.block().0;
+    let wait = || on.sync().expect("the device works");
+    let mut add = |kernel: String, bytes: usize, seconds, cpu: Option<f64>| {
+        let what = format!("{name}, {b}x{b}");
+        rows.push(Row { what, kernel, scalar: V::NAME, bytes, seconds, cpu });
+    };
+    let x = vec![V::one(); n];
+    let (mut y, mut s) = (x.clone(), x.clone());
+    let (dx, db, mut dy, mut ds) = (on.vector(&x)?, on.vector(&x)?, on.zeros(n)?, on.zeros(n)?);
+    let product = cpu.map(|_| least(|| here.apply(black_box(&x), &mut y), || ()));
+    let suiting = on.matrix(host)?.format();
+    for format in [Format::Rows, Format::Ell, Format::Sliced] {
+        let a = DeviceMatrix::new(on, host, format)?;
+        let chosen = if format == suiting { ", chosen" } else { "" };
+        let seconds = least(|| a.apply(&dx, &mut dy), wait);
+        add(format!("A x ({format:?}{chosen})"), matrix + 2 * word * n, seconds, product);
+    }
+    let a = on.matrix(host)?;
+    let seconds = least(|| a.residual(&db, &dx, &mut dy), wait);
+    let there = cpu.map(|_| least(|| here.residual(black_box(&x), &x, &mut y), || ()));
+    add("b − A x".into(), matrix + 3 * word * n, seconds, there);
+    let seconds = least(|| drop(a.apply_dot(&dx, &mut dy)), wait);
+    let there = cpu.map(|_| least(|| drop(black_box(here.apply_dot(black_box(&x), &mut y))), || ()));
+    add("A x, x·A x".into(), matrix + 2 * word * n, seconds, there);
+    let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
+    let (d, blocks) = (on.blocks(&inverses)?, inverses.values().len() * word);
+    let (one, zero, omega) = (V::one(), V::zero(), V::of(0.3));
+    let local = match cpu {
+        Some(local) => Some((local.matrix(host)?, local.blocks(&inverses)?)),
+        None => None,
+    };
+    let seconds = least(|| d.apply(one, &dx, zero, &mut dy), wait);
+    let there =
+        local.as_ref().map(|(_, local_d)| least(|| local_d.apply(one, black_box(&x), zero, &mut y), || ()));
+    add("D r".into(), blocks + 2 * word * n, seconds, there);
+    let seconds = least(|| a.relax_into(&d, omega, zero, &db, &dx, &mut ds, &mut dy), wait);
+    let there = local.as_ref().map(|(local_a, local_d)| {
+        least(|| local_a.relax_into(local_d, omega, zero, black_box(&x), &x, &mut s, &mut y), || ())
+    });
+    add("Jacobi".into(), matrix + blocks + 4 * word * n, seconds, there);
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Do the kernels of a device reach its memory bandwidth, and what does an iteration cost there?
+//!
+//! The yardstick is a read-only inner product over two vectors of 16 Mi entries on the same device. A kernel counts the matrix, and
+//! each vector it reads or writes, once. Beside it stand the kernels of the CPU on all threads in the same run: on a device that is
+//! the host's processor (PoCL) the column `of CPU` is what the way through OpenCL costs.
+//!
+//! ```text
+//! cargo bench --bench opencl --features opencl                     # the first device
+//! cargo bench --bench opencl --features opencl -- --device 1 --no-cpu --out table.md
+//! ```
+//!
+//! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.
+//!
+//! *Output* a table of the fastest of some samples: ms, GB/s, the shares of both yardsticks. Times on a device are from the first launch of a batch
+//! to the end of the last, so that they include launches and no transfer.
+
+mod iterations;
+mod kernels;
+mod place;
+
+use std::error::Error;
+use std::fmt::Write;
+
+use coarsen::backend::Cpu;
+use coarsen::opencl::{Device, OpenCl, devices};
+use coarsen::parallel;
+use coarsen::problems::{Options, Problem};
+use coarsen::sparse::Bsr;
+
+use kernels::Row;
+
+/// What is asked for.
+struct Arguments {
+    device: Option<usize>,
+    cpu: bool,
+    out: Option<String>,
+    /// A share of the usual sizes, for machines with little memory or time.
+    small: bool,
+}
+
+impl Arguments {
+    fn parse() -> Result<Self, Box<dyn Error>> {
+        let mut found = Self { device: None, cpu: true, out: None, small: false };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--bench" => (), // what cargo says
+                "--no-cpu" => found.cpu = false,
+                "--small" => found.small = true,
+                "--device" => found.device = Some(words.next().ok_or("--device takes a number")?.parse()?),
+                "--out" => found.out = Some(words.next().ok_or("--out takes a file")?),
+                other => {
+                    return Err(
+                        format!("no option {other}; there are --device, --no-cpu, --small, --out").into()
+                    );
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn device(&self) -> Result<&'static Device, Box<dyn Error>> {
+        let all = devices()?;
+        let first = all.iter().find(|d| d.accelerator).or(all.first());
+        let device = self.device.map_or(first, |index| all.get(index));
+        device.ok_or_else(|| format!("there are {} devices", all.len()).into())
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse()?;
+    let device = arguments.device()?;
+    let cores = std::thread::available_parallelism()?.get();
+    let text = parallel::threads(cores, || run(&arguments, device, cores).map_err(|e| e.to_string()))??;
+    print!("{text}");
+    if let Some(file) = &arguments.out {
+        std::fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+/// All tables as Markdown.
+fn run(arguments: &Arguments, device: &Device, cores: usize) -> Result<String, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    let systems = systems(arguments.small)?;
+    let single = OpenCl::<f32>::on(device)?;
+    let double = if device.double { Some(OpenCl::<f64>::on(device)?) } else { None };
+    let length = if arguments.small { 1 << 20 } else { 16 << 20 };
+    if let Some(on) = &double {
+        kernels::vectors(on, length, arguments.cpu, &mut rows)?;
+    }
+    kernels::vectors(&single, length, arguments.cpu, &mut rows)?;
+    for (name, a) in &systems {
+        if let Some(on) = &double {
+            kernels::matrices(on, name, a, arguments.cpu.then(Cpu::new), &mut rows)?;
+        }
+        kernels::matrices(&single, name, a, arguments.cpu.then(Cpu::single), &mut rows)?;
+    }
+    let mut text = format!("{device}; beside it the CPU on {cores} threads\n\n");
+    text += "| what | kernel | scalar | ms | GB/s | of dot | CPU GB/s | of CPU |\n|---|---|---|---|---|---|---|---|\n";
+    rows.iter().try_for_each(|row: &Row| writeln!(text, "{}", row.line(&rows)))?;
+    if let Some(on) = &double {
+        text += "\n| system | method | iterations | ms an iteration | launches an iteration | CPU ms an iteration |\n";
+        text += "|---|---|---|---|---|---|\n";
+        for (name, a) in &systems {
+            iterations::table(on, name, a, arguments.cpu, &mut text)?;
+        }
+    }
+    Ok(text)
+}
+
+/// Blocks of 1 and 3 from the gallery.
+fn systems(small: bool) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn Error>> {
+    let names =
+        if small { ["poisson3d:40", "elasticity3d:16"] } else { ["poisson3d:100", "elasticity3d:40"] };
+    let mut list = Vec::new();
+    for name in names {
+        list.push((name, Problem::parse(name, &Options::default())?.matrix));
+    }
+    Ok(list)
+}

@@ -1,0 +1,85 @@
+//! Compiled programs are kept on disk: what one process compiled the next one loads.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use coarsen_backend::{Backend, conformance};
+use coarsen_core::{LinearOperator, Vector};
+
+/// Programs that a new process compiles with this folder as its cache.
+fn compiled(folder: &Path) -> u64 {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process", "--ignored", "--nocapture"])
+        .env("COARSEN_CACHE", folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{said} {}", String::from_utf8_lossy(&done.stderr));
+    let tail = said.split("compiled ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    tail.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{said}"))
+}
+
+#[test]
+#[ignore = "run by a_second_process_compiles_nothing"]
+fn a_process() {
+    let on = common::place::<f64>().expect("asked before");
+    let a = conformance::ring(40, 3);
+    let x = on.vector(&conformance::noise(120, 1)).unwrap();
+    let mut y = x.like().unwrap();
+    on.matrix(&a).unwrap().apply(&x, &mut y);
+    let mut host = vec![0.0; 120];
+    on.read(&y, &mut host).unwrap();
+    let mut expected = vec![0.0; 120];
+    a.apply(&conformance::noise(120, 1), &mut expected);
+    assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
+    println!("compiled {} programs", on.counters().compiled);
+}
+
+#[test]
+#[ignore = "run by a_second_process_compiles_nothing"]
+fn a_process_that_tunes() {
+    let on = common::place::<f64>().expect("asked before");
+    let local = on.tune().unwrap();
+    assert!(local.is_power_of_two() && (32..=1024).contains(&local), "{local}");
+    println!("groups of {local}");
+}
+
+#[test]
+fn a_second_process_compiles_nothing() {
+    if common::place::<f64>().is_none() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("coarsen-cache-{}", std::process::id()));
+    assert_eq!(compiled(&folder), 2, "vectors, and blocks of 3");
+    assert_eq!(compiled(&folder), 0);
+    // A file that is not whole is not believed.
+    for file in std::fs::read_dir(folder.join("opencl")).unwrap() {
+        let file = file.unwrap().path();
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    }
+    assert_eq!(compiled(&folder), 2);
+    assert_eq!(compiled(&folder), 0);
+    // What was found to suit the device is kept beside them.
+    let tuned = |name| {
+        let done = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--ignored", "--nocapture"])
+            .env("COARSEN_CACHE", &folder)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    tuned("a_process_that_tunes");
+    let kept = |file: &Path| file.extension().is_some_and(|e| e == "local");
+    let mut files = std::fs::read_dir(folder.join("opencl")).unwrap();
+    assert!(files.any(|file| kept(&file.unwrap().path())));
+    tuned("a_process");
+    std::fs::remove_dir_all(&folder).unwrap();
+    // No cache at all: a file where the folder should be.
+    let file = folder.with_extension("file");
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(compiled(&file), 2);
+    std::fs::remove_file(&file).unwrap();
+}
