@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use coarsen::Error;
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::Multigrid;

@@ -62,7 +62,7 @@ pub(crate) fn vectors<V: Real>(
     };
     let (a, b) = (dx.scalar(V::of(0.5)), dx.scalar(V::of(0.25)));
     let dot = least(|| drop(dx.dot(&dy)), wait);
-    let host = cpu.then(|| least(|| drop(black_box(black_box(&x).dot(&y))), || ()));
+    let host = cpu.then(|| least(|| _ = black_box(black_box(&x).dot(&y)), || ()));
     add(YARDSTICK, 2, dot, host);
     let axpby = least(|| dy.axpby(&a, &dx, &b), wait);
     let mut z = y.clone();
@@ -72,7 +72,7 @@ pub(crate) fn vectors<V: Real>(
     let advance = least(|| drop(Vector::advance(&mut dy, &mut dr, &a, &dx, &dq)), wait);
     let (mut r, q) = (y.clone(), y.clone());
     let host =
-        cpu.then(|| least(|| drop(black_box(Vector::advance(&mut z, &mut r, &V::of(0.5), &x, &q))), || ()));
+        cpu.then(|| least(|| _ = black_box(Vector::advance(&mut z, &mut r, &V::of(0.5), &x, &q)), || ()));
     add("x += a p, r −= a q, r·r", 6, advance, host);
     Ok(())
 }

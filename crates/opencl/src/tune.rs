@@ -33,9 +33,12 @@ impl<V: Real> OpenCl<V> {
         let band = band::<V>().expect("a band is a pattern");
         let (a, x) = (self.matrix(&band)?, self.vector(&vec![V::one(); ROWS])?);
         let (mut y, half) = (x.like()?, x.scalar(V::of(0.5)));
-        let usual = self.queue().local();
+        let (usual, all) = {
+            let queue = self.queue();
+            (queue.local(), queue.locals())
+        };
         let mut best = (Duration::MAX, usual);
-        for local in self.queue().locals() {
+        for local in all {
             self.queue().set_local(local);
             let mut least = Duration::MAX;
             for _ in 0..CALLS {
