@@ -1,20 +1,20 @@
 #!/bin/sh
 # The bench of device kernels on a machine with a graphics card: no compiler, no network, one call, one table.
 #
-#   benches/gpu/run.sh BINARY [TABLE]
+#   benches/gpu/run.sh TABLE BINARY...
 #
-# BINARY is `target/release/deps/opencl-*` of `cargo bench --bench opencl --features opencl --no-run`, made elsewhere (it links
-# neither OpenCL nor anything beyond the C library); TABLE is what is written, gpu.md unless named. Further words in COARSEN_BENCH
-# go to the binary (--device 1, --no-cpu, --small). Beside the binary may lie `libOpenCL.so.1`, an ICD loader for machines without one.
+# TABLE is the file that is written. A BINARY is a bench built elsewhere, `target/release/deps/opencl-*` of
+# `cargo bench --bench opencl --features opencl --no-run`, which links neither OpenCL nor anything beyond the C library; what it
+# prints goes into the table. COARSEN_BENCH holds words for all of them (--device 1, --no-cpu, --small). Beside the first may lie
+# `libOpenCL.so.1`, an ICD loader for machines without one.
 #
 # A machine with NVIDIA's OpenCL library but without the file that tells the loader of it is given that file, in a folder that goes
 # away at the end. A machine without any OpenCL driver has no figures: the script says so and ends with code 5.
 set -eu
 
-binary=${1:?usage: run.sh BINARY [TABLE]}
-table=${2:-gpu.md}
-here=$(cd "$(dirname "$binary")" && pwd)
-binary=$here/$(basename "$binary")
+table=${1:?usage: run.sh TABLE BINARY...}
+shift
+here=$(cd "$(dirname "${1:?usage: run.sh TABLE BINARY...}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -46,12 +46,15 @@ if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "$(library libOpenCL.so.1 | head -n 
 fi
 export COARSEN_CACHE="$work/cache" # nothing is left behind, and times of a first compilation are those of one
 
-# shellcheck disable=SC2086 # words
-if ! "$binary" ${COARSEN_BENCH:-} --out "$work/table.md" >"$work/said" 2>"$work/why"; then
-    cat "$work/why" >&2
-    echo "no figures: the bench did not run" >&2
-    exit 5
-fi
+for binary in "$@"; do
+    # shellcheck disable=SC2086 # words
+    if ! "$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")" ${COARSEN_BENCH:-} >>"$work/table.md" 2>"$work/why"; then
+        cat "$work/why" >&2
+        echo "no figures: $binary did not run" >&2
+        exit 5
+    fi
+    echo >>"$work/table.md"
+done
 {
     echo "# Device kernels, $(date -u +%Y-%m-%d)"
     echo

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cargo bench --bench opencl --features opencl                     # the first device
-//! cargo bench --bench opencl --features opencl -- --device 1 --no-cpu --out table.md
+//! cargo bench --bench opencl --features opencl -- --device 1 --no-cpu --small
 //! ```
 //!
 //! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.
@@ -33,14 +33,13 @@ use kernels::Row;
 struct Arguments {
     device: Option<usize>,
     cpu: bool,
-    out: Option<String>,
     /// A share of the usual sizes, for machines with little memory or time.
     small: bool,
 }
 
 impl Arguments {
     fn parse() -> Result<Self, Box<dyn Error>> {
-        let mut found = Self { device: None, cpu: true, out: None, small: false };
+        let mut found = Self { device: None, cpu: true, small: false };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
@@ -48,11 +47,8 @@ impl Arguments {
                 "--no-cpu" => found.cpu = false,
                 "--small" => found.small = true,
                 "--device" => found.device = Some(words.next().ok_or("--device takes a number")?.parse()?),
-                "--out" => found.out = Some(words.next().ok_or("--out takes a file")?),
                 other => {
-                    return Err(
-                        format!("no option {other}; there are --device, --no-cpu, --small, --out").into()
-                    );
+                    return Err(format!("no option {other}; there are --device, --no-cpu, --small").into());
                 }
             }
         }
@@ -73,9 +69,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cores = std::thread::available_parallelism()?.get();
     let text = parallel::threads(cores, || run(&arguments, device, cores).map_err(|e| e.to_string()))??;
     print!("{text}");
-    if let Some(file) = &arguments.out {
-        std::fs::write(file, text)?;
-    }
     Ok(())
 }
 

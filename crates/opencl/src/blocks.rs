@@ -11,7 +11,7 @@ use crate::program::{Entry, Module, real};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OpenCl};
 
-/// Rows from which on a block is multiplied by a group an row, not by an item.
+/// Rows from which on a block is multiplied by a group, not by an item.
 const LARGE: usize = 33;
 
 /// Blocks D_k in device memory, stored in `S`, applied to vectors of `V`.

@@ -226,7 +226,7 @@ fn a_full_device_says_what_is_left() {
     let left = (1 << 20) - on.counters().bytes;
     let refused = on.zeros(1 << 17).unwrap_err();
     assert_eq!(refused, Error::Memory { needed: 1 << 20, available: left });
-    let a = coarsen_sparse::Bsr::<f64>::identity(40_000, 1).unwrap();
+    let a = coarsen_sparse::Bsr::<f64>::identity(80_000, 1).unwrap();
     let before = on.counters();
     assert!(matches!(on.matrix(&a), Err(Error::Memory { available, .. }) if available == left));
     assert_eq!(on.counters().bytes, before.bytes);

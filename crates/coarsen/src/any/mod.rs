@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the choice, and the place |
+//! | `mod` | the place |
+//! | `choice` | which place a name, the machine and the environment lead to |
 //! | `vector` | vectors and scalars of whatever place |
 //! | `matrix` | matrices, blocks and row sets of whatever place |
 
