@@ -14,11 +14,12 @@
 // s = (A x) of block row i                                              Twin: Bsr::multiply_rows
 void coarsen_row(const size_t i, const uint width, __global const uint *offsets, __global const uint *lengths,
                  __global const uint *columns, __global const STORED *values, __global const REAL *x, REAL *s) {
-    const size_t slice = i / SLICE, lane = i % SLICE;
-    const size_t base = width ? slice * width : offsets[slice];
 #if SLICE == 1
+    const size_t base = offsets[i], lane = 0;
     const uint count = offsets[i + 1] - offsets[i];
 #else
+    const size_t slice = i / SLICE, lane = i % SLICE;
+    const size_t base = width ? slice * width : offsets[slice];
     const uint count = lengths[i];
 #endif
     __global const uint *column = columns + base * SLICE + lane;

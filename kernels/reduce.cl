@@ -61,16 +61,6 @@ void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const
         partial[get_num_groups(0) + get_group_id(0)] = magnitude;
 }
 
-#if LANES == 8
-#define ENTRIES JOIN(REAL, 8)
-#define GET(p, i) vload8(0, (p) + (i))
-#define PUT(v, p, i) vstore8(v, 0, (p) + (i))
-#else
-#define ENTRIES REAL
-#define GET(p, i) (p)[i]
-#define PUT(v, p, i) (p)[i] = (v)
-#endif
-
 // x += a p, r -= a q, r·r                                               Twin: Vector::advance for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __global const REAL *p,

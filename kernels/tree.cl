@@ -8,6 +8,17 @@
 #define LOAD(p, i) ((SUM)(p)[i])
 #endif
 
+// LANES entries of a vector as they are.
+#if LANES == 8
+#define ENTRIES JOIN(REAL, 8)
+#define GET(p, i) vload8(0, (p) + (i))
+#define PUT(v, p, i) vstore8(v, 0, (p) + (i))
+#else
+#define ENTRIES REAL
+#define GET(p, i) (p)[i]
+#define PUT(v, p, i) (p)[i] = (v)
+#endif
+
 // The entries of a group out of n: a stretch of whole packs for all items, so that a processor reads memory in order.
 #define STRETCH ((size_t)WIDTH * LANES)
 #define SHARE(n) (((n) + get_num_groups(0) * STRETCH - 1) / (get_num_groups(0) * STRETCH) * STRETCH)

@@ -1,33 +1,53 @@
-// Entry-wise vector operations, an item an entry. Factors are slots; a factor of 0 leaves the old entries unread.
+// Entry-wise vector operations, an item LANES entries, the last ones one by one. Factors are slots; a factor of 0 leaves the old
+// entries unread.
 
 // y = v                                                                 Twin: Vector::fill for Vec
 __kernel void coarsen_fill(const ulong n, __global REAL *y, const REAL v) {
-    const size_t i = get_global_id(0);
-    if (i < n)
-        y[i] = v;
+    const size_t i = get_global_id(0) * LANES;
+    if (i + LANES <= n)
+        PUT((ENTRIES)(v), y, i);
+    else
+        for (size_t k = i; k < n; k++)
+            y[k] = v;
 }
 
 // y = a x + b y                                                         Twin: Vector::axpby for Vec
 __kernel void coarsen_axpby(const ulong n, __global const REAL *slots, const uint a, __global const REAL *x,
                             const uint b, __global REAL *y) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
-        const REAL t = slots[a] * x[i], s = slots[b];
-        y[i] = s == 0 ? t : t + s * y[i];
-    }
+    const size_t i = get_global_id(0) * LANES;
+    const REAL fa = slots[a], fb = slots[b];
+    if (i + LANES <= n) {
+        const ENTRIES t = fa * GET(x, i);
+        if (fb == 0)
+            PUT(t, y, i);
+        else
+            PUT(t + fb * GET(y, i), y, i);
+    } else
+        for (size_t k = i; k < n; k++) {
+            const REAL t = fa * x[k];
+            y[k] = fb == 0 ? t : t + fb * y[k];
+        }
 }
 
 // y = a d x + b y                                                       Twin: Vector::hadamard for Vec
 __kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const uint a, __global const REAL *d,
                                __global const REAL *x, const uint b, __global REAL *y) {
-    const size_t i = get_global_id(0);
-    if (i < n) {
-        const REAL t = slots[a] * d[i] * x[i], s = slots[b];
-        y[i] = s == 0 ? t : t + s * y[i];
-    }
+    const size_t i = get_global_id(0) * LANES;
+    const REAL fa = slots[a], fb = slots[b];
+    if (i + LANES <= n) {
+        const ENTRIES t = fa * GET(d, i) * GET(x, i);
+        if (fb == 0)
+            PUT(t, y, i);
+        else
+            PUT(t + fb * GET(y, i), y, i);
+    } else
+        for (size_t k = i; k < n; k++) {
+            const REAL t = fa * d[k] * x[k];
+            y[k] = fb == 0 ? t : t + fb * y[k];
+        }
 }
 
-// p = a u + b p, s = a w + b s, x += c p, r -= c s                      Twin: Vector::recur for Vec
+// p = a u + b p, s = a w + b s, x += c p, r -= c s, an item an entry    Twin: Vector::recur for Vec
 __kernel void coarsen_recur(const ulong n, __global const REAL *slots, const uint a, const uint b, const uint c,
                             __global const REAL *u, __global const REAL *w, __global REAL *p, __global REAL *s,
                             __global REAL *x, __global REAL *r) {

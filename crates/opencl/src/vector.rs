@@ -67,7 +67,7 @@ impl<T: Real> Vector for DeviceVector<T> {
 
     fn fill(&mut self, v: T) {
         let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Number(v)];
-        self.on.queue().launch(Kernel::Fill, Items::Entries(self.n), &args);
+        self.on.queue().launch(Kernel::Fill, Items::Packs(self.n), &args);
     }
 
     fn copy(&mut self, x: &Self) {
@@ -79,7 +79,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.assert_meets("axpby", &[x]);
         let (a, b) = (self.factor(a), self.factor(b));
         let args = [Arg::Length(self.n), Arg::Slots, a, Arg::Memory(&x.memory), b, Arg::Memory(&self.memory)];
-        self.on.queue().launch(Kernel::Axpby, Items::Entries(self.n), &args);
+        self.on.queue().launch(Kernel::Axpby, Items::Packs(self.n), &args);
     }
 
     fn hadamard(&mut self, a: &DeviceScalar<T>, d: &Self, x: &Self, b: &DeviceScalar<T>) {
@@ -88,7 +88,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         let [d, x, y] = [d, x, self].map(|v| Arg::Memory(&v.memory));
         self.on.queue().launch(
             Kernel::Hadamard,
-            Items::Entries(self.n),
+            Items::Packs(self.n),
             &[Arg::Length(self.n), Arg::Slots, a, d, x, b, y],
         );
     }

@@ -14,8 +14,8 @@ use cache::Cache;
 /// Most items in a work group of a reduction where items run in step; a power of two.
 const WIDTH: usize = 256;
 
-/// The same where one core runs all items of a group: enough to fill it, few enough for their tree to cost nothing.
-const WIDTH_OF_A_CORE: usize = 16;
+/// The same where one core runs all items of a group: a core reads one stretch in order.
+const WIDTH_OF_A_CORE: usize = 1;
 
 /// Items in a work group of an entry-wise kernel, unless `tune` has found better.
 const LOCAL: usize = 256;
@@ -109,6 +109,8 @@ pub(crate) struct Program {
     pub(crate) width: usize,
     /// Items in a work group of an entry-wise kernel.
     pub(crate) local: usize,
+    /// Entries that an item takes at once.
+    pub(crate) lanes: usize,
     /// Rows or blocks that lie side by side.
     pub(crate) slice: usize,
     /// How OpenCL C spells the type of partial sums.
@@ -140,7 +142,7 @@ impl Program {
         );
         let (cache, modules) = (Cache::of(device), Vec::new());
         let device = device.clone();
-        let mut all = Self { device, options, cache, modules, width, local, slice, sum, compiled: 0 };
+        let mut all = Self { device, options, cache, modules, width, local, lanes, slice, sum, compiled: 0 };
         let vectors = Module { sources: &coarsen_kernels::VECTOR, kernels: &NAMES, options: String::new() };
         all.module(context, &vectors)?;
         let kept = all.cache.local(&all.options);

@@ -41,6 +41,8 @@ pub(crate) enum Items {
     One,
     /// One an entry, and more to fill the last group.
     Entries(usize),
+    /// As few as take all entries, some at once.
+    Packs(usize),
     /// Groups of a reduction.
     Groups(usize),
 }
@@ -223,7 +225,8 @@ impl<T: Real> Queue<T> {
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
-        if self.failure.is_none() && !matches!(items, Items::Entries(0) | Items::Groups(0)) {
+        if self.failure.is_none() && !matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0))
+        {
             self.idle = false;
             let done = self.try_launch(kernel.into(), items, args);
             self.keep(done);
@@ -260,10 +263,11 @@ impl<T: Real> Queue<T> {
             let status = unsafe { ffi::clSetKernelArg(object.as_ptr(), k as u32, size, value) };
             check("clSetKernelArg", status)?;
         }
-        let Program { width, local, .. } = self.program;
+        let Program { width, local, lanes, .. } = self.program;
         let (global, local) = match items {
             Items::One => (1, 1),
             Items::Entries(n) => (n.next_multiple_of(local), local),
+            Items::Packs(n) => (n.div_ceil(lanes).next_multiple_of(local), local),
             Items::Groups(g) => (g * width, width),
         };
         // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains them.
