@@ -1,13 +1,14 @@
 //! Where the command solves, and which preconditioners it can set up there.
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::schwarz::{Place, Schwarz};
+use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
 use coarsen::{AnyBackend, BackendChoice, Error, Identity, LinearOperator, Preconditioner, Real};
 
 use crate::args::{Precision, Precond};
+use crate::domains::Form;
 use crate::error::Failure;
 use crate::job::{Grids, Job};
 
@@ -101,7 +102,7 @@ fn anywhere<B: Backend>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built
     let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     let one_level: Box<dyn Preconditioner<B::Vector>> = match precond {
-        Precond::Sa => return aggregation(&job.aggregation, system, on),
+        Precond::Sa => return hierarchy(&job.aggregation, system, on),
         Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
         Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
@@ -112,8 +113,8 @@ fn anywhere<B: Backend>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built
     Ok((one_level, None))
 }
 
-fn aggregation<B: Backend>(
-    recipe: &Multigrid<SmoothedAggregation>,
+fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
+    recipe: &Multigrid<SmoothedAggregation, S>,
     system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
@@ -126,12 +127,16 @@ fn aggregation<B: Backend>(
     Ok((Box::new(built), Some(grids)))
 }
 
-fn domains<B: Place>(
-    recipe: &Schwarz,
-    system: System<'_, f64>,
-    on: &B,
-) -> Result<Built<B::Vector>, SetupError> {
-    let built = recipe.build_from(system, on)?;
+fn domains<V, B>(recipe: &Form, system: System<'_, f64>, on: &B) -> Result<Built<Vec<V>>, SetupError>
+where
+    V: Real,
+    B: Place<Real = V, Vector = Vec<V>>,
+{
+    let schwarz = match recipe {
+        Form::Additive(schwarz) => schwarz,
+        Form::Multiplicative(recipe) => return hierarchy(recipe, system, on),
+    };
+    let built = schwarz.build_from(system, on)?;
     let plan = built.plan();
     let grids = Grids {
         levels: plan.levels() + usize::from(plan.top_nodes() > 0),
