@@ -50,7 +50,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
         progress.phase("dumping");
         dump::write(folder, options, threads, &loaded)?;
     }
-    let input = loaded?;
+    let mut input = loaded?;
+    let mut filter = input.filter.take();
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
@@ -58,8 +59,12 @@ fn solve(options: &Solve, threads: usize) -> Result<Report, Failure> {
     if run.ready.order.is_some() && run.solution.ending.names_a_row() {
         run = Run::new(options, &input, &progress, false)?;
     }
-    let Run { ready, choice, solution } = run;
+    let Run { ready, choice, mut solution } = run;
     progress.clear();
+    if let Some(filter) = &mut filter {
+        filter.recover(&mut solution.x)?;
+        solution.notes.insert(0, format!("{}", filter.density()));
+    }
 
     let setting = Setting { options, threads, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);
