@@ -5,6 +5,7 @@ mod auto;
 mod bad_input;
 mod common;
 mod compare;
+mod constraints;
 mod generate;
 mod mas;
 mod minimize;
