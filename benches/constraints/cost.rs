@@ -7,7 +7,7 @@ use coarsen::prelude::*;
 use crate::Outcome;
 use crate::kinds::{KINDS, constrained};
 
-const SIDE: usize = 401;
+const SIDE: usize = 301;
 const CALLS: usize = 7;
 
 /// The least seconds of several calls.

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use crate::kinds::constrained;
 use crate::{METHODS, Outcome, inside, prefiltered};
 
-const SIDES: [usize; 4] = [51, 101, 201, 401];
+const SIDES: [usize; 3] = [51, 101, 201];
 const FILE: &str = "book/src/methods/constraints_growth.svg";
 
 /// A name and points.
@@ -41,7 +41,7 @@ fn draw(lines: &[Line]) -> Outcome<()> {
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
     let canvas = SVGBackend::new(&path, (820, 460)).into_drawing_area();
     canvas.fill(&WHITE)?;
-    let (first, last) = ((SIDES[0] * SIDES[0]) as f64, (SIDES[3] * SIDES[3]) as f64);
+    let (first, last) = ((SIDES[0] * SIDES[0]) as f64, (SIDES[2] * SIDES[2]) as f64);
     let mut chart = ChartBuilder::on(&canvas)
         .caption("cloth at 10 ms, 30 % on a table, to 1e-5, filtering and setup included", ("sans-serif", 16))
         .margin(14)

@@ -3,7 +3,7 @@
 use crate::kinds::{KINDS, constrained};
 use crate::{METHODS, Outcome, inside, prefiltered};
 
-const SIDE: usize = 201;
+const SIDE: usize = 101;
 const STEP: f64 = 0.01;
 const SHARES: [f64; 4] = [0.0, 0.01, 0.1, 0.3];
 
