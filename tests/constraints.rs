@@ -56,7 +56,7 @@ fn every_preconditioner_solves_the_filtered_system() {
         for (method, build) in recipes().into_iter().chain(multigrids()) {
             let mut m = build(filtered.matrix());
             let mut x = p.right_hand_side(2);
-            let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-12) };
+            let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-11) };
             let report = filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y));
             report.unwrap().unwrap().converged().unwrap_or_else(|e| panic!("{name} {method}: {e}"));
             assert!(close(&x, &expected, 1e-8), "{name} {method}");
@@ -141,7 +141,7 @@ fn updates_follow_filters_that_move() {
         m.update(filtered.system(Some(&p.positions))).unwrap();
         sa.update(filtered.system(Some(&p.positions))).unwrap();
         let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
-        let stop = Stop::relative(1e-12);
+        let stop = Stop::relative(1e-11);
         let one =
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         let two =
@@ -151,6 +151,7 @@ fn updates_follow_filters_that_move() {
             "from node {first}"
         );
         let normal: f64 = 0.3 * x[3 * first] + 0.1 * x[3 * first + 1] + x[3 * first + 2];
-        assert!((normal - 0.01).abs() < 1e-15, "node {first}: {normal}");
+        let size = x.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+        assert!((normal - 0.01).abs() < 1e-14 * size, "node {first}: {normal}");
     }
 }
