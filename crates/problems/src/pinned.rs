@@ -28,6 +28,7 @@ pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
     if !(0.0..=1.0).contains(&share) {
         return Err(ProblemError::Share { found: share });
     }
+    ProblemError::check_size("pinned", n, 3, 1)?;
     let mut problem = cloth(n, dt)?;
     let mut random = NumpyRandom::new(SEED);
     let mut free: Vec<usize> = (n..n * (n - 1)).collect(); // the sides u = 0 and u = 1 are held already
