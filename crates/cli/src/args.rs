@@ -52,12 +52,15 @@ pub(crate) struct Source {
     /// Problem of the gallery instead of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
-    /// Time step of the problems cloth, cloth-contact and stack, in seconds
+    /// Time step of the problems cloth, pinned, cloth-contact and stack, in seconds
     #[arg(long, value_name = "S", requires = "problem", conflicts_with = "matrix")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
     #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
     pub(crate) jump: Option<f64>,
+    /// Share of the vertices of the problem pinned that have a constraint
+    #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
+    pub(crate) share: Option<f64>,
     /// Coordinates, a row a node
     #[arg(long, value_name = "FILE")]
     pub(crate) coordinates: Option<PathBuf>,
@@ -193,12 +196,15 @@ pub(crate) struct Generate {
     /// Problem of the gallery, such as elasticity3d:10
     #[arg(value_name = "NAME:SIZE")]
     pub(crate) problem: String,
-    /// Time step of the problem cloth, in seconds
+    /// Time step of the problems cloth and pinned, in seconds
     #[arg(long, value_name = "S")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
     #[arg(long, value_name = "F")]
     pub(crate) jump: Option<f64>,
+    /// Share of the vertices of the problem pinned that have a constraint
+    #[arg(long, value_name = "F")]
+    pub(crate) share: Option<f64>,
     /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use coarsen::backend::SetupError;
 use coarsen::optimize::DescentError;
 use coarsen::problems::{BodyError, ProblemError};
-use coarsen::sparse::SparseError;
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
 use coarsen::{Error, Unavailable};
+use coarsen::sparse::{ConstraintError, SparseError};
 
 /// What ends the program before it can solve, or keeps it from writing what it found.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,9 @@ pub(crate) enum Failure {
     /// A problem that the gallery does not hold.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+    /// Constraints that cannot be imposed.
+    #[error(transparent)]
+    Constraints(#[from] ConstraintError),
     /// A body that cannot be made.
     #[error(transparent)]
     Body(#[from] BodyError),
@@ -101,7 +104,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh => 2,
-            Self::Body(_) | Self::Setup(_) | Self::Descent(_) => 3,
+            Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::Varies { .. }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::ExitCode;
 
+use coarsen::problems::Options;
 use coarsen::sparse::matrix_market::{self, Symmetry};
 
 use crate::args::Generate;
@@ -14,11 +15,18 @@ use crate::{dump, say};
 const SEED: u64 = 1;
 
 pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
-    let problem = problem(&options.problem, options.dt, options.jump)?;
+    let Generate { dt, jump, share, .. } = *options;
+    let mut problem = problem(&options.problem, Options { dt, jump, share })?;
+    let mut b = problem.right_hand_side(SEED);
+    let filter = problem.prefilter()?;
+    if let Some(filter) = &filter {
+        filter.right_hand_side(&problem.right_hand_side(SEED), &mut b)?;
+        (problem.matrix, problem.near_kernel) = (filter.matrix().clone(), filter.near_kernel().clone());
+    }
     let folder = &options.out;
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
     matrix_market::write(folder.join("A.mtx"), &problem.matrix, Symmetry::Detect)?;
-    matrix_market::write_vector(folder.join("b.mtx"), &problem.right_hand_side(SEED))?;
+    matrix_market::write_vector(folder.join("b.mtx"), &b)?;
     dump::write_points(&folder.join("coordinates.mtx"), &problem.positions)?;
     dump::write_columns(&folder.join("near_kernel.mtx"), &problem.near_kernel)?;
     say(&format!(
@@ -30,5 +38,8 @@ pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
         problem.near_kernel.vectors(),
         folder.display()
     ));
+    if let Some(filter) = &filter {
+        say(&format!("constraints filtered out: {}\n", filter.density()));
+    }
     Ok(ExitCode::SUCCESS)
 }

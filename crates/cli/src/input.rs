@@ -4,7 +4,7 @@ use std::path::Path;
 
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::matrix_market::{self, ReadError, Source};
-use coarsen::sparse::{Bsr, NearKernel};
+use coarsen::sparse::{Bsr, Filtered, NearKernel};
 
 use crate::args::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
@@ -25,6 +25,8 @@ pub(crate) struct Input {
     pub(crate) near_kernel: Option<NearKernel>,
     /// The vectors of a file.
     pub(crate) null_space: Option<NearKernel>,
+    /// The constraints that have been filtered out of all of these.
+    pub(crate) filter: Option<Filtered<f64>>,
 }
 
 impl Input {
@@ -40,6 +42,14 @@ impl Input {
         input.x0 = given.x0.as_deref().map(|path| vector(path, n)).transpose()?;
         if let Some(path) = &given.near_kernel {
             input.near_kernel = Some(columns(path, n)?);
+        }
+        if let Some(filter) = &mut input.filter {
+            let b = std::mem::take(&mut input.b);
+            input.b.resize(n, 0.0);
+            filter.right_hand_side(&b, &mut input.b)?;
+            if let Some(x0) = &mut input.x0 {
+                filter.start(x0)?;
+            }
         }
         if let NullSpace::File(path) = &given.null_space {
             input.null_space = Some(columns(path, n)?);
@@ -61,10 +71,11 @@ impl Input {
                 positions: None,
                 near_kernel: None,
                 null_space: None,
+                filter: None,
             },
             None => {
                 let spec = named.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
-                problem(spec, named.dt, named.jump)?.into()
+                Self::problem(problem(spec, Options { dt: named.dt, jump: named.jump, share: named.share })?)?
             }
         };
         if let Some(path) = &named.coordinates {
@@ -72,19 +83,30 @@ impl Input {
         }
         Ok(input)
     }
-}
 
-impl From<Problem> for Input {
-    fn from(problem: Problem) -> Self {
-        let Problem { name, matrix, positions, near_kernel } = problem;
-        let (positions, near_kernel) = (Some(positions), Some(near_kernel));
-        Self { source: name, matrix, b: Vec::new(), x0: None, positions, near_kernel, null_space: None }
+    /// A problem of the gallery, its constraints filtered out.
+    fn problem(problem: Problem) -> Result<Self, Failure> {
+        let filter = problem.prefilter()?;
+        let Problem { name, mut matrix, positions, mut near_kernel, .. } = problem;
+        if let Some(filter) = &filter {
+            (matrix, near_kernel) = (filter.matrix().clone(), filter.near_kernel().clone());
+        }
+        Ok(Self {
+            source: name,
+            matrix,
+            b: Vec::new(),
+            x0: None,
+            positions: Some(positions),
+            near_kernel: Some(near_kernel),
+            null_space: None,
+            filter,
+        })
     }
 }
 
 /// A problem of the gallery.
-pub(crate) fn problem(spec: &str, dt: Option<f64>, jump: Option<f64>) -> Result<Problem, Failure> {
-    Ok(Problem::parse(spec, &Options { dt, jump })?)
+pub(crate) fn problem(spec: &str, options: Options) -> Result<Problem, Failure> {
+    Ok(Problem::parse(spec, &options)?)
 }
 
 /// A file, or the standard input for `-`.

@@ -52,7 +52,8 @@ fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Fai
         progress.phase("dumping");
         dump::write(folder, options, threads, &loaded)?;
     }
-    let input = loaded?;
+    let mut input = loaded?;
+    let mut filter = input.filter.take();
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
@@ -60,8 +61,12 @@ fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Fai
     if run.ready.order.is_some() && run.solution.ending.names_a_row() {
         run = Run::new(options, stages, &input, &progress, false)?;
     }
-    let Run { ready, choice, solution } = run;
+    let Run { ready, choice, mut solution } = run;
     progress.clear();
+    if let Some(filter) = &mut filter {
+        filter.recover(&mut solution.x)?;
+        solution.notes.insert(0, format!("{}", filter.density()));
+    }
 
     let setting = Setting { options, threads, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);

@@ -92,6 +92,8 @@ pub(crate) struct Table {
     pub(crate) source: String,
     pub(crate) n: usize,
     nnz: usize,
+    /// What constraints filtered out of it.
+    filtered: Option<String>,
     block_size: usize,
     threads: usize,
     pub(crate) tolerance: f64,
@@ -123,6 +125,7 @@ impl Table {
             source: ready.input.source.clone(),
             n: ready.input.b.len(),
             nnz: ready.input.matrix.nnz(),
+            filtered: ready.input.filter.as_ref().map(|filter| filter.density().to_string()),
             block_size: ready.matrix.block().0,
             threads,
             tolerance: options.given.tol,
@@ -144,6 +147,9 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, n, nnz, block_size: b, tolerance, .. } = self;
         writeln!(f, "{source}: {n} unknowns, {nnz} entries, {b} x {b} blocks, to {tolerance:.0e}")?;
+        if let Some(filtered) = &self.filtered {
+            writeln!(f, "{filtered}")?;
+        }
         let threads = if self.threads == 1 { "thread" } else { "threads" };
         writeln!(
             f,

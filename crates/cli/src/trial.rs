@@ -136,7 +136,7 @@ mod tests {
 
     /// The forecast that ends a trial, or the iterations of one that is left to run.
     fn tried(spec: &str, dt: Option<f64>, worth: f64) -> Result<usize, Forecast> {
-        let options = Options { dt, jump: None };
+        let options = Options { dt, ..Options::default() };
         let a = Problem::parse(spec, &options).unwrap().matrix;
         let (b, mut x) = (random_vector(a.shape().0, 1), vec![0.0; a.shape().0]);
         let mut m = BlockJacobi::default().build(&a, &Cpu::new()).unwrap();

@@ -65,5 +65,5 @@ pub mod prelude {
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_schwarz::Schwarz;
-    pub use coarsen_sparse::{Bsr, NearKernel, System, assembly, matrix_market};
+    pub use coarsen_sparse::{Bsr, Constraints, NearKernel, System, assembly, matrix_market, prefilter};
 }

@@ -52,7 +52,7 @@ pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
     let h = 1.0 / (n + 1) as f64;
     let positions = grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]);
     let near_kernel = NearKernel::constants(grid.len(), 1)?;
-    Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel })
+    Ok(Problem { name: format!("anisotropic2d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
 /// The weights towards (x + p − 1, y + q − 1).

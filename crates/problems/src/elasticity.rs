@@ -84,7 +84,7 @@ pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     let near_kernel = NearKernel::rigid_body_modes(&positions, 3)?;
     let name =
         if homogeneous { format!("elasticity3d:{n}") } else { format!("elasticity3d:{n} jump={jump}") };
-    Ok(Problem { name, matrix, positions, near_kernel })
+    Ok(Problem { name, matrix, positions, near_kernel, constraints: None })
 }
 
 /// Where corner a of an element lies, in units of h: z fastest, so that corners rise as node numbers do.

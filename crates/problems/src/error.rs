@@ -1,6 +1,6 @@
 //! What is no problem of the gallery, and why.
 
-use coarsen_sparse::SparseError;
+use coarsen_sparse::{ConstraintError, SparseError};
 
 /// A problem that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum ProblemError {
     },
     /// An option of another problem.
     #[error(
-        "{problem} takes no option `{option}`; `dt` belongs to cloth, garment, softbody and the sequences, `jump` to elasticity3d"
+        "{problem} takes no option `{option}`; `dt` belongs to cloth, pinned, garment, softbody and the sequences, `jump` to elasticity3d, `share` to pinned"
     )]
     Option {
         /// The problem.
@@ -48,6 +48,15 @@ pub enum ProblemError {
         /// The value found.
         found: f64,
     },
+    /// A share that is none.
+    #[error("share is {found}, but must lie in 0 to 1: the share of vertices with a constraint")]
+    Share {
+        /// The value found.
+        found: f64,
+    },
+    /// Constraints that cannot be imposed.
+    #[error(transparent)]
+    Constraints(#[from] ConstraintError),
     /// A ratio of stiffnesses that f64 cannot hold in one sum.
     #[error(
         "jump is {found:e}, beyond {limit:e} or its inverse: the softer elements are lost in the round-off of the harder ones; take a smaller contrast"

@@ -76,7 +76,7 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     let near_kernel = NearKernel::rigid_body_modes(&mesh.positions, 3)?;
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = format!("garment:{stem}@{divisions} dt={dt}");
-    Ok(Problem { name, matrix, positions: mesh.positions, near_kernel })
+    Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
 fn minus(p: [f64; 3], q: [f64; 3]) -> [f64; 3] {

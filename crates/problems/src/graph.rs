@@ -55,7 +55,7 @@ pub fn graph(n: usize) -> Result<Problem, ProblemError> {
         row.add(i, &[degree + SHIFT]);
     })?;
     let near_kernel = NearKernel::constants(n, 1)?;
-    Ok(Problem { name: format!("graph:{n}"), matrix, positions, near_kernel })
+    Ok(Problem { name: format!("graph:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
 fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {

@@ -54,7 +54,7 @@ pub fn jump3d(n: usize) -> Result<Problem, ProblemError> {
     let h = 1.0 / n as f64;
     let positions = grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h));
     let near_kernel = NearKernel::constants(grid.len(), 1)?;
-    Ok(Problem { name: format!("jump3d:{n}"), matrix, positions, near_kernel })
+    Ok(Problem { name: format!("jump3d:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
 /// k of every cell, for `side`³ blocks.

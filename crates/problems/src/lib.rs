@@ -10,6 +10,7 @@
 //! | `jump3d:N` | 7 points, coefficient over six decades | N³ | [`jump`](jump3d) |
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
+//! | `pinned:N` | the same with a share of its vertices held, or sliding along lines and on planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
 //! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times; option `dt` | 3 vertices | [`garment`](garment()) |
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
@@ -42,6 +43,7 @@ mod grid;
 mod jump;
 mod mesh;
 mod numpy_random;
+mod pinned;
 mod poisson;
 mod problem;
 mod rows;
@@ -60,6 +62,7 @@ pub use garment::garment;
 pub use graph::graph;
 pub use jump::jump3d;
 pub use numpy_random::NumpyRandom;
+pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
 pub use sequence::Sequence;

@@ -55,7 +55,7 @@ fn poisson(name: &'static str, n: usize, dimension: usize) -> Result<Problem, Pr
         [at(x), at(y), if dimension == 2 { 0.0 } else { at(z) }]
     });
     let near_kernel = NearKernel::constants(grid.len(), 1)?;
-    Ok(Problem { name: format!("{name}:{n}"), matrix, positions, near_kernel })
+    Ok(Problem { name: format!("{name}:{n}"), matrix, positions, near_kernel, constraints: None })
 }
 
 #[cfg(test)]

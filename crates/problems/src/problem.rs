@@ -1,9 +1,9 @@
 //! A problem of the gallery, and its name as text.
 
-use coarsen_sparse::{Bsr, NearKernel, System};
+use coarsen_sparse::{Bsr, ConstraintError, Constraints, Filtered, NearKernel, System, prefilter};
 
 use crate::{
-    Material, NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d,
+    Material, NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d, pinned,
     poisson2d, poisson3d, softbody, softcube,
 };
 
@@ -28,21 +28,25 @@ pub struct Problem {
     pub positions: Vec<[f64; 3]>,
     /// Constants, or rigid-body modes about the centroid with zeros on held rows.
     pub near_kernel: NearKernel,
+    /// What x must satisfy beside, where there is something: see [`prefilter`](Self::prefilter).
+    pub constraints: Option<Constraints>,
 }
 
 /// What a problem may be told beside its size; `None` leaves the usual value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// `cloth`, `garment`, `softbody`: the time step in seconds, usually 0.002 for cloth and 0.01 for the others.
+    /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds, usually 0.002 for cloth and pinned and 0.01 for the others.
     pub dt: Option<f64>,
     /// `elasticity3d`: how much stiffer the hard blocks are, usually 1, which is a homogeneous body.
     pub jump: Option<f64>,
+    /// `pinned`: the share of vertices with a constraint, 0 to 1, usually 0.1.
+    pub share: Option<f64>,
 }
 
 impl Problem {
     /// The names [`parse`](Self::parse) knows with a number as size; `garment` and `softbody` take a file instead.
-    pub const NAMES: [&str; 7] =
-        ["poisson2d", "poisson3d", "anisotropic2d", "jump3d", "elasticity3d", "cloth", "graph"];
+    pub const NAMES: [&str; 8] =
+        ["poisson2d", "poisson3d", "anisotropic2d", "jump3d", "elasticity3d", "cloth", "pinned", "graph"];
 
     /// The problem of a text NAME:SIZE, as a user types it.
     ///
@@ -60,26 +64,37 @@ impl Problem {
             return Self::of_mesh(name, size, options);
         }
         let n: usize = size.parse().map_err(|_| malformed())?;
-        match (name, *options) {
-            ("poisson2d", Options { dt: None, jump: None }) => poisson2d(n),
-            ("poisson3d", Options { dt: None, jump: None }) => poisson3d(n),
-            ("anisotropic2d", Options { dt: None, jump: None }) => anisotropic2d(n),
-            ("jump3d", Options { dt: None, jump: None }) => jump3d(n),
-            ("elasticity3d", Options { dt: None, jump }) => elasticity3d(n, jump.unwrap_or(1.0)),
-            ("cloth", Options { dt, jump: None }) => cloth(n, dt.unwrap_or(0.002)),
-            ("graph", Options { dt: None, jump: None }) => graph(n),
-            _ if Self::NAMES.contains(&name) => {
-                let option = if name == "cloth" || options.dt.is_none() { "jump" } else { "dt" };
-                Err(ProblemError::Option { problem: name.to_owned(), option })
-            }
+        let Options { dt, jump, share } = *options;
+        // What a problem would ignore.
+        let ignored = [
+            (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
+            (jump.is_some() && name != "elasticity3d", "jump"),
+            (share.is_some() && name != "pinned", "share"),
+        ];
+        if let Some((_, option)) = ignored.into_iter().find(|(ignored, _)| *ignored)
+            && Self::NAMES.contains(&name)
+        {
+            return Err(ProblemError::Option { problem: name.to_owned(), option });
+        }
+        match name {
+            "poisson2d" => poisson2d(n),
+            "poisson3d" => poisson3d(n),
+            "anisotropic2d" => anisotropic2d(n),
+            "jump3d" => jump3d(n),
+            "elasticity3d" => elasticity3d(n, jump.unwrap_or(1.0)),
+            "cloth" => cloth(n, dt.unwrap_or(0.002)),
+            "pinned" => pinned(n, dt.unwrap_or(0.002), share.unwrap_or(0.1)),
+            "graph" => graph(n),
             _ => Err(ProblemError::Unknown { name: name.to_owned() }),
         }
     }
 
     /// A problem on a mesh from a file.
     fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
-        if options.jump.is_some() {
-            return Err(ProblemError::Option { problem: name.to_owned(), option: "jump" });
+        for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
+            if given.is_some() {
+                return Err(ProblemError::Option { problem: name.to_owned(), option });
+            }
         }
         let dt = options.dt.unwrap_or(0.01);
         let homogeneous = |_: usize, _: [f64; 3]| 1.0;
@@ -97,6 +112,14 @@ impl Problem {
     /// Standard normal numbers, one per row: [`random_vector`] of the matrix' size.
     pub fn right_hand_side(&self, seed: u64) -> Vec<f64> {
         random_vector(self.matrix.shape().0, seed)
+    }
+
+    /// The system that respects the constraints, where there are some.
+    ///
+    /// # Errors
+    /// As [`coarsen_sparse::prefilter`]; those of the gallery do not contradict each other.
+    pub fn prefilter(&self) -> Result<Option<Filtered<f64>>, ConstraintError> {
+        self.constraints.as_ref().map(|constraints| prefilter(self.system(), constraints)).transpose()
     }
 
     /// The parts as a builder of preconditioners takes them.
@@ -129,7 +152,7 @@ mod tests {
     fn wrong_texts_are_named() {
         let error = |spec: &str, options: Options| Problem::parse(spec, &options).unwrap_err();
         let none = Options::default();
-        let (dt, jump) = (Options { dt: Some(0.01), jump: None }, Options { dt: None, jump: Some(10.0) });
+        let (dt, jump) = (Options { dt: Some(0.01), ..none }, Options { jump: Some(10.0), ..none });
         for spec in ["cloth", "cloth:", "cloth:ten", "cloth:-5", "cloth:1e3", ":", ""] {
             assert_eq!(error(spec, none), ProblemError::Spec { found: spec.to_owned() });
         }
@@ -143,6 +166,8 @@ mod tests {
             ("graph:4", jump, "jump"),
             ("cloth:4", jump, "jump"),
             ("elasticity3d:5", dt, "dt"),
+            ("pinned:4", jump, "jump"),
+            ("cloth:4", Options { share: Some(0.1), ..none }, "share"),
         ] {
             let problem = spec.split(':').next().unwrap_or_default().to_owned();
             assert_eq!(error(spec, options), ProblemError::Option { problem, option });
@@ -152,7 +177,9 @@ mod tests {
     #[test]
     fn wrong_sizes_and_values_are_named() {
         let none = Options::default();
-        for spec in ["poisson2d:0", "jump3d:0", "jump3d:12", "elasticity3d:0", "cloth:2", "graph:0"] {
+        for spec in
+            ["poisson2d:0", "jump3d:0", "jump3d:12", "elasticity3d:0", "cloth:2", "pinned:2", "graph:0"]
+        {
             let error = Problem::parse(spec, &none).unwrap_err();
             assert!(matches!(error, ProblemError::Size { .. }), "{spec}: {error}");
             assert!(error.to_string().starts_with(spec), "{spec}: {error}");

@@ -126,7 +126,7 @@ fn body(
     let matrix = coarsen_sparse::assembly::from_blocks(n, n, (3, 3), &places, &values)?;
     matrix.check_finite()?;
     let near_kernel = NearKernel::rigid_body_modes(&deformed, 3)?;
-    Ok(Problem { name, matrix, positions: deformed, near_kernel })
+    Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })
 }
 
 /// A smooth deformation with J > 0: bent along x, twisted along y.

@@ -90,7 +90,7 @@ fn near_kernels_are_right() {
     for (spec, options) in [
         ("poisson3d:6", Options::default()),
         ("jump3d:8", Options::default()),
-        ("elasticity3d:5", Options { jump: Some(1e4), dt: None }),
+        ("elasticity3d:5", Options { jump: Some(1e4), ..Options::default() }),
     ] {
         let p = Problem::parse(spec, &options).unwrap();
         assert!(p.near_kernel.quality(&p.matrix).unwrap().iter().all(|q| q.free.is_some()), "{spec}");

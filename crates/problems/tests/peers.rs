@@ -14,6 +14,9 @@
 
 use coarsen_problems::{Options, Problem};
 
+/// No option.
+const NONE: Options = Options { dt: None, jump: None, share: None };
+
 struct Fingerprint {
     spec: &'static str,
     options: Options,
@@ -62,7 +65,7 @@ fn fingerprints() {
 const FINGERPRINTS: [Fingerprint; 8] = [
     Fingerprint {
         spec: "poisson2d:12",
-        options: Options { dt: None, jump: None },
+        options: NONE,
         size: 144,
         nnz: 672,
         trace: 576.0,
@@ -73,7 +76,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "poisson3d:10",
-        options: Options { dt: None, jump: None },
+        options: NONE,
         size: 1000,
         nnz: 6400,
         trace: 6000.0,
@@ -84,7 +87,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "anisotropic2d:16",
-        options: Options { dt: None, jump: None },
+        options: NONE,
         size: 256,
         nnz: 2116,
         trace: 341.6746666666667,
@@ -99,7 +102,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "jump3d:16",
-        options: Options { dt: None, jump: None },
+        options: NONE,
         size: 4096,
         nnz: 27136,
         trace: 1737221639.8117185,
@@ -114,7 +117,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "elasticity3d:6",
-        options: Options { dt: None, jump: None },
+        options: NONE,
         size: 882,
         nnz: 51984,
         trace: 18615384.615384612,
@@ -129,7 +132,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "elasticity3d:10",
-        options: Options { dt: None, jump: Some(1e4) },
+        options: Options { jump: Some(1e4), ..NONE },
         size: 3630,
         nnz: 242172,
         trace: 401936474358.97437,
@@ -148,7 +151,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "cloth:21",
-        options: Options { dt: Some(0.002), jump: None },
+        options: Options { dt: Some(0.002), ..NONE },
         size: 1323,
         nnz: 37017,
         trace: 163.72094883524414,
@@ -167,7 +170,7 @@ const FINGERPRINTS: [Fingerprint; 8] = [
     },
     Fingerprint {
         spec: "cloth:21",
-        options: Options { dt: Some(0.01), jump: None },
+        options: Options { dt: Some(0.01), ..NONE },
         size: 1323,
         nnz: 37017,
         trace: 1055.3437208811038,

@@ -5,7 +5,14 @@ use crate::common::{Folder, coarsen, solve};
 #[test]
 fn generated_files_are_the_problem() {
     let folder = Folder::new();
-    for spec in ["poisson2d:9", "jump3d:8", "elasticity3d:5 --jump 1e4", "cloth:12 --dt 0.01", "graph:100"] {
+    for spec in [
+        "poisson2d:9",
+        "jump3d:8",
+        "elasticity3d:5 --jump 1e4",
+        "cloth:12 --dt 0.01",
+        "pinned:12 --share 0.2",
+        "graph:100",
+    ] {
         let out = folder.path("made");
         assert_eq!(coarsen(&format!("generate {spec} --out {}", out.display())).code, 0, "{spec}");
         let file = |name: &str| out.join(name).display().to_string();

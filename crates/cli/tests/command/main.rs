@@ -6,6 +6,7 @@ mod backend;
 mod bad_input;
 mod common;
 mod compare;
+mod constraints;
 mod generate;
 mod mas;
 mod minimize;

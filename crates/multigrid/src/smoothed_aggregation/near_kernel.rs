@@ -42,19 +42,34 @@ pub(super) fn choose<T: Real>(
     relax(fine.a, parts, &modes, &special.rows)
 }
 
-/// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone. `None` for other modes.
+/// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it. `None` for other modes.
+///
+/// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ where it slides on a plane. Nodes that
+/// constraints tie to others have any matrix, so half of all nodes decide.
 fn translations(modes: &NearKernel, b: usize) -> Option<Result<NearKernel, SetupError>> {
     let k = modes.vectors();
     if !matches!((b, k), (2, 3) | (3, 6)) {
         return None;
     }
-    let rows = || modes.values().chunks_exact(k).enumerate();
-    let alone = |(i, row): (usize, &[f64])| (0..b).all(|c| c == i % b || row[c] == 0.0);
-    if !rows().all(alone) {
+    let nodes = || modes.values().chunks_exact(b * k);
+    let others = nodes().filter(|rows| !is_projector(rows, b, k)).count();
+    if 2 * others > nodes().len() {
         return None;
     }
-    let values = rows().flat_map(|(_, row)| row[..b].iter().copied()).collect();
+    let values = modes.values().chunks_exact(k).flat_map(|row| row[..b].iter().copied()).collect();
     Some(NearKernel::from_rows(b, values).map_err(Into::into))
+}
+
+/// Whether the first b columns of b rows of k are a symmetric H with H² = H.
+fn is_projector(rows: &[f64], b: usize, k: usize) -> bool {
+    const ROUND_OFF: f64 = 1e-10;
+    let h = |r: usize, c: usize| rows[r * k + c];
+    (0..b).all(|r| {
+        (0..b).all(|c| {
+            let square: f64 = (0..b).map(|m| h(r, m) * h(m, c)).sum();
+            (square - h(r, c)).abs() < ROUND_OFF && (h(r, c) - h(c, r)).abs() < ROUND_OFF
+        })
+    })
 }
 
 /// Random columns, a different one each.
@@ -94,4 +109,31 @@ fn relax<T: Real>(
         each(pieces, LEAF, parallel::worth(ax.len() * b), &leaf);
     }
     Ok(NearKernel::from_rows(k, x)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn translations_are_known_behind_filters() {
+        let points: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), f64::from(i * i), 0.5]).collect();
+        let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+        let plain = translations(&modes, 3).unwrap().unwrap();
+        assert_eq!(plain, NearKernel::constants(24, 3).unwrap());
+        // Every node slides on a plane with the normal (0.6, 0, 0.8); the first is held.
+        let normal = [0.6, 0.0, 0.8];
+        let mut values = modes.values().to_vec();
+        for rows in values.chunks_exact_mut(18) {
+            for j in 0..6 {
+                let share: f64 = (0..3).map(|r| normal[r] * rows[r * 6 + j]).sum();
+                (0..3).for_each(|r| rows[r * 6 + j] -= share * normal[r]);
+            }
+        }
+        values[..18].fill(0.0);
+        let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
+        assert_eq!(translations(&filtered, 3).unwrap().unwrap().vectors(), 3);
+        values.rotate_right(1); // no translations any more
+        assert!(translations(&NearKernel::from_rows(6, values).unwrap(), 3).is_none());
+    }
 }

@@ -83,7 +83,13 @@ pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
     let mut near_kernel = NearKernel::rigid_body_modes(&sheet.positions, 3)?;
     let held: Vec<usize> = (0..matrix.shape().0).filter(|&k| sheet.held(k / 3)).collect();
     near_kernel.constrain(&held)?;
-    Ok(Problem { name: format!("cloth:{n} dt={dt}"), matrix, positions: sheet.positions, near_kernel })
+    Ok(Problem {
+        name: format!("cloth:{n} dt={dt}"),
+        matrix,
+        positions: sheet.positions,
+        near_kernel,
+        constraints: None,
+    })
 }
 
 #[cfg(test)]

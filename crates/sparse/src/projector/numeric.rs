@@ -3,15 +3,25 @@
 //! With S = I − W Wᵀ, a block row is projected on the right group by group, B ← B − (B q) qᵀ for the columns q of W, and then on the left.
 //! Rows of one node do both at once; groups of several nodes wait until all their rows are projected on the right.
 
+use std::ops::Range;
+
 use coarsen_core::Real;
+use coarsen_core::parallel::{self, tree};
 
 use super::factor::Factors;
 use super::groups::{NONE, refill};
 use crate::rows::Rows;
 use crate::{Bsr, Pattern};
 
+/// σ as a share of the mean diagonal: between the stiff motions that smoothers see and the soft ones that coarse levels see, so that a coarse
+/// motion which does not quite satisfy the constraints is not made stiff by σ.
+const SHARE: f64 = 0.1;
+
 /// σ of a group whose nodes have no positive diagonal at all.
 const NO_SCALE: f64 = 1.0;
+
+/// Rows that one task adds up.
+const LEAF: usize = 1024;
 
 /// Room for the numeric phase.
 #[derive(Clone, Debug, Default)]
@@ -27,13 +37,15 @@ pub(super) struct Numeric {
 impl Numeric {
     /// Writes S A S + σ (I − S) over `pattern` to `values`; in `f64`, rounded once or, in wide groups, twice.
     ///
-    /// σ is the mean diagonal of A over the nodes of a group.
+    /// σ is a tenth of the stiffness that A has in the directions of a group's constraints, the mean of qᵀ A q over one node at a time, but not
+    /// below the Rayleigh quotient of translations.
     // Deviation: one σ for each group instead of one for all, so that a light node and a stiff one each get a value of their own size.
-    // A mean of diagonal entries lies in the field of values, as the bound on the condition number asks.
+    // Rayleigh quotients lie in the field of values, and so do their means and all between them, as the bound on the condition number asks.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();
-        self.scales.extend((0..groups.count()).map(|g| scale(a, groups.nodes(g))));
+        let softest = if groups.count() > 0 { translations(a) } else { 0.0 };
+        self.scales.extend((0..groups.count()).map(|g| scale(a, f, g, softest)));
         let (scales, size, work) = (&self.scales, b * b, 4 * pattern.len() * b * b);
         Rows::new(pattern.offsets(), size, &mut *values).for_each(work, |i, row| {
             spread(a, i, pattern.row(i), row);
@@ -74,13 +86,35 @@ impl Numeric {
     }
 }
 
-/// σ: the mean diagonal of A over some nodes, in its field of values; 1 where that is not positive.
-fn scale<T: Real>(a: &Bsr<T>, nodes: &[u32]) -> f64 {
+/// σ for a group, in the field of values of A; 1 where A has no positive diagonal block there.
+fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
+    let (b, nodes) = (f.block, f.groups.nodes(g));
+    let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
+        let Some(at) = a.pattern().find(i as usize, i as usize) else { return 0.0 };
+        let rows = a.value(at).chunks_exact(b).zip(q);
+        rows.map(|(row, p)| p * row.iter().zip(q).map(|(v, q)| v.wide() * q).sum::<f64>()).sum()
+    };
+    let all = f.basis(g).flat_map(|q| nodes.iter().zip(q.chunks_exact(b)));
+    let mean = all.map(quotient).sum::<f64>() / f.rank(g) as f64;
+    if mean > 0.0 && mean.is_finite() { mean.min(softest.max(SHARE * mean)) } else { NO_SCALE }
+}
+
+/// The mean Rayleigh quotient of the b translations.
+fn translations<T: Real>(a: &Bsr<T>) -> f64 {
     let b = a.block().0;
-    let diagonal = |&i: &u32| a.pattern().find(i as usize, i as usize).map(|at| a.value(at));
-    let trace = |block: &[T]| block.iter().step_by(b + 1).map(|d| d.wide()).sum::<f64>();
-    let mean = nodes.iter().filter_map(diagonal).map(trace).sum::<f64>() / (nodes.len() * b) as f64;
-    if mean > 0.0 && mean.is_finite() { mean } else { NO_SCALE }
+    let leaf = |rows: Range<usize>| -> f64 {
+        let range = a.pattern().offsets()[rows.start]..a.pattern().offsets()[rows.end];
+        a.values()[range.start * b * b..range.end * b * b]
+            .chunks_exact(b * b)
+            .map(|block| trace(block, b))
+            .sum()
+    };
+    let sum = tree(0..a.pattern().rows(), LEAF, parallel::worth(a.pattern().len() * b), &leaf, &|a, b| a + b);
+    sum / a.shape().0 as f64
+}
+
+fn trace<T: Real>(block: &[T], b: usize) -> f64 {
+    block.iter().step_by(b + 1).map(|d| d.wide()).sum()
 }
 
 /// Row i of A over the columns of S A S.

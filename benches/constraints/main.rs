@@ -1,0 +1,101 @@
+//! Do good preconditioners stay good under constraints?
+//!
+//! Fig. 8 of Tamstorf, Jones, McCormick 2015 on systems of the gallery. A method is run on the prefiltered system (PPCG), and with the
+//! constraints inside the iteration alone, as Baraff & Witkin 1998: the preconditioner is made from A, and every vector projected.
+//!
+//! ```text
+//! cargo bench --bench constraints -- FIGURE
+//! ```
+//!
+//! | FIGURE | what | file |
+//! |---|---|---|
+//! | `share` | iterations with 0, 1, 10 and 30 % of the nodes constrained, four kinds of constraints | `share` |
+//! | `growth` | seconds against vertices for a sheet on a table (Fig. 8), drawn as `book/src/methods/constraints_growth.svg` | `growth` |
+//! | `cost` | seconds of prefiltering, beside a product with A | `cost` |
+
+mod cost;
+mod growth;
+mod inside;
+mod kinds;
+mod share;
+
+use std::time::Instant;
+
+use coarsen::backend::Prepared;
+use coarsen::prelude::*;
+use coarsen::problems::Problem;
+use coarsen::sparse::Constraints;
+
+/// Whatever goes wrong is told and ends the bench.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The residual asked for, relative to the first.
+const TOLERANCE: f64 = 1e-5;
+
+/// The preconditioners compared.
+const METHODS: [&str; 3] = ["sa", "mas", "block-jacobi"];
+
+fn main() -> Outcome<()> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let figures: [(&str, fn() -> Outcome<()>); 3] =
+        [("share", share::share), ("growth", growth::growth), ("cost", cost::cost)];
+    for (name, figure) in figures {
+        if asked.is_empty() || asked.iter().any(|word| word == name) {
+            threads(0, figure)??;
+            println!();
+        }
+    }
+    Ok(())
+}
+
+fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<f64>, f64>>> {
+    let on = Cpu::new();
+    Ok(match method {
+        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+        _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
+    })
+}
+
+/// Iterations, and seconds of filtering, setup and solve.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    iterations: usize,
+    seconds: f64,
+    converged: bool,
+}
+
+/// A random right-hand side solved on the prefiltered system.
+fn prefiltered(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<Run> {
+    let (b, begun) = (p.right_hand_side(1), Instant::now());
+    let mut filtered = prefilter(p.system(), constraints)?;
+    let mut m = build(method, filtered.system(Some(&p.positions)))?;
+    let mut x = vec![0.0; b.len()];
+    let report = filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop()).solve(a, &mut m, c, y))??;
+    Ok(Run::of(&report, begun))
+}
+
+/// The same with constraints inside the iteration alone.
+fn inside(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<Run> {
+    let (b, begun) = (p.right_hand_side(1), Instant::now());
+    let m = build(method, p.system())?;
+    let mut x = vec![0.0; b.len()];
+    let report = inside::solve(&p.matrix, m, constraints, &b, &mut x, stop())?;
+    Ok(Run::of(&report, begun))
+}
+
+fn stop() -> Stop<f64> {
+    Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) }
+}
+
+impl Run {
+    fn of(report: &Report<f64>, begun: Instant) -> Self {
+        let (iterations, seconds) = (report.iterations, begun.elapsed().as_secs_f64());
+        Self { iterations, seconds, converged: report.outcome == coarsen::Outcome::Converged }
+    }
+
+    /// Iterations, marked where they did not suffice.
+    fn count(&self) -> String {
+        format!("{}{}", self.iterations, if self.converged { "" } else { "!" })
+    }
+}

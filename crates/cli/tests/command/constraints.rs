@@ -1,0 +1,46 @@
+//! Problems with constraints.
+
+use crate::common::{Folder, coarsen, solve};
+
+#[test]
+fn every_preconditioner_respects_the_constraints() {
+    let folder = Folder::new();
+    let x = folder.path("x.mtx");
+    let mut all: Vec<String> = Vec::new();
+    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "sa", "mas", "auto"] {
+        let words =
+            format!("--problem pinned:21 --share 0.3 --precond {precond} --tol 1e-10 --out {}", x.display());
+        let (done, report) = solve(&folder, &words);
+        assert_eq!(done.code, 0, "{precond}: {}", done.err);
+        assert!(done.out.contains("120 of 441 nodes filtered by 240 constraints"), "{precond}: {}", done.out);
+        assert!(report["notes"][0].as_str().is_some_and(|note| note.starts_with("120 of 441")), "{report}");
+        all.push(std::fs::read_to_string(&x).unwrap());
+    }
+    let numbers = |text: &str| -> Vec<f64> {
+        text.lines()
+            .filter(|line| !line.starts_with('%'))
+            .skip(1)
+            .map(|line| line.trim().parse().unwrap())
+            .collect()
+    };
+    let first = numbers(&all[0]);
+    let size = first.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    for other in &all[1..] {
+        assert!(first.iter().zip(numbers(other)).all(|(a, b)| (a - b).abs() < 1e-6 * size));
+    }
+    // Fixed points have their values exactly, to a millimetre or so.
+    let given = first.chunks_exact(3).filter(|x| x.iter().all(|v| *v != 0.0 && v.abs() < 2e-3)).count();
+    assert!(given >= 40, "{given}");
+}
+
+#[test]
+fn comparisons_and_files_are_of_the_filtered_system() {
+    let done = coarsen("compare --problem pinned:12 --limit 5");
+    assert!(done.code == 0 && done.out.contains("of 144 nodes filtered"), "{}", done.out);
+    for (words, option) in [("cloth:12 --share 0.1", "share"), ("pinned:12 --jump 2", "jump")] {
+        let done = coarsen(&format!("solve --problem {words}"));
+        assert!(done.code == 2 && done.err.contains(option), "{words}: {}", done.err);
+    }
+    let done = coarsen("solve --problem pinned:12 --share 1.5");
+    assert!(done.code == 2 && done.err.contains("0 to 1"), "{}", done.err);
+}

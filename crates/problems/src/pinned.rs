@@ -1,0 +1,74 @@
+//! A sheet of cloth of which a random share of the vertices is held, slides along a line, or slides on a plane.
+
+use coarsen_sparse::Constraints;
+
+use crate::{NumpyRandom, Problem, ProblemError, cloth};
+
+/// The seed of all random choices.
+const SEED: u64 = 8;
+
+/// How far constrained vertices are asked to move, in metres.
+const MOVES: f64 = 1e-3;
+
+/// [`cloth`](cloth()) with constraints on a `share` of its free vertices, drawn at random: fixed points, lines and planes in random directions, a third
+/// each, which move by up to a millimetre.
+///
+/// The matrix is that of the cloth alone; [`Problem::prefilter`] imposes the constraints on it.
+///
+/// ```
+/// let p = coarsen_problems::pinned(21, 0.002, 0.3)?;
+/// let filtered = p.prefilter()?.expect("constraints");
+/// assert_eq!(filtered.projector().filtered(), 120); // 30 % of 19 x 21 free vertices, rounded
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`cloth`](cloth()), and [`ProblemError::Share`] for a share outside of 0 to 1.
+pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
+    if !(0.0..=1.0).contains(&share) {
+        return Err(ProblemError::Share { found: share });
+    }
+    ProblemError::check_size("pinned", n, 3, 1)?;
+    let mut problem = cloth(n, dt)?;
+    let mut random = NumpyRandom::new(SEED);
+    let mut free: Vec<usize> = (n..n * (n - 1)).collect(); // the sides u = 0 and u = 1 are held already
+    let count = (share * free.len() as f64).round() as usize;
+    let mut constraints = Constraints::new(n * n, 3)?;
+    for k in 0..count {
+        let other = k + (random.uniform() * (free.len() - k) as f64) as usize;
+        free.swap(k, other.min(n * (n - 2) - 1));
+        let mut vector = |size: f64| [0; 3].map(|_| size * random.normal());
+        let (node, direction, move_to) = (free[k], vector(1.0), vector(MOVES / 3.0));
+        match k % 3 {
+            0 => constraints.point(node, &move_to)?,
+            1 => constraints.line(node, &direction, &move_to)?,
+            _ => {
+                let length = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
+                constraints.plane(node, &direction.map(|d| d / length), move_to[0])?;
+            }
+        }
+    }
+    problem.name = format!("pinned:{n} share={share} dt={dt}");
+    problem.constraints = Some(constraints);
+    Ok(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_kept_and_vertices_drawn_once() {
+        for (share, expected) in [(0.0, 0), (0.1, 10), (1.0, 99)] {
+            let p = pinned(11, 0.01, share).unwrap();
+            let filtered = p.prefilter().unwrap().unwrap();
+            let density = filtered.density();
+            assert_eq!((density.filtered, density.groups, density.dependent), (expected, expected, 0));
+            assert_eq!(density.rank, (0..expected).map(|k| 3 - k % 3).sum::<usize>());
+            assert_eq!(p.matrix, cloth(11, 0.01).unwrap().matrix);
+        }
+        for share in [-0.1, 1.1, f64::NAN] {
+            assert!(matches!(pinned(11, 0.01, share), Err(ProblemError::Share { .. })));
+        }
+    }
+}
