@@ -25,6 +25,7 @@
 //! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at once |
+//! | [`schwarz`](DeviceDomains) | multilevel domains |
 //! | [`error`](OpenClError) | why there is no place |
 
 mod backend;
@@ -38,6 +39,7 @@ mod program;
 mod queue;
 mod rows;
 mod scalar;
+mod schwarz;
 mod slots;
 mod vector;
 
@@ -49,4 +51,5 @@ pub use matrix::{DeviceMatrix, Format};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
+pub use schwarz::DeviceDomains;
 pub use vector::DeviceVector;

@@ -61,7 +61,7 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
-        match Subdomains::new(self, system, on, self.coarse) {
+        match Subdomains::new(self, system, on, on.coarse(self.coarse)) {
             // A coarsest level that cannot be factored is cut into domains as the others are.
             Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,

@@ -19,6 +19,7 @@ use crate::{Counters, Device};
 pub(crate) const SUMS: usize = 4;
 
 /// What a kernel is given.
+#[derive(Clone, Copy)]
 pub(crate) enum Arg<'a, T> {
     /// A buffer.
     Memory(&'a Buffer),
@@ -43,6 +44,8 @@ pub(crate) enum Items {
     Entries(usize),
     /// Groups of a reduction.
     Groups(usize),
+    /// So many groups of so many items.
+    Shaped(usize, usize),
 }
 
 /// One in-order queue with its kernels and scalars.
@@ -202,7 +205,8 @@ impl<T: Real> Queue<T> {
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
-        if self.failure.is_none() && !matches!(items, Items::Entries(0) | Items::Groups(0)) {
+        let nothing = matches!(items, Items::Entries(0) | Items::Groups(0) | Items::Shaped(0, _));
+        if self.failure.is_none() && !nothing {
             self.idle = false;
             let done = self.try_launch(kernel.into(), items, args);
             self.keep(done);
@@ -244,6 +248,7 @@ impl<T: Real> Queue<T> {
             Items::One => (1, 1),
             Items::Entries(n) => (n.next_multiple_of(local), local),
             Items::Groups(g) => (g * width, width),
+            Items::Shaped(g, local) => (g * local, local),
         };
         // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains them.
         let status = unsafe {

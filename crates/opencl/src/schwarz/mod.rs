@@ -1,0 +1,25 @@
+//! Multilevel additive Schwarz on a device (Wu, Wang, Wang 2022, §5 to §7).
+//!
+//! | file | step |
+//! |---|---|
+//! | `lists` | the plan in device memory |
+//! | `kernels` | which kernels there are; two forms behind one contract |
+//! | [`domains`](DeviceDomains) | application (§7), with inverses from the host |
+
+mod domains;
+mod kernels;
+mod lists;
+
+use coarsen_core::{Error, Real};
+
+use crate::memory::{Buffer, bytes_of_indices};
+use crate::program::INDEX;
+use crate::queue::Queue;
+
+pub use domains::DeviceDomains;
+
+/// A list in device memory.
+fn upload<T: Real>(queue: &mut Queue<T>, list: &[u32]) -> Result<Buffer, Error> {
+    let bytes = bytes_of_indices(list);
+    queue.allocate(INDEX, bytes.len(), Some(bytes))
+}
