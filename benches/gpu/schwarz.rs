@@ -4,14 +4,16 @@
 //! cargo bench -p coarsen-opencl --bench device_schwarz -- cloth:512 garment:FILE@2
 //! ```
 //!
-//! For every problem and both precisions: seconds of a build, an update and an application, and the bandwidth at which an application reads the
-//! inverses. Times are the least of several.
+//! For every problem and both precisions: milliseconds of a build, an update, an application (with the bandwidth at which it reads the inverses), a
+//! product, and an iteration of conjugate gradients that looks every tenth one. `opencl` has numbers of the host, `opencl here` computes them from a
+//! matrix that lives on the device. Times are the least of several.
 
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
-use coarsen_core::{Preconditioner, Real, Vector};
-use coarsen_opencl::OpenCl;
+use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{DeviceSchwarz, OpenCl};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Place, Schwarz};
 
@@ -34,41 +36,83 @@ fn main() -> Outcome {
     };
     println!("{}", double.device());
     println!(
-        "{:<24} {:<8} {:<4} {:>10} {:>10} {:>10} {:>8}",
-        "problem", "place", "", "build ms", "update ms", "apply ms", "GB/s"
+        "{:<24} {:<12} {:<4} {:>9} {:>9} {:>9} {:>7} {:>9} {:>12} {:>10}",
+        "problem", "place", "", "build", "update", "apply", "GB/s", "product", "an iteration", "iterations"
     );
     for name in names {
         let p = Problem::parse(&name, &Options::default())?;
-        row(&p, &Cpu::new())?;
-        row(&p, &double)?;
-        row(&p, &Cpu::single())?;
-        row(&p, &single)?;
+        on_host(&p, &Cpu::new())?;
+        on_device(&p, &double)?;
+        on_host(&p, &Cpu::single())?;
+        on_device(&p, &single)?;
     }
     Ok(())
 }
 
-fn row<B: Place>(p: &Problem, on: &B) -> Outcome {
-    let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
-    let n = p.matrix.shape().0;
+fn recipe() -> Schwarz {
+    Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }
+}
+
+/// Numbers of the host, at any place.
+fn on_host<B: Place>(p: &Problem, on: &B) -> Outcome {
+    let recipe = recipe();
     let mut m = recipe.build(p.system(), on)?;
     let build = least(3, || recipe.build(p.system(), on).map(drop))?;
     let update = least(3, || m.update(p.system()).map(drop))?;
-    let r = on.vector(&(0..n).map(|i| B::Real::of((i as f64).sin())).collect::<Vec<_>>())?;
+    let values = m.plan().values();
+    row(p, on, on.name(), [build, update], values, &mut m)
+}
+
+/// Numbers of the host, and numbers of the device.
+fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>) -> Outcome {
+    on_host(p, on)?;
+    let recipe = DeviceSchwarz { recipe: recipe() };
+    let mut m = recipe.build(p.system(), on)?;
+    let build = least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?;
+    let a = on.matrix(&p.matrix)?;
+    let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
+    let values = m.plan().values();
+    row(p, on, "opencl here", [build, update], values, &mut m)
+}
+
+fn row<B: Place>(
+    p: &Problem,
+    on: &B,
+    place: &str,
+    [build, update]: [f64; 2],
+    values: usize,
+    m: &mut dyn Preconditioner<B::Vector>,
+) -> Outcome {
+    let n = p.matrix.shape().0;
+    let a = on.matrix(&p.matrix)?;
+    let b: Vec<B::Real> = p.right_hand_side(1).into_iter().map(B::Real::of).collect();
+    let r = on.vector(&b)?;
     let mut z = r.like()?;
     let apply = least(10, || {
         (0..BATCH).for_each(|_| m.apply(&r, &mut z));
         z.sync()
     })? / BATCH as f64;
-    let bytes = 4 * m.plan().values();
+    let product = least(10, || {
+        (0..BATCH).for_each(|_| a.apply(&r, &mut z));
+        z.sync()
+    })? / BATCH as f64;
+    let stop = Stop { look_every: 10, max_iterations: 2000, ..Stop::relative(B::Real::of(1e-4)) };
+    let (mut x, mut cg, mut iterations) = (r.like()?, Cg::new(stop), 0);
+    let solve = least(2, || {
+        x.fill(B::Real::of(0.0));
+        iterations = cg.solve(&a, m, &r, &mut x)?.iterations;
+        z.sync()
+    })?;
     println!(
-        "{:<24} {:<8} {:<4} {:>10.2} {:>10.2} {:>10.3} {:>8.1}",
-        p.name,
-        on.name(),
+        "{:<24} {place:<12} {:<4} {:>9.2} {:>9.2} {:>9.3} {:>7.1} {:>9.3} {:>12.3} {iterations:>10}",
+        format!("{} ({n})", p.name.split(['/', ' ']).next_back().unwrap_or("")),
         B::Real::NAME,
         1e3 * build,
         1e3 * update,
         1e3 * apply,
-        bytes as f64 / apply / 1e9
+        4.0 * values as f64 / apply / 1e9,
+        1e3 * product,
+        1e3 * solve / iterations.max(1) as f64
     );
     Ok(())
 }

@@ -105,7 +105,7 @@ agrees!(device_equals_host_in_f32, f32, Cpu::single());
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };
-    for name in ["cloth:60", "elasticity3d:7", "jump3d:10"] {
+    for name in ["cloth:60", "elasticity3d:7", "jump3d:8"] {
         let p = problem(name);
         let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
         let (b, stop) = (p.right_hand_side(1), Stop::relative(1e-8));

@@ -122,6 +122,26 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.format
     }
 
+    /// Which blocks it stores.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// The slot of the k-th block of row i.
+    pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
+        self.layout.first(i) + k * self.layout.slice
+    }
+
+    /// Rows of a slice.
+    pub(crate) fn slice(&self) -> usize {
+        self.layout.slice
+    }
+
+    /// The values in their slots.
+    pub(crate) fn values(&self) -> &Buffer {
+        &self.values
+    }
+
     fn kernel(&self, product: Product) -> Entry {
         Entry { module: self.module, kernel: product as usize }
     }

@@ -118,6 +118,11 @@ impl<T: Real> Queue<T> {
         self.program.slice
     }
 
+    /// How OpenCL C spells the type that sums are made in.
+    pub(crate) fn sum(&self) -> &'static str {
+        self.program.sum
+    }
+
     /// The number of a module of kernels, compiled at the first call.
     pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
         self.state()?;

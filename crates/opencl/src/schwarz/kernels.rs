@@ -1,6 +1,10 @@
 //! Which kernels multilevel domains run, and how they are compiled.
 
+use coarsen_core::Error;
+use ocl::core::{self, DeviceInfo};
+
 use crate::Device;
+use crate::error::failed;
 use crate::program::Module;
 use crate::queue::Items;
 
@@ -55,4 +59,51 @@ pub(crate) fn apply(form: Form, stored: &str, [block, tiles]: [usize; 2]) -> Mod
     let wide = u8::from(form == Form::Item);
     let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
     Module { sources: &coarsen_kernels::SCHWARZ, kernels: &APPLY, options }
+}
+
+/// The kernels of the numeric phase, in the order of [`NUMBERS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Diagonals,
+    Clear,
+    Mark,
+    Raise,
+    Alone,
+    Invert,
+}
+
+const NUMBERS: [&str; 6] = [
+    "coarsen_schwarz_diagonals",
+    "coarsen_schwarz_clear",
+    "coarsen_schwarz_mark",
+    "coarsen_schwarz_raise",
+    "coarsen_schwarz_alone",
+    "coarsen_schwarz_invert",
+];
+
+/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second, in slices of `slice` rows, and domains
+/// are eliminated in the third.
+pub(crate) fn numbers(
+    form: Form,
+    [stored, values, work]: [&str; 3],
+    [block, tiles, slice]: [usize; 3],
+) -> Module {
+    let wide = u8::from(form == Form::Item);
+    let epsilon = if values == "float" { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let options = format!(
+        "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
+}
+
+/// Bytes of local memory that an elimination takes, with numbers of `size` bytes.
+pub(crate) fn local(tiles: usize, size: usize) -> usize {
+    (tiles * (tiles + 1) / 2 * 64 + 3 * 8 * tiles) * size + 8 * tiles * size_of::<f64>()
+}
+
+/// Bytes of local memory that a group may take.
+pub(crate) fn local_memory(device: &Device) -> Result<usize, Error> {
+    let raw = core::get_device_info_raw(device.id, DeviceInfo::LocalMemSize as u32)
+        .map_err(failed("clGetDeviceInfo"))?;
+    Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
 }

@@ -24,6 +24,8 @@ pub(crate) struct Lists {
     pub(crate) domains: [usize; 2],
     /// Tiles along a side of the largest inverse.
     pub(crate) tiles: usize,
+    /// Values of all inverses.
+    pub(crate) values: usize,
     pub(crate) order: Buffer,
     pub(crate) ranges: Buffer,
     pub(crate) offsets: Buffer,
@@ -116,6 +118,7 @@ impl Lists {
             top: plan.top_nodes(),
             domains: [fine_domains, host.offsets.len() - fine_domains],
             tiles: host.tiles,
+            values: plan.values(),
             order: upload(&host.order)?,
             ranges: upload(&host.ranges)?,
             offsets: upload(&host.offsets)?,

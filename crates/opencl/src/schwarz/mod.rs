@@ -4,11 +4,17 @@
 //! |---|---|
 //! | `lists` | the plan in device memory |
 //! | `kernels` | which kernels there are; two forms behind one contract |
-//! | [`domains`](DeviceDomains) | application (§7), with inverses from the host |
+//! | `apply` | application (§7) |
+//! | [`domains`](DeviceDomains) | with inverses from the host |
+//! | `numbers` | inverses from a matrix in device memory (§6) |
+//! | [`subdomains`](DeviceSubdomains) | what follows such a matrix |
 
+mod apply;
 mod domains;
 mod kernels;
 mod lists;
+mod numbers;
+mod subdomains;
 
 use coarsen_core::{Error, Real};
 
@@ -17,6 +23,7 @@ use crate::program::INDEX;
 use crate::queue::Queue;
 
 pub use domains::DeviceDomains;
+pub use subdomains::{DeviceSchwarz, DeviceSubdomains};
 
 /// A list in device memory.
 fn upload<T: Real>(queue: &mut Queue<T>, list: &[u32]) -> Result<Buffer, Error> {
