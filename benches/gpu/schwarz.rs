@@ -6,14 +6,15 @@
 //!
 //! For every problem and both precisions: milliseconds of a build, an update, an application (with the bandwidth at which it reads the inverses), a
 //! product, and an iteration of conjugate gradients that looks every tenth one. `opencl` has numbers of the host, `opencl here` computes them from a
-//! matrix that lives on the device. Times are the least of several.
+//! matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build is structure and numbers, and nothing
+//! travels). Times are the least of several.
 
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{DeviceSchwarz, OpenCl};
+use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Place, Schwarz};
 
@@ -63,16 +64,24 @@ fn on_host<B: Place>(p: &Problem, on: &B) -> Outcome {
     row(p, on, on.name(), [build, update], values, &mut m)
 }
 
-/// Numbers of the host, and numbers of the device.
+/// Numbers of the host, numbers of the device, and structure of the device too.
 fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>) -> Outcome {
     on_host(p, on)?;
-    let recipe = DeviceSchwarz { recipe: recipe() };
-    let mut m = recipe.build(p.system(), on)?;
-    let build = least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?;
     let a = on.matrix(&p.matrix)?;
-    let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
-    let values = m.plan().values();
-    row(p, on, "opencl here", [build, update], values, &mut m)
+    let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::of(c)).collect();
+    let positions = on.vector(&flat)?;
+    for (structure, place) in [(By::Host, "opencl here"), (By::Device, "opencl all")] {
+        let recipe = DeviceSchwarz { recipe: recipe(), structure };
+        let mut m = recipe.build(p.system(), on)?;
+        let build = match structure {
+            By::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
+            By::Device => least(3, || m.restructure_here(&a, &positions).and_then(|()| on.sync()))?,
+        };
+        let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
+        let values = m.values();
+        row(p, on, place, [build, update], values, &mut m)?;
+    }
+    Ok(())
 }
 
 fn row<B: Place>(

@@ -4,6 +4,9 @@
 //   STORED  the type of packed inverses
 //   BLOCK   unknowns of a node
 //   TILES   tiles of 8 x 8 along a side of the largest inverse
+// and where a matrix is read
+//   VALUES  the type of its values
+//   SLICE   rows of a slice, see matrix.cl
 //
 //   order[p]      the node at position p
 //   ranges[2 d]   the first position of domain d, and the one after its last
@@ -20,3 +23,8 @@
 uint coarsen_tile(const uint n, const uint i, const uint j) {
     return j * (2 * n + 1 - j) / 2 + (i - j);
 }
+
+#ifdef SLICE
+// Entry e of the block in a slot.
+#define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
+#endif

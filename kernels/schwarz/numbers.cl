@@ -1,8 +1,6 @@
 // The numbers of multilevel domains from a matrix in device memory (Wu, Wang, Wang 2022, Algorithm 1): what a level needs of the one below,
 // and the inverse of every domain. Nothing is scattered: a value is gathered by the one item that needs it. Build options define, beside
 // those of lists.cl,
-//   VALUES   the type of the matrix
-//   SLICE    rows of a slice of it, see matrix.cl
 //   WORK     the type of an elimination
 //   EPSILON  twice the round-off of the matrix
 //
@@ -27,9 +25,6 @@
 #define NUMBERS \
     const uint fine, __global const uint *order, __global const uint *own, __global const uint *starts, \
     __global const uint *inner, __global const VALUES *values
-
-// Entry e of the block in a slot.
-#define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
 
 // Entry e of the diagonal block of node i.
 #define DIAGONAL(i, e) ((i) < fine ? ENTRY(own[i], e) : diagonals[(size_t)((i) - fine) * AREA + (e)])

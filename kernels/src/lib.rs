@@ -12,7 +12,7 @@
 //! | `reduce.cl` | sums with the same bits at every run |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
-//! | `schwarz/` | multilevel additive Schwarz: application, numbers |
+//! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
 
 const REAL: &str = include_str!("../real.cl");
 const TREE: &str = include_str!("../tree.cl");
@@ -32,6 +32,9 @@ const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
 /// The numbers of multilevel domains from a matrix.
 pub const SCHWARZ_NUMBERS: [&str; 4] =
     [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
+/// The structure of multilevel domains.
+pub const SCHWARZ_STRUCTURE: [&str; 4] =
+    [REAL, SCHWARZ_LISTS, include_str!("../schwarz/sort.cl"), include_str!("../schwarz/structure.cl")];
 /// The application of multilevel domains.
 pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/apply.cl")];
 

@@ -51,5 +51,5 @@ pub use matrix::{DeviceMatrix, Format};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
-pub use schwarz::{DeviceDomains, DeviceSchwarz, DeviceSubdomains};
+pub use schwarz::{By, DeviceDomains, DeviceSchwarz, DeviceSubdomains};
 pub use vector::DeviceVector;

@@ -62,7 +62,8 @@ where
         let n = system.matrix.shape().0;
         let rounded = system.matrix.to::<T>().to::<f64>();
         let system = System { matrix: &rounded, ..system };
-        let mut there = DeviceSchwarz { recipe: *recipe }.build(system, on).unwrap();
+        let mut there =
+            DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build(system, on).unwrap();
         let mut host = Schwarz { coarse: Coarse::Domains, ..*recipe }.build(system, &Cpu::new()).unwrap();
         let r = noise(n, 3);
         let mut z = vec![f64::NAN; n];
@@ -142,7 +143,7 @@ fn iterations_are_those_of_the_host() {
         let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
         let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
         for on in [here.clone(), in_step(&here)] {
-            let mut m = DeviceSchwarz { recipe }.build(p.system(), &on).unwrap();
+            let mut m = DeviceSchwarz { recipe, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
             let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
             let mut x = b.like().unwrap();
             let found = Cg::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();

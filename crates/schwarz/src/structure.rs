@@ -44,14 +44,15 @@ impl Schwarz {
         Ok(Plan::new(source.block(), links, &order, &coupled, limits)?)
     }
 
-    /// Everything about values that an update of a plan refuses.
+    /// Everything about values that an update refuses, where nodes `left_out` are in no domain.
     ///
     /// # Errors
     /// As an update.
-    pub fn check<T: Real>(&self, plan: &Plan, system: System<'_, T>) -> Result<(), SetupError> {
+    pub fn check<T: Real>(&self, left_out: &[u32], system: System<'_, T>) -> Result<(), SetupError> {
+        self.validate(system.matrix.block().0)?;
         let mut starts = Vec::new();
         let source = Source::of(&system, &mut starts);
-        check::check(source, system.contact, plan.left_out(), self.storage, &mut Checked::default())
+        check::check(source, system.contact, left_out, self.storage, &mut Checked::default())
     }
 }
 

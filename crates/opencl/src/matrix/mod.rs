@@ -132,6 +132,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.layout.first(i) + k * self.layout.slice
     }
 
+    /// Where it lives.
+    pub(crate) fn on(&self) -> &OpenCl<V> {
+        &self.on
+    }
+
     /// Rows of a slice.
     pub(crate) fn slice(&self) -> usize {
         self.layout.slice
@@ -152,7 +157,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// What all kernels begin with.
-    fn args(&self) -> [Arg<'_, V>; 6] {
+    pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
         let width = Arg::Index(self.layout.width as u32);

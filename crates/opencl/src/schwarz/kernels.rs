@@ -107,3 +107,55 @@ pub(crate) fn local_memory(device: &Device) -> Result<usize, Error> {
         .map_err(failed("clGetDeviceInfo"))?;
     Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
 }
+
+/// The kernels of the structure, in the order of [`BUILD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    ScanSums,
+    ScanGroup,
+    ScanEntries,
+    SortStart,
+    SortCount,
+    SortMove,
+    Box,
+    WholeBox,
+    Codes,
+    Alike,
+    Degrees,
+    Couplings,
+    Empty,
+    Ranks,
+    Split,
+    Tally,
+    Decide,
+    Link,
+}
+
+const BUILD: [&str; 18] = [
+    "coarsen_scan_sums",
+    "coarsen_scan_group",
+    "coarsen_scan_entries",
+    "coarsen_sort_start",
+    "coarsen_sort_count",
+    "coarsen_sort_move",
+    "coarsen_schwarz_box",
+    "coarsen_schwarz_whole_box",
+    "coarsen_schwarz_codes",
+    "coarsen_schwarz_alike",
+    "coarsen_schwarz_degrees",
+    "coarsen_schwarz_couplings",
+    "coarsen_schwarz_empty",
+    "coarsen_schwarz_ranks",
+    "coarsen_schwarz_split",
+    "coarsen_schwarz_tally",
+    "coarsen_schwarz_decide",
+    "coarsen_schwarz_link",
+];
+
+/// The kernels of the structure of a matrix of `values`, in slices of `slice` rows, in domains of `nodes`.
+pub(crate) fn structure(values: &str, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
+    let options = format!(
+        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: &BUILD, options }
+}

@@ -5,6 +5,7 @@ use coarsen_schwarz::Plan;
 
 use crate::OpenCl;
 use crate::memory::Buffer;
+use crate::program::INDEX;
 use crate::schwarz::upload;
 
 /// No node.
@@ -22,6 +23,8 @@ pub(crate) struct Lists {
     pub(crate) top: usize,
     /// Domains of the finest level, and of all others.
     pub(crate) domains: [usize; 2],
+    /// Domains of every level.
+    pub(crate) level_domains: Vec<usize>,
     /// Tiles along a side of the largest inverse.
     pub(crate) tiles: usize,
     /// Values of all inverses.
@@ -43,6 +46,11 @@ pub(crate) struct HostLists {
     pub(crate) parent: Vec<u32>,
     pub(crate) children: Vec<u32>,
     pub(crate) tiles: usize,
+}
+
+/// Kernels are compiled for few numbers of tiles.
+fn few(tiles: usize) -> usize {
+    tiles.next_multiple_of(if tiles > 16 { 16 } else { 4 })
 }
 
 /// Values of a tile, and rows of it.
@@ -100,8 +108,7 @@ impl HostLists {
                 }
             }
         }
-        // Kernels are compiled for few sizes.
-        lists.tiles = lists.tiles.next_multiple_of(if lists.tiles > 16 { 16 } else { 4 });
+        lists.tiles = few(lists.tiles);
         Ok(lists)
     }
 }
@@ -117,6 +124,7 @@ impl Lists {
             levels: host.levels.clone(),
             top: plan.top_nodes(),
             domains: [fine_domains, host.offsets.len() - fine_domains],
+            level_domains: (0..plan.levels()).map(|level| plan.domains(level)).collect(),
             tiles: host.tiles,
             values: plan.values(),
             order: upload(&host.order)?,
@@ -124,6 +132,41 @@ impl Lists {
             offsets: upload(&host.offsets)?,
             parent: upload(&host.parent)?,
             children: upload(&host.children)?,
+        })
+    }
+
+    /// Room for levels of up to so many nodes in domains of `domain`, in blocks of `block` unknowns.
+    pub(crate) fn room<T: Real>(
+        on: &OpenCl<T>,
+        rooms: &[usize],
+        domain: usize,
+        block: usize,
+    ) -> Result<Self, Error> {
+        let (fine, nodes) = (rooms[0], rooms.iter().sum::<usize>());
+        let level_domains: Vec<usize> = rooms.iter().map(|room| room.div_ceil(domain)).collect();
+        let domains: usize = level_domains.iter().sum();
+        let side = (domain * block).div_ceil(SIDE);
+        let mut levels = Vec::new();
+        let mut first = 0;
+        for &room in &rooms[1..] {
+            levels.push([first, first + room]);
+            first += room;
+        }
+        let mut queue = on.queue();
+        let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
+        Ok(Self {
+            fine,
+            levels,
+            top: 0,
+            domains: [level_domains[0], domains - level_domains[0]],
+            level_domains,
+            tiles: few(side),
+            values: domains * side * (side + 1) / 2 * TILE,
+            order: list(nodes)?,
+            ranges: list(2 * domains)?,
+            offsets: list(domains)?,
+            parent: list(nodes)?,
+            children: list(2 * (nodes - fine))?,
         })
     }
 

@@ -6,6 +6,7 @@
 //! | `kernels` | which kernels there are; two forms behind one contract |
 //! | `apply` | application (§7) |
 //! | [`domains`](DeviceDomains) | with inverses from the host |
+//! | `structure` | order, domains and levels on the device (§5) |
 //! | `numbers` | inverses from a matrix in device memory (§6) |
 //! | [`subdomains`](DeviceSubdomains) | what follows such a matrix |
 
@@ -14,6 +15,7 @@ mod domains;
 mod kernels;
 mod lists;
 mod numbers;
+mod structure;
 mod subdomains;
 
 use coarsen_core::{Error, Real};
@@ -23,7 +25,7 @@ use crate::program::INDEX;
 use crate::queue::Queue;
 
 pub use domains::DeviceDomains;
-pub use subdomains::{DeviceSchwarz, DeviceSubdomains};
+pub use subdomains::{By, DeviceSchwarz, DeviceSubdomains};
 
 /// A list in device memory.
 fn upload<T: Real>(queue: &mut Queue<T>, list: &[u32]) -> Result<Buffer, Error> {

@@ -21,9 +21,7 @@ pub(crate) struct Numbers {
     module: usize,
     /// Pivots of a scaled domain that are trusted.
     trust: f64,
-    own: Buffer,
-    starts: Buffer,
-    inner: Buffer,
+    pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
     /// Room for a list of nodes of the finest level.
@@ -31,6 +29,34 @@ pub(crate) struct Numbers {
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
+}
+
+/// What every position gathers: see `kernels/schwarz/numbers.cl`.
+pub(crate) struct Gathered {
+    pub(crate) own: Buffer,
+    pub(crate) starts: Buffer,
+    pub(crate) inner: Buffer,
+}
+
+impl Gathered {
+    /// Moves couplings to a place.
+    pub(crate) fn new<T: Real>(on: &OpenCl<T>, from: &Couplings) -> Result<Self, Error> {
+        let mut queue = on.queue();
+        let mut list = |list: &[u32]| upload(&mut queue, list);
+        Ok(Self { own: list(&from.own)?, starts: list(&from.starts)?, inner: list(&from.inner)? })
+    }
+
+    /// Room for the couplings of so many blocks between so many positions.
+    pub(crate) fn room<T: Real>(
+        on: &OpenCl<T>,
+        nodes: usize,
+        positions: usize,
+        blocks: usize,
+    ) -> Result<Self, Error> {
+        let mut queue = on.queue();
+        let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
+        Ok(Self { own: list(nodes)?, starts: list(positions + 1)?, inner: list(2 * blocks)? })
+    }
 }
 
 /// Couplings inside domains, on the host.
@@ -95,7 +121,7 @@ impl Numbers {
     /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the matrix is.
     pub(crate) fn new<T: Real, S: Real>(
         to: &Application<T>,
-        couplings: &Couplings,
+        gathered: Gathered,
         arithmetic: Arithmetic,
         stored: &'static str,
         slice: usize,
@@ -119,9 +145,7 @@ impl Numbers {
             diagonals: room(sum, lists.coarse() * b * b * size)?,
             sizes: room(sum, lists.coarse() * b * size)?,
             repairs: room(INDEX, 4 * (domains + to.left_out.count))?,
-            own: upload(&mut queue, &couplings.own)?,
-            starts: upload(&mut queue, &couplings.starts)?,
-            inner: upload(&mut queue, &couplings.inner)?,
+            gathered,
         })
     }
 
@@ -139,9 +163,9 @@ impl Numbers {
         let [order, children, ranges, offsets, marks, values] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks, values]
                 .map(Arg::Memory);
+        let Gathered { own, starts, inner } = &self.gathered;
         let [own, starts, inner, diagonals, sizes, repairs] =
-            [&self.own, &self.starts, &self.inner, &self.diagonals, &self.sizes, &self.repairs]
-                .map(Arg::Memory);
+            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
         let (fine, some) = (index(lists.fine), index(usize::from(touched.is_some())));
         if let Some(nodes) = touched {
             queue.write_list(&self.touched, nodes)?;
