@@ -12,6 +12,7 @@
 //! | `reduce.cl` | sums with the same bits at every run |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
+//! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
 
 const REAL: &str = include_str!("../real.cl");
 const TREE: &str = include_str!("../tree.cl");
@@ -26,11 +27,30 @@ pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
 /// Dense blocks of any size.
 pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
+const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
+
+/// The numbers of multilevel domains from a matrix.
+pub const SCHWARZ_NUMBERS: [&str; 4] =
+    [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
+/// The structure of multilevel domains.
+pub const SCHWARZ_STRUCTURE: [&str; 4] =
+    [REAL, SCHWARZ_LISTS, include_str!("../schwarz/sort.cl"), include_str!("../schwarz/structure.cl")];
+/// The application of multilevel domains.
+pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/apply.cl")];
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn kernels_bear_the_prefix_and_name_their_twin() {
-        let all = [&super::VECTOR[..], &super::MATRIX, &super::BLOCKS, &super::DENSE].concat();
+        let all = [
+            &super::VECTOR[..],
+            &super::MATRIX,
+            &super::BLOCKS,
+            &super::DENSE,
+            &super::SCHWARZ,
+            &super::SCHWARZ_NUMBERS,
+        ]
+        .concat();
         for source in all {
             let lines: Vec<&str> = source.lines().collect();
             for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("__kernel")) {

@@ -26,6 +26,7 @@
 //! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at once |
+//! | [`schwarz`](DeviceDomains) | multilevel domains |
 //! | [`error`](OpenClError) | why there is no place |
 
 mod backend;
@@ -39,6 +40,7 @@ mod program;
 mod queue;
 mod rows;
 mod scalar;
+mod schwarz;
 mod slots;
 mod tune;
 mod vector;
@@ -51,4 +53,5 @@ pub use matrix::{DeviceMatrix, Format};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
+pub use schwarz::{By, DeviceDomains, DeviceSchwarz, DeviceSubdomains};
 pub use vector::DeviceVector;

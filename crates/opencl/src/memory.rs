@@ -109,3 +109,9 @@ pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
     // SAFETY: u32 has no padding.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
+
+/// The bytes of indices, to be written.
+pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of_indices`; any bytes are indices.
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
+}

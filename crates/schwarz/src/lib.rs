@@ -18,6 +18,7 @@
 //! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
+//! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
 //! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
 //! | `table` | what a person reads |
 
@@ -37,6 +38,7 @@ mod reference;
 mod schwarz;
 mod source;
 mod step;
+mod structure;
 mod subdomains;
 mod table;
 mod touching;

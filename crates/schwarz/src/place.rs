@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_backend::Backend;
 use coarsen_core::Error;
 
-use crate::Plan;
+use crate::{Coarse, Plan};
 
 /// Values of packed inverses, in the precision that a recipe asks for.
 ///
@@ -70,6 +70,13 @@ pub trait Place: Backend {
     /// # Errors
     /// [`Error::Device`] when the memory is not to be had.
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self::Domains, Error>;
+
+    /// How the coarsest level is solved here, where a recipe asks for `asked`.
+    ///
+    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the host.
+    fn coarse(&self, asked: Coarse) -> Coarse {
+        asked
+    }
 }
 
 /// The solution of the coarsest level: the residual there, the correction there.

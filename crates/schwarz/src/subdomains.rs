@@ -61,7 +61,7 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
-        match Subdomains::new(self, system, on, self.coarse) {
+        match Subdomains::new(self, system, on, on.coarse(self.coarse)) {
             // A coarsest level that cannot be factored is cut into domains as the others are.
             Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,
@@ -169,19 +169,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 
     /// Whether the structure serves another system, as far as it is looked at: same pattern, and constrained nodes still are.
     pub(crate) fn serves(&self, system: &System<'_, T>) -> bool {
-        let area = system.matrix.block().0.pow(2);
-        let fixed = |i: usize| {
-            let range = self.pattern.range(i);
-            let columns = self
-                .pattern
-                .row(i)
-                .iter()
-                .zip(system.matrix.values()[range.start * area..range.end * area].chunks_exact(area));
-            columns.filter(|(j, _)| **j as usize != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))
-        };
-        system.matrix.block().0 == self.plan.block()
-            && Pattern::same(system.matrix.pattern(), &self.pattern)
-            && self.plan.left_out().iter().all(|&i| fixed(i as usize))
+        self.plan.serves(&self.pattern, *system)
     }
 
     /// Every check that new values can fail, before anything changes.

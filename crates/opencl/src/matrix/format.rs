@@ -91,7 +91,7 @@ impl Layout {
     }
 
     /// The slot of the first block of row i; the next one is a slice further.
-    fn first(&self, i: usize) -> usize {
+    pub(super) fn first(&self, i: usize) -> usize {
         self.offsets[i / self.slice] as usize * self.slice + i % self.slice
     }
 

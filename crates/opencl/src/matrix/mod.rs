@@ -122,6 +122,31 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.format
     }
 
+    /// Which blocks it stores.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// The slot of the k-th block of row i.
+    pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
+        self.layout.first(i) + k * self.layout.slice
+    }
+
+    /// Where it lives.
+    pub(crate) fn on(&self) -> &OpenCl<V> {
+        &self.on
+    }
+
+    /// Rows of a slice.
+    pub(crate) fn slice(&self) -> usize {
+        self.layout.slice
+    }
+
+    /// The values in their slots.
+    pub(crate) fn values(&self) -> &Buffer {
+        &self.values
+    }
+
     fn kernel(&self, product: Product) -> Entry {
         Entry { module: self.module, kernel: product as usize }
     }
@@ -132,7 +157,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// What all kernels begin with.
-    fn args(&self) -> [Arg<'_, V>; 6] {
+    pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
         let width = Arg::Index(self.layout.width as u32);

@@ -19,6 +19,7 @@ use crate::{Counters, Device};
 pub(crate) const SUMS: usize = 4;
 
 /// What a kernel is given.
+#[derive(Clone, Copy)]
 pub(crate) enum Arg<'a, T> {
     /// A buffer.
     Memory(&'a Buffer),
@@ -45,6 +46,8 @@ pub(crate) enum Items {
     Packs(usize),
     /// Groups of a reduction.
     Groups(usize),
+    /// So many groups of so many items.
+    Shaped(usize, usize),
 }
 
 /// One in-order queue with its kernels and scalars.
@@ -115,6 +118,11 @@ impl<T: Real> Queue<T> {
     /// Rows or blocks that lie side by side on this device.
     pub(crate) fn slice(&self) -> usize {
         self.program.slice
+    }
+
+    /// How OpenCL C spells the type that sums are made in.
+    pub(crate) fn sum(&self) -> &'static str {
+        self.program.sum
     }
 
     /// The number of a module of kernels, compiled at the first call.
@@ -225,8 +233,11 @@ impl<T: Real> Queue<T> {
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
-        if self.failure.is_none() && !matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0))
-        {
+        let nothing = matches!(
+            items,
+            Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _)
+        );
+        if self.failure.is_none() && !nothing {
             self.idle = false;
             let done = self.try_launch(kernel.into(), items, args);
             self.keep(done);
@@ -269,6 +280,7 @@ impl<T: Real> Queue<T> {
             Items::Entries(n) => (n.next_multiple_of(local), local),
             Items::Packs(n) => (n.div_ceil(lanes).next_multiple_of(local), local),
             Items::Groups(g) => (g * width, width),
+            Items::Shaped(g, local) => (g * local, local),
         };
         // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains them.
         let status = unsafe {

@@ -10,7 +10,7 @@ use ocl::ffi;
 
 use super::Queue;
 use crate::error::check;
-use crate::memory::{Buffer, bytes, bytes_mut};
+use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
 
 impl<T: Real> Queue<T> {
     /// Enqueues to = from.
@@ -65,6 +65,22 @@ impl<T: Real> Queue<T> {
         } else {
             self.write_all(to, bytes(host))
         };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites the start of a list, waiting for it.
+    pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
+        self.state()?;
+        let done = self.write_all(to, bytes_of_indices(host));
+        self.keep(done.clone());
+        done
+    }
+
+    /// Reads the start of a list, waiting for it.
+    pub(crate) fn read_list(&mut self, from: &Buffer, host: &mut [u32]) -> Result<(), Error> {
+        self.state()?;
+        let done = self.read_at(Some(from), 0, bytes_of_indices_mut(host));
         self.keep(done.clone());
         done
     }

@@ -1,0 +1,161 @@
+//! Which kernels multilevel domains run, and how they are compiled.
+
+use coarsen_core::Error;
+use ocl::core::{self, DeviceInfo};
+
+use crate::Device;
+use crate::error::failed;
+use crate::program::Module;
+use crate::queue::Items;
+
+/// The kernels of an application, in the order of [`APPLY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Apply {
+    Restrict,
+    Coarse,
+    Fine,
+    LeftOut,
+}
+
+const APPLY: [&str; 4] = [
+    "coarsen_schwarz_restrict",
+    "coarsen_schwarz_coarse",
+    "coarsen_schwarz_fine",
+    "coarsen_schwarz_left_out",
+];
+
+/// Items of a group that share a domain.
+pub(crate) const GROUP: usize = 64;
+
+/// How domains are shared among items: two kernels behind one contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A group of [`GROUP`] items a domain, which meet in local memory: for devices whose items run in step.
+    Group,
+    /// An item several domains, by wide registers: for processors.
+    Item,
+}
+
+impl Form {
+    /// What suits a device.
+    pub(crate) fn of(device: &Device) -> Self {
+        if device.accelerator { Self::Group } else { Self::Item }
+    }
+
+    /// Groups and their size for that many domains.
+    pub(crate) fn items(self, domains: usize) -> Items {
+        match self {
+            Self::Group => Items::Shaped(domains, GROUP),
+            Self::Item => Items::Shaped(domains.div_ceil(DOMAINS), 1),
+        }
+    }
+}
+
+/// Domains of an item.
+const DOMAINS: usize = 8;
+
+/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a side.
+pub(crate) fn apply(form: Form, stored: &str, [block, tiles]: [usize; 2]) -> Module {
+    let wide = u8::from(form == Form::Item);
+    let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
+    Module { sources: &coarsen_kernels::SCHWARZ, kernels: &APPLY, options }
+}
+
+/// The kernels of the numeric phase, in the order of [`NUMBERS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Diagonals,
+    Clear,
+    Mark,
+    Raise,
+    Alone,
+    Invert,
+}
+
+const NUMBERS: [&str; 6] = [
+    "coarsen_schwarz_diagonals",
+    "coarsen_schwarz_clear",
+    "coarsen_schwarz_mark",
+    "coarsen_schwarz_raise",
+    "coarsen_schwarz_alone",
+    "coarsen_schwarz_invert",
+];
+
+/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second, in slices of `slice` rows, and domains
+/// are eliminated in the third.
+pub(crate) fn numbers(
+    form: Form,
+    [stored, values, work]: [&str; 3],
+    [block, tiles, slice]: [usize; 3],
+) -> Module {
+    let wide = u8::from(form == Form::Item);
+    let epsilon = if values == "float" { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let options = format!(
+        "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
+}
+
+/// Bytes of local memory that an elimination takes, with numbers of `size` bytes.
+pub(crate) fn local(tiles: usize, size: usize) -> usize {
+    (tiles * (tiles + 1) / 2 * 64 + 3 * 8 * tiles) * size + 8 * tiles * size_of::<f64>()
+}
+
+/// Bytes of local memory that a group may take.
+pub(crate) fn local_memory(device: &Device) -> Result<usize, Error> {
+    let raw = core::get_device_info_raw(device.id, DeviceInfo::LocalMemSize as u32)
+        .map_err(failed("clGetDeviceInfo"))?;
+    Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
+}
+
+/// The kernels of the structure, in the order of [`BUILD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    ScanSums,
+    ScanGroup,
+    ScanEntries,
+    SortStart,
+    SortCount,
+    SortMove,
+    Box,
+    WholeBox,
+    Codes,
+    Alike,
+    Degrees,
+    Couplings,
+    Empty,
+    Ranks,
+    Split,
+    Tally,
+    Decide,
+    Link,
+}
+
+const BUILD: [&str; 18] = [
+    "coarsen_scan_sums",
+    "coarsen_scan_group",
+    "coarsen_scan_entries",
+    "coarsen_sort_start",
+    "coarsen_sort_count",
+    "coarsen_sort_move",
+    "coarsen_schwarz_box",
+    "coarsen_schwarz_whole_box",
+    "coarsen_schwarz_codes",
+    "coarsen_schwarz_alike",
+    "coarsen_schwarz_degrees",
+    "coarsen_schwarz_couplings",
+    "coarsen_schwarz_empty",
+    "coarsen_schwarz_ranks",
+    "coarsen_schwarz_split",
+    "coarsen_schwarz_tally",
+    "coarsen_schwarz_decide",
+    "coarsen_schwarz_link",
+];
+
+/// The kernels of the structure of a matrix of `values`, in slices of `slice` rows, in domains of `nodes`.
+pub(crate) fn structure(values: &str, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
+    let options = format!(
+        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: &BUILD, options }
+}

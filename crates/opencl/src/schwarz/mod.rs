@@ -1,0 +1,34 @@
+//! Multilevel additive Schwarz on a device (Wu, Wang, Wang 2022, §5 to §7).
+//!
+//! | file | step |
+//! |---|---|
+//! | `lists` | the plan in device memory |
+//! | `kernels` | which kernels there are; two forms behind one contract |
+//! | `apply` | application (§7) |
+//! | [`domains`](DeviceDomains) | with inverses from the host |
+//! | `structure` | order, domains and levels on the device (§5) |
+//! | `numbers` | inverses from a matrix in device memory (§6) |
+//! | [`subdomains`](DeviceSubdomains) | what follows such a matrix |
+
+mod apply;
+mod domains;
+mod kernels;
+mod lists;
+mod numbers;
+mod structure;
+mod subdomains;
+
+use coarsen_core::{Error, Real};
+
+use crate::memory::{Buffer, bytes_of_indices};
+use crate::program::INDEX;
+use crate::queue::Queue;
+
+pub use domains::DeviceDomains;
+pub use subdomains::{By, DeviceSchwarz, DeviceSubdomains};
+
+/// A list in device memory.
+fn upload<T: Real>(queue: &mut Queue<T>, list: &[u32]) -> Result<Buffer, Error> {
+    let bytes = bytes_of_indices(list);
+    queue.allocate(INDEX, bytes.len(), Some(bytes))
+}

@@ -1,0 +1,276 @@
+//! The numbers (§6, Algorithm 1) from a matrix in device memory.
+//!
+//! Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node of the level above it. So each
+//! block off the diagonal belongs to one level at most, where it is gathered by the one item that needs it; no coarse matrix is stored but its
+//! diagonal blocks, which are sums over domains of the level below. All domains of all levels are then inverted at once.
+
+use coarsen_core::{Error, Real};
+use coarsen_schwarz::{Arithmetic, Plan, Repair};
+
+use crate::memory::Buffer;
+use crate::program::{Entry, INDEX, real};
+use crate::queue::{Arg, Items};
+use crate::schwarz::apply::Application;
+use crate::schwarz::kernels::{self, Form, Number};
+use crate::schwarz::lists::{HostLists, NONE};
+use crate::schwarz::upload;
+use crate::{DeviceMatrix, OpenCl};
+
+/// Where numbers come from, and what they need on their way.
+pub(crate) struct Numbers {
+    module: usize,
+    /// Pivots of a scaled domain that are trusted.
+    trust: f64,
+    pub(crate) gathered: Gathered,
+    marks: Buffer,
+    nodes: usize,
+    /// Room for a list of nodes of the finest level.
+    touched: Buffer,
+    diagonals: Buffer,
+    sizes: Buffer,
+    repairs: Buffer,
+}
+
+/// What every position gathers: see `kernels/schwarz/numbers.cl`.
+pub(crate) struct Gathered {
+    pub(crate) own: Buffer,
+    pub(crate) starts: Buffer,
+    pub(crate) inner: Buffer,
+}
+
+impl Gathered {
+    /// Moves couplings to a place.
+    pub(crate) fn new<T: Real>(on: &OpenCl<T>, from: &Couplings) -> Result<Self, Error> {
+        let mut queue = on.queue();
+        let mut list = |list: &[u32]| upload(&mut queue, list);
+        Ok(Self { own: list(&from.own)?, starts: list(&from.starts)?, inner: list(&from.inner)? })
+    }
+
+    /// Room for the couplings of so many blocks between so many positions.
+    pub(crate) fn room<T: Real>(
+        on: &OpenCl<T>,
+        nodes: usize,
+        positions: usize,
+        blocks: usize,
+    ) -> Result<Self, Error> {
+        let mut queue = on.queue();
+        let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
+        Ok(Self { own: list(nodes)?, starts: list(positions + 1)?, inner: list(2 * blocks)? })
+    }
+}
+
+/// Couplings inside domains, on the host.
+pub(crate) struct Couplings {
+    /// The slot of the diagonal block of each node.
+    pub(crate) own: Vec<u32>,
+    /// Where the couplings of each position begin.
+    pub(crate) starts: Vec<u32>,
+    /// The slot of each, and the other position.
+    pub(crate) inner: Vec<u32>,
+}
+
+impl Couplings {
+    /// Gives every block to the level on which one domain holds both its nodes; the diagonal is stored for every node.
+    pub(crate) fn of<V: Real, S: Real>(plan: &Plan, lists: &HostLists, a: &DeviceMatrix<V, S>) -> Self {
+        let mut position = vec![NONE; lists.parent.len()];
+        lists.order.iter().enumerate().for_each(|(p, &i)| position[i as usize] = p as u32);
+        let pattern = a.pattern();
+        let own = (0..pattern.rows())
+            .map(|i| {
+                let at = pattern.row(i).binary_search(&(i as u32));
+                at.map_or(NONE, |k| a.slot(i, k) as u32)
+            })
+            .collect();
+        // The position that a block is gathered at, and the other one.
+        let place = |i: usize, j: usize| {
+            let (mut s, mut t) = (i, j);
+            for level in 0..plan.levels() {
+                let first = lists.first[level];
+                let (d, e) = (plan.domain_of(level, s)?, plan.domain_of(level, t)?);
+                if d == e {
+                    let (p, q) = (position[first + s], position[first + t]);
+                    return (q < p).then_some((p as usize, q));
+                }
+                (s, t) = (d, e);
+            }
+            None
+        };
+        let blocks = |found: &mut dyn FnMut(usize, u32, usize)| {
+            for i in 0..pattern.rows() {
+                for (k, &j) in pattern.row(i).iter().enumerate().filter(|(_, j)| **j as usize != i) {
+                    if let Some((p, q)) = place(i, j as usize) {
+                        found(p, q, a.slot(i, k));
+                    }
+                }
+            }
+        };
+        let mut starts = vec![0; lists.order.len() + 1];
+        blocks(&mut |p, _, _| starts[p + 1] += 1);
+        (1..starts.len()).for_each(|p| starts[p] += starts[p - 1]);
+        let mut next = starts.clone();
+        let mut inner = vec![0; 2 * starts[starts.len() - 1] as usize];
+        blocks(&mut |p, q, slot| {
+            inner[2 * next[p] as usize..][..2].copy_from_slice(&[slot as u32, q]);
+            next[p] += 1;
+        });
+        Self { own, starts, inner }
+    }
+}
+
+impl Numbers {
+    /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the matrix is.
+    pub(crate) fn new<T: Real, S: Real>(
+        to: &Application<T>,
+        gathered: Gathered,
+        arithmetic: Arithmetic,
+        stored: &'static str,
+        slice: usize,
+    ) -> Result<Self, Error> {
+        let (on, lists, b) = (&to.on, &to.lists, to.block);
+        let work = work(on, to.form, arithmetic, lists.tiles)?;
+        let mut queue = on.queue();
+        let kinds = [stored, real::<S>(), work];
+        let module = queue.module(&kernels::numbers(to.form, kinds, [b, lists.tiles, slice]))?;
+        let sum = queue.sum();
+        let size = if sum == real::<f64>() { size_of::<f64>() } else { size_of::<f32>() };
+        let nodes = lists.fine + lists.coarse();
+        let domains = lists.domains[0] + lists.domains[1];
+        let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
+        Ok(Self {
+            module,
+            trust: trust(stored, work),
+            marks: room(INDEX, 4 * nodes)?,
+            nodes,
+            touched: room(INDEX, 4 * lists.fine)?,
+            diagonals: room(sum, lists.coarse() * b * b * size)?,
+            sizes: room(sum, lists.coarse() * b * size)?,
+            repairs: room(INDEX, 4 * (domains + to.left_out.count))?,
+            gathered,
+        })
+    }
+
+    /// All inverses from the values of a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
+    /// nothing but the way of the list.
+    pub(crate) fn compute<T: Real>(
+        &self,
+        to: &Application<T>,
+        values: &Buffer,
+        touched: Option<&[u32]>,
+    ) -> Result<(), Error> {
+        let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
+        let mut queue = to.on.queue();
+        let index = |number: usize| Arg::Index(number as u32);
+        let [order, children, ranges, offsets, marks, values] =
+            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks, values]
+                .map(Arg::Memory);
+        let Gathered { own, starts, inner } = &self.gathered;
+        let [own, starts, inner, diagonals, sizes, repairs] =
+            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
+        let (fine, some) = (index(lists.fine), index(usize::from(touched.is_some())));
+        if let Some(nodes) = touched {
+            queue.write_list(&self.touched, nodes)?;
+            queue.launch(self.kernel(Number::Clear), Items::Entries(self.nodes), &[index(self.nodes), marks]);
+            let args = [index(nodes.len()), Arg::Memory(&self.touched), marks];
+            queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
+            for &[first, last] in &lists.levels {
+                let args = [index(first), index(last), fine, order, children, marks];
+                queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
+            }
+        }
+        for &[first, last] in &lists.levels {
+            let args = [
+                index(first),
+                index(last),
+                fine,
+                order,
+                own,
+                starts,
+                inner,
+                values,
+                children,
+                some,
+                marks,
+                diagonals,
+                sizes,
+            ];
+            let items = Items::Entries((last - first) * to.block * to.block);
+            queue.launch(self.kernel(Number::Diagonals), items, &args);
+        }
+        let args = [
+            index(domains),
+            fine,
+            order,
+            own,
+            starts,
+            inner,
+            values,
+            ranges,
+            offsets,
+            some,
+            marks,
+            diagonals,
+            sizes,
+            Arg::Number(T::of(self.trust)),
+            Arg::Memory(&to.packed),
+            repairs,
+        ];
+        queue.launch(self.kernel(Number::Invert), to.form.items(domains), &args);
+        let left_out = &to.left_out;
+        let args = [
+            index(left_out.count),
+            Arg::Memory(&left_out.nodes),
+            fine,
+            order,
+            own,
+            starts,
+            inner,
+            values,
+            diagonals,
+            Arg::Memory(&left_out.inverses),
+            index(domains),
+            repairs,
+        ];
+        queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        queue.state()
+    }
+
+    /// What was done to every domain, and to every node in none. One wait.
+    pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
+        let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
+        of.on.queue().read_list(&self.repairs, &mut codes)?;
+        let repair = |code| match code {
+            0 => None,
+            1 => Some(Repair::Shifted),
+            _ => Some(Repair::BlockDiagonal),
+        };
+        Ok(codes.into_iter().map(repair).collect())
+    }
+
+    fn kernel(&self, kernel: Number) -> Entry {
+        Entry { module: self.module, kernel: kernel as usize }
+    }
+}
+
+/// The type of an elimination: `f64` where it is asked for, the device has it, and the matrix of a domain then fits its local memory.
+fn work<T: Real>(
+    on: &OpenCl<T>,
+    form: Form,
+    arithmetic: Arithmetic,
+    tiles: usize,
+) -> Result<&'static str, Error> {
+    let device = on.device();
+    let fits =
+        form == Form::Item || kernels::local(tiles, size_of::<f64>()) <= kernels::local_memory(device)?;
+    let double = arithmetic == Arithmetic::Double && device.double && fits;
+    Ok(if double { real::<f64>() } else { real::<f32>() })
+}
+
+/// The smallest pivot of a matrix with a unit diagonal that is trusted: an inverse in `f32` stays positive definite with 10⁻⁶, an elimination in
+/// `f32` has lost its digits at 10⁻⁵.
+fn trust(stored: &str, work: &str) -> f64 {
+    match (stored == real::<f64>(), work == real::<f64>()) {
+        (_, false) => 1e-5,
+        (false, true) => 1e-6,
+        (true, true) => 1e-13,
+    }
+}

@@ -1,0 +1,277 @@
+//! The structure (§5) on the device: nothing travels when nodes have moved.
+//!
+//! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain are the nodes of the next level, which come
+//! along the curve too. Each step counts, sums the counts and gathers: no atomic operation, the same bits every time. Counts stay
+//! where they are, so buffers have room for the most that may come: eight parts a domain, on average. A level with more
+//! nodes than that is left out, and [`nodes`](Structure::nodes) shows it.
+//!
+//! Deviation: Wu et al. sort by 30 bits a pass and number parts by atomic additions.
+
+use coarsen_core::{Error, Real};
+
+use crate::memory::Buffer;
+use crate::program::{Entry, INDEX, LENGTH, real};
+use crate::queue::{Arg, Items, Queue};
+use crate::schwarz::kernels::{self, Build};
+use crate::schwarz::lists::Lists;
+use crate::schwarz::numbers::Gathered;
+use crate::{DeviceMatrix, DeviceVector, OpenCl};
+
+/// Most nodes of a domain: bits of the masks that paths are found by.
+pub(crate) const MOST: usize = 32;
+
+/// Bits of a digit, and of a key; keys of an item.
+const DIGIT: usize = 6;
+const KEY: usize = 61;
+const SORTED: usize = 64;
+
+/// Entries of an item of a scan.
+const CHUNK: usize = 32;
+
+/// Groups that look for the box around all points.
+const BOXES: usize = 64;
+
+/// Parts of a domain that there is room for, on average.
+const PARTS: usize = 8;
+
+/// How many nodes there is room for on every level: until one domain holds them.
+pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize) -> Vec<usize> {
+    let mut rooms = vec![nodes];
+    while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
+        let last = rooms[rooms.len() - 1];
+        rooms.push((PARTS * last.div_ceil(domain)).min(last / 2).max(domain));
+    }
+    rooms
+}
+
+/// Kernels and scratch.
+pub(crate) struct Structure {
+    module: usize,
+    domain: usize,
+    rooms: Vec<usize>,
+    /// Nodes of each level.
+    counts: Buffer,
+    totals: Buffer,
+    bounds: Buffer,
+    codes: Buffer,
+    alone: Buffer,
+    curves: [Buffer; 2],
+    rank: Buffer,
+    position: Buffer,
+    parts: Buffer,
+    digits: Buffer,
+    tally: Buffer,
+    sums: Buffer,
+    begins: [Buffer; 2],
+    ends: [Buffer; 2],
+}
+
+impl Structure {
+    /// Room for the structure of a matrix.
+    pub(crate) fn new<V: Real, S: Real>(
+        on: &OpenCl<V>,
+        a: &DeviceMatrix<V, S>,
+        rooms: Vec<usize>,
+        domain: usize,
+    ) -> Result<Self, Error> {
+        let n = rooms[0];
+        let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
+        let digits = (1 << DIGIT) * n.div_ceil(SORTED);
+        let longest = digits.max(2 * n + chunks);
+        let couplings = 2 * a.pattern().len();
+        let mut queue = on.queue();
+        let sizes = [a.block().0, a.slice(), domain, CHUNK];
+        let module = queue.module(&kernels::structure(real::<S>(), sizes))?;
+        let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
+        let levels = rooms.len();
+        Ok(Self {
+            module,
+            domain,
+            counts: list(levels + 1)?,
+            totals: list(levels + 1)?,
+            alone: list(n)?,
+            curves: [list(n)?, list(n)?],
+            rank: list(n)?,
+            position: list(all)?,
+            parts: list(all)?,
+            digits: list(digits + 1)?,
+            tally: list(2 * n + chunks + 1)?,
+            sums: list(longest.div_ceil(CHUNK) + 1)?,
+            begins: [list(n + 1)?, list(n + 1)?],
+            ends: [list(couplings)?, list(couplings)?],
+            bounds: queue.allocate(real::<V>(), 6 * BOXES * size_of::<V>(), None)?,
+            codes: queue.allocate(LENGTH, 8 * n, None)?,
+            rooms,
+        })
+    }
+
+    /// Levels, domains and couplings of a matrix, along the curve through `positions`, three numbers a node, or as nodes are numbered. No wait.
+    pub(crate) fn build<V: Real, S: Real>(
+        &self,
+        a: &DeviceMatrix<V, S>,
+        positions: Option<&DeviceVector<V>>,
+        lists: &Lists,
+        to: &Gathered,
+    ) -> Result<(), Error> {
+        let mut queue = a.on().queue();
+        let run = Run { of: self, lists, to, queue: &mut queue };
+        run.all(a, positions);
+        queue.state()
+    }
+
+    /// Nodes of every level; 0 from where there is none. One wait.
+    pub(crate) fn nodes<T: Real>(&self, on: &OpenCl<T>) -> Result<Vec<usize>, Error> {
+        let mut counts = vec![0; self.rooms.len()];
+        on.queue().read_list(&self.counts, &mut counts)?;
+        Ok(counts.into_iter().map(|count| count as usize).collect())
+    }
+}
+
+/// One run of all steps.
+struct Run<'a, V> {
+    of: &'a Structure,
+    lists: &'a Lists,
+    to: &'a Gathered,
+    queue: &'a mut Queue<V>,
+}
+
+fn index<'a, V>(number: usize) -> Arg<'a, V> {
+    Arg::Index(number as u32)
+}
+
+impl<V: Real> Run<'_, V> {
+    fn all<S: Real>(mut self, a: &DeviceMatrix<V, S>, positions: Option<&DeviceVector<V>>) {
+        let rooms = &self.of.rooms;
+        let n = rooms[0];
+        self.empty();
+        self.couplings(a);
+        let mut curve = 0;
+        self.launch(Build::SortStart, Items::Entries(n), &[index(n), Arg::Memory(&self.of.curves[0])]);
+        if let Some(points) = positions {
+            self.codes(n, &points.memory);
+            curve = self.sort(n);
+        }
+        let (mut first, mut domains) = (0, 0);
+        for (level, &room) in rooms.iter().enumerate() {
+            self.level(level, first, domains, curve);
+            first += room;
+            domains += room.div_ceil(self.of.domain);
+        }
+    }
+
+    fn launch(&mut self, kernel: Build, items: Items, args: &[Arg<'_, V>]) {
+        self.queue.launch(Entry { module: self.of.module, kernel: kernel as usize }, items, args);
+    }
+
+    /// Nothing is anywhere yet.
+    fn empty(&mut self) {
+        let Structure { rooms, counts, totals, .. } = self.of;
+        let nodes: usize = rooms.iter().sum();
+        let domains: usize = self.lists.domains.iter().sum();
+        let coarse = nodes - rooms[0];
+        let [parent, children, ranges, counts, totals] =
+            [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals].map(Arg::Memory);
+        let args = [
+            index(rooms[0]),
+            index(nodes),
+            index(coarse),
+            index(domains),
+            index(rooms.len()),
+            parent,
+            children,
+            ranges,
+            counts,
+            totals,
+        ];
+        let items = nodes.max(2 * coarse).max(2 * domains).max(rooms.len() + 1);
+        self.launch(Build::Empty, Items::Entries(items), &args);
+    }
+
+    /// Diagonal blocks, nodes without couplings, and the couplings of the others.
+    fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>) {
+        let n = self.of.rooms[0];
+        let [_, width, offsets, lengths, columns, values] = a.args();
+        let [own, alone, begins, ends] =
+            [&self.to.own, &self.of.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
+        let all = Items::Entries(n);
+        self.launch(Build::Alike, all, &[index(n), width, offsets, lengths, columns, values, own, alone]);
+        self.launch(Build::Degrees, all, &[index(n), width, offsets, lengths, columns, alone, begins]);
+        self.scan(&self.of.begins[0], n);
+        self.launch(
+            Build::Couplings,
+            all,
+            &[index(n), width, offsets, lengths, columns, alone, begins, ends],
+        );
+    }
+
+    /// Morton codes of points (§5.1).
+    fn codes(&mut self, n: usize, points: &Buffer) {
+        let [points, bounds, alone, codes] =
+            [points, &self.of.bounds, &self.of.alone, &self.of.codes].map(Arg::Memory);
+        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[index(n), points, bounds]);
+        self.launch(Build::WholeBox, Items::One, &[index(BOXES), bounds]);
+        self.launch(Build::Codes, Items::Entries(n), &[index(n), points, bounds, alone, codes]);
+    }
+
+    /// The order of the codes, the lowest digit first; which of the two lists holds it.
+    fn sort(&mut self, n: usize) -> usize {
+        let items = n.div_ceil(SORTED);
+        let mut at = 0;
+        for shift in (0..KEY).step_by(DIGIT) {
+            let [from, to, codes, digits] =
+                [&self.of.curves[at], &self.of.curves[1 - at], &self.of.codes, &self.of.digits]
+                    .map(Arg::Memory);
+            let head = [index(n), index(items), index(shift), from, codes, digits];
+            self.launch(Build::SortCount, Items::Entries(items), &head);
+            self.scan(&self.of.digits, (1 << DIGIT) * items);
+            let [n, items_arg, shift, ..] = head;
+            self.launch(
+                Build::SortMove,
+                Items::Entries(items),
+                &[n, items_arg, shift, from, codes, digits, to],
+            );
+            at = 1 - at;
+        }
+        at
+    }
+
+    /// Sums before each of `count` entries, in place.
+    fn scan(&mut self, list: &Buffer, count: usize) {
+        let chunks = count.div_ceil(CHUNK);
+        let [list, sums] = [list, &self.of.sums].map(Arg::Memory);
+        self.launch(Build::ScanSums, Items::Entries(chunks), &[index(count), list, sums]);
+        self.launch(Build::ScanGroup, Items::Shaped(1, 64), &[index(chunks), sums]);
+        self.launch(Build::ScanEntries, Items::Entries(chunks), &[index(count), sums, list]);
+    }
+
+    /// Domains of a level, their parts, and the couplings of the next one (§5.2).
+    fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: usize) {
+        let of = self.of;
+        let room = of.rooms[level];
+        let next_room = of.rooms.get(level + 1).copied().unwrap_or(0);
+        let chunks = room.div_ceil(of.domain);
+        let (now, next) = (level % 2, (level + 1) % 2);
+        let counts = Arg::Memory(&of.counts);
+        let head = [index(level), index(first), index(room), counts];
+        let [curve, rank, alone, position, parts, tally, totals] =
+            [&of.curves[curve], &of.rank, &of.alone, &of.position, &of.parts, &of.tally, &of.totals]
+                .map(Arg::Memory);
+        let [begins, ends, next_begins, next_ends] =
+            [&of.begins[now], &of.ends[now], &of.begins[next], &of.ends[next]].map(Arg::Memory);
+        let Lists { order, parent, children, ranges, offsets, fine, .. } = self.lists;
+        let [order, parent, children, ranges, offsets, starts, inner] =
+            [order, parent, children, ranges, offsets, &self.to.starts, &self.to.inner].map(Arg::Memory);
+        let all = Items::Entries(room);
+        self.launch(Build::Ranks, all, &[&head[..], &[curve, rank]].concat());
+        let args = [&head[..], &[curve, rank, begins, ends, alone, order, position, parts, tally]].concat();
+        self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
+        self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
+        self.scan(&of.tally, 2 * room + chunks);
+        let args = [index(level), index(room), index(chunks), index(next_room), tally, counts, totals];
+        self.launch(Build::Decide, Items::One, &args);
+        let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
+        let numbers = [index(first_domain), index(*fine), index(first + room)];
+        let out = [starts, inner, next_begins, next_ends];
+        self.launch(Build::Link, all, &[&head[..], &numbers, &lists, &out].concat());
+    }
+}

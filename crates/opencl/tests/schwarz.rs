@@ -1,0 +1,166 @@
+//! Multilevel additive Schwarz on a device against the host's, with inverses from the host.
+
+mod common;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
+use coarsen_core::{Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::OpenCl;
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Coarse, Place, Schwarz, Storage};
+use coarsen_sparse::{Bsr, System, assembly};
+
+fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+/// M⁻¹ r on a device.
+fn applied<T: Real>(
+    on: &OpenCl<T>,
+    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
+    r: &[T],
+) -> Vec<T> {
+    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
+    m.apply(&r, &mut z);
+    on.read(&z, &mut found).unwrap();
+    found
+}
+
+fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
+    if size > 0.0 { gap / size } else { gap }
+}
+
+/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
+fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
+    let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
+    let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
+    for i in 1..n.saturating_sub(1) as u32 {
+        places.extend([(i - 1, i), (i, i - 1)]);
+        values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
+    }
+    let a = assembly::from_blocks(n, n, (2, 2), &places, &values).unwrap();
+    (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
+}
+
+const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
+
+/// The device and the host apply the same inverses, and agree to round-off of sums of some hundred terms; in both forms of the kernels.
+macro_rules! agrees {
+    ($name:ident, $real:ty, $host:expr) => {
+        #[test]
+        fn $name() {
+            let Some(here) = common::place::<$real>() else { return };
+            let check = |on: &OpenCl<$real>, recipe: &Schwarz, system: System<'_, f64>| {
+                let mut there = recipe.build(system, on).unwrap();
+                let coarse = on.coarse(recipe.coarse);
+                let mut host = Schwarz { coarse, ..*recipe }.build(system, &$host).unwrap();
+                let n = system.matrix.shape().0;
+                let r: Vec<$real> = noise(n, 3).into_iter().map(<$real>::of).collect();
+                let mut z = vec![<$real>::NAN; n];
+                host.apply(&r, &mut z);
+                let found = applied(on, &mut there, &r);
+                let gap = difference(&found, &z);
+                assert!(gap <= 50.0 * <$real as Real>::EPSILON as f64, "{n} unknowns: {gap:.1e}");
+                assert_eq!(found, applied(on, &mut there, &r), "two applications differ in bits");
+            };
+            for on in [here.clone(), in_step(&here)] {
+                for storage in [Storage::Single, Storage::Double] {
+                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+                    for n in SIZES {
+                        let (a, positions) = chain(n);
+                        check(&on, &recipe, System { positions: Some(&positions), ..System::from(&a) });
+                    }
+                    for name in ["cloth:40", "graph:2000"] {
+                        check(&on, &recipe, problem(name).system());
+                    }
+                }
+                for coarse in [Coarse::Auto, Coarse::Exact { unknowns: 200 }] {
+                    for name in ["poisson2d:70", "elasticity3d:8"] {
+                        check(
+                            &on,
+                            &Schwarz { coarse, domain: 10, ..Schwarz::multilevel() },
+                            problem(name).system(),
+                        );
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// The same device, taken for one whose items run in step.
+fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
+    let mut device = on.device().clone();
+    device.accelerator = true;
+    OpenCl::on(&device).unwrap()
+}
+
+agrees!(device_equals_host_in_f64, f64, Cpu::new());
+agrees!(device_equals_host_in_f32, f32, Cpu::single());
+
+/// Conjugate gradients take the iterations they take on the host, with one wait an iteration and nothing allocated.
+#[test]
+fn iterations_are_those_of_the_host() {
+    let Some(on) = common::place::<f64>() else { return };
+    for name in ["cloth:60", "elasticity3d:7", "jump3d:8"] {
+        let p = problem(name);
+        let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        let (b, stop) = (p.right_hand_side(1), Stop::relative(1e-8));
+        let mut x = vec![0.0; b.len()];
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
+        let mut m = recipe.build(p.system(), &on).unwrap();
+        let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
+        let (mut x, mut cg) = (b.like().unwrap(), Cg::new(stop));
+        let mut solve = || {
+            x.fill(0.0);
+            cg.solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap()
+        };
+        let first = solve();
+        let before = on.counters();
+        assert_eq!(first, solve());
+        let after = on.counters();
+        assert!(first.iterations.abs_diff(host.iterations) <= 1, "{name}: {first}, on the host {host}");
+        assert_eq!(after.allocations, before.allocations, "{name}");
+        assert_eq!(after.waits - before.waits, first.iterations as u64 + 2, "{name}");
+    }
+}
+
+/// M is symmetric and positive, whatever the level.
+#[test]
+fn every_number_of_levels_is_symmetric_and_positive() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:40");
+    let n = p.matrix.shape().0;
+    for levels in 1..4 {
+        let mut m = Schwarz { levels, ..Schwarz::multilevel() }.build(p.system(), &on).unwrap();
+        for seed in 0..3 {
+            let (x, y) = (noise(n, seed), noise(n, seed + 10));
+            let (mx, my) = (applied(&on, &mut m, &x), applied(&on, &mut m, &y));
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let size = (dot(&x, &mx) * dot(&y, &my)).sqrt();
+            assert!(dot(&x, &mx) > 0.0 && (dot(&y, &mx) - dot(&x, &my)).abs() < 1e-12 * size);
+        }
+    }
+}
+
+/// Updates and patches of the host arrive.
+#[test]
+fn updates_arrive() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:40");
+    let mut changed = p.matrix.clone();
+    changed.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+    let r = noise(p.matrix.shape().0, 5);
+    let mut m = Schwarz::multilevel().build(p.system(), &on).unwrap();
+    let before = applied(&on, &mut m, &r);
+    m.update(System { matrix: &changed, ..p.system() }).unwrap();
+    let thrice: Vec<f64> = applied(&on, &mut m, &r).iter().map(|z| 3.0 * z).collect();
+    assert!(difference(&thrice, &before) < 1e-6);
+    let all: Vec<u32> = (0..p.matrix.pattern().rows() as u32).collect();
+    m.patch(p.system(), &all).unwrap();
+    assert_eq!(applied(&on, &mut m, &r), before);
+}

@@ -1,0 +1,201 @@
+//! Numbers of multilevel domains computed on a device against those of the host.
+
+mod common;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{DeviceSchwarz, OpenCl};
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage};
+use coarsen_sparse::{Bsr, System, assembly};
+
+fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+/// M⁻¹ r on a device.
+fn applied<T: Real>(
+    on: &OpenCl<T>,
+    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
+    r: &[T],
+) -> Vec<T> {
+    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
+    m.apply(&r, &mut z);
+    on.read(&z, &mut found).unwrap();
+    found
+}
+
+fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
+    if size > 0.0 { gap / size } else { gap }
+}
+
+/// The same device, taken for one whose items run in step.
+fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
+    let mut device = on.device().clone();
+    device.accelerator = true;
+    OpenCl::on(&device).unwrap()
+}
+
+/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
+fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
+    let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
+    let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
+    for i in 1..n.saturating_sub(1) as u32 {
+        places.extend([(i - 1, i), (i, i - 1)]);
+        values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
+    }
+    let a = assembly::from_blocks(n, n, (2, 2), &places, &values).unwrap();
+    (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
+}
+
+/// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what is stored.
+fn numbers_are_the_hosts<T: Real>(close: f64)
+where
+    Cpu<f64>: Backend<Real = f64>,
+{
+    let Some(here) = common::place::<T>() else { return };
+    let check = |on: &OpenCl<T>, recipe: &Schwarz, system: System<'_, f64>| {
+        let n = system.matrix.shape().0;
+        let rounded = system.matrix.to::<T>().to::<f64>();
+        let system = System { matrix: &rounded, ..system };
+        let mut there =
+            DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build(system, on).unwrap();
+        let mut host = Schwarz { coarse: Coarse::Domains, ..*recipe }.build(system, &Cpu::new()).unwrap();
+        let r = noise(n, 3);
+        let mut z = vec![f64::NAN; n];
+        host.apply(&r, &mut z);
+        let r: Vec<T> = r.into_iter().map(T::of).collect();
+        let found: Vec<f64> = applied(on, &mut there, &r).iter().map(|v| v.wide()).collect();
+        let gap = difference(&found, &z);
+        let close = if recipe.storage == Storage::Double { close } else { close.max(2e-5) };
+        assert!(gap <= close, "{n} unknowns: {gap:.1e}");
+        assert_eq!(there.repairs().unwrap(), host.repairs().collect::<Vec<_>>());
+    };
+    for on in [here.clone(), in_step(&here)] {
+        for storage in [Storage::Single, Storage::Double] {
+            let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+            for n in [0, 1, 2, 31, 32, 33, 1000] {
+                let (a, positions) = chain(n);
+                check(&on, &recipe, System { positions: Some(&positions), ..System::from(&a) });
+            }
+            check(&on, &recipe, problem("cloth:40").system());
+        }
+        check(&on, &Schwarz::multilevel(), problem("graph:2000").system());
+        check(&on, &Schwarz { domain: 16, ..Schwarz::multilevel() }, problem("elasticity3d:8").system());
+    }
+}
+
+#[test]
+fn numbers_are_the_hosts_in_f64() {
+    numbers_are_the_hosts::<f64>(1e-9);
+}
+
+#[test]
+fn numbers_are_the_hosts_in_f32() {
+    numbers_are_the_hosts::<f32>(1e-4);
+}
+
+/// A matrix of the place is followed without a wait or an allocation, and gives what a build gives, bit for bit; a patch of all rows too.
+#[test]
+fn a_matrix_of_the_place_is_followed_without_a_wait() {
+    let Some(here) = common::place::<f64>() else { return };
+    for on in [here.clone(), in_step(&here)] {
+        let p = problem("cloth:40");
+        let mut changed = p.matrix.clone();
+        let touched: Vec<u32> = (100..120).collect();
+        for &i in &touched {
+            let k = p.matrix.pattern().find(i as usize, i as usize).unwrap();
+            changed.values_mut()[9 * k] *= 4.0;
+        }
+        let r = noise(p.matrix.shape().0, 5);
+        let (old, new) = (on.matrix(&p.matrix).unwrap(), on.matrix(&changed).unwrap());
+        let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
+        let first = applied(&on, &mut m, &r);
+        let before = on.counters();
+        m.update_here(&new).unwrap();
+        m.update_here(&new).unwrap();
+        let counted = on.counters();
+        assert_eq!((counted.waits, counted.allocations), (before.waits, before.allocations));
+        let expected = applied(&on, &mut m, &r);
+        m.update_here(&old).unwrap();
+        assert_eq!(applied(&on, &mut m, &r), first);
+        m.patch_here(&new, &touched).unwrap();
+        let patched = applied(&on, &mut m, &r);
+        assert!(patched == expected && patched != first);
+        assert_eq!(m.update(p.system()).unwrap(), Reused::Structure);
+        assert_eq!(applied(&on, &mut m, &r), first);
+    }
+}
+
+/// Conjugate gradients take the iterations they take with the inverses of the host, also where domains are eliminated in `f32`.
+#[test]
+fn iterations_are_those_of_the_host() {
+    let Some(here) = common::place::<f64>() else { return };
+    for (name, arithmetic) in [("cloth:50", Arithmetic::Double), ("elasticity3d:7", Arithmetic::Single)] {
+        let p = problem(name);
+        let recipe = Schwarz { coarse: Coarse::Domains, arithmetic, ..Schwarz::multilevel() };
+        let (b, stop) = (p.right_hand_side(1), Stop::relative(1e-8));
+        let mut x = vec![0.0; b.len()];
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
+        for on in [here.clone(), in_step(&here)] {
+            let mut m = DeviceSchwarz { recipe, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
+            let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
+            let mut x = b.like().unwrap();
+            let found = Cg::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+            assert!(found.iterations.abs_diff(host.iterations) <= 1, "{name}: {found}, on the host {host}");
+        }
+    }
+}
+
+/// A domain that is semidefinite is shifted, one that is indefinite replaced by its diagonal; both are named, and z stays finite.
+#[test]
+fn domains_that_are_not_positive_are_named() {
+    let Some(here) = common::place::<f64>() else { return };
+    let pairs = |strengths: &[f64]| {
+        let mut entries = Vec::new();
+        for (k, &s) in strengths.iter().enumerate() {
+            let (i, j) = (2 * k as u32, 2 * k as u32 + 1);
+            entries.extend([(i, i, 1.0), (j, j, 1.0), (i, j, s), (j, i, s)]);
+        }
+        assembly::from_triplets(2 * strengths.len(), 2 * strengths.len(), &entries).unwrap()
+    };
+    for on in [here.clone(), in_step(&here)] {
+        let a = pairs(&[-0.5, -1.0, -2.0, f64::from(f32::MAX)]);
+        let mut m = DeviceSchwarz::default().build(&a, &on).unwrap();
+        let mut host = Schwarz::multilevel().build(&a, &Cpu::new()).unwrap();
+        let named: Vec<_> = m.repairs().unwrap().into_iter().filter(|r| r.0 == 0).collect();
+        assert_eq!(named, host.repairs().filter(|r| r.0 == 0).collect::<Vec<_>>());
+        assert_eq!(
+            named.iter().map(|r| r.2).collect::<Vec<_>>(),
+            [Repair::Shifted, Repair::BlockDiagonal, Repair::BlockDiagonal]
+        );
+        let (r, mut z) = (noise(8, 1), vec![0.0; 8]);
+        host.apply(&r, &mut z);
+        let found = applied(&on, &mut m, &r);
+        assert!(difference(&found, &z) < 1e-5, "{found:?} {z:?}");
+        // Numbers that no check has seen: the domain falls back, and nothing else.
+        let broken = pairs(&[-0.5, f64::NAN, -0.2, -0.1]);
+        m.update_here(&on.matrix(&broken).unwrap()).unwrap();
+        assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
+        assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:20");
+    let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
+    let other = on.matrix(&problem("poisson2d:21").matrix).unwrap();
+    assert!(matches!(m.update_here(&other), Err(Error::Pattern { .. })));
+    assert!(matches!(m.patch_here(&on.matrix(&p.matrix).unwrap(), &[400]), Err(Error::Shape { .. })));
+    let mut zero = p.matrix.clone();
+    zero.values_mut()[0] = 0.0;
+    let refused = m.update(System { matrix: &zero, ..p.system() });
+    assert!(matches!(refused, Err(SetupError::ZeroDiagonal { row: 0, .. })), "{refused:?}");
+}

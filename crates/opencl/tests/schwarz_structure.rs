@@ -1,0 +1,243 @@
+//! Order, domains and levels chosen on a device.
+
+mod common;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{By, DeviceSchwarz, DeviceVector, OpenCl};
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
+use coarsen_sparse::{Bsr, System, assembly};
+
+fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+fn all() -> DeviceSchwarz {
+    DeviceSchwarz {
+        recipe: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
+        structure: By::Device,
+    }
+}
+
+/// M⁻¹ r on a device.
+fn applied<T: Real>(
+    on: &OpenCl<T>,
+    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
+    r: &[T],
+) -> Vec<T> {
+    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
+    m.apply(&r, &mut z);
+    on.read(&z, &mut found).unwrap();
+    found
+}
+
+/// The same device, taken for one whose items run in step.
+fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
+    let mut device = on.device().clone();
+    device.accelerator = true;
+    OpenCl::on(&device).unwrap()
+}
+
+/// A as rows of scalars.
+fn dense(a: &Bsr<f64>) -> Vec<Vec<f64>> {
+    let n = a.shape().0;
+    (0..n).map(|i| (0..n).map(|j| a.get(i, j)).collect()).collect()
+}
+
+/// A⁻¹ r by elimination.
+fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
+    let n = r.len();
+    for k in 0..n {
+        for i in (0..n).filter(|i| *i != k) {
+            let f = a[i][k] / a[k][k];
+            (0..n).for_each(|j| a[i][j] -= f * a[k][j]);
+            r[i] -= f * r[k];
+        }
+    }
+    (0..n).map(|i| r[i] / a[i][i]).collect()
+}
+
+/// M⁻¹ by plain loops, as §5 says: the order of a curve, every `m` nodes a domain, connected parts the next nodes.
+fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
+    let (b, n) = (a.block().0, a.pattern().rows());
+    let coupled = |i: usize, j: usize| a.pattern().find(i, j).is_some() && i != j;
+    let free = |i: usize| a.row(i).any(|(j, block)| j != i && block.iter().any(|v| *v != 0.0));
+    let mut curve: Vec<usize> =
+        coarsen_sparse::morton::order(positions).unwrap().iter().map(|&i| i as usize).collect();
+    curve.sort_by_key(|&i| !free(i));
+    // Sets of nodes of the finest level, in the order of the level.
+    let mut nodes: Vec<Vec<usize>> = curve.into_iter().map(|i| vec![i]).collect();
+    let (matrix, mut z, mut counts) = (dense(a), vec![0.0; n * b], Vec::new());
+    loop {
+        counts.push(nodes.len());
+        let joined = |s: &Vec<usize>, t: &Vec<usize>| {
+            s.iter().any(|&i| t.iter().any(|&j| free(i) && free(j) && coupled(i, j)))
+        };
+        let sum = |s: &[usize], t: &[usize], p: usize, q: usize| -> f64 {
+            s.iter()
+                .flat_map(|&i| t.iter().map(move |&j| (i, j)))
+                .map(|(i, j)| matrix[i * b + p][j * b + q])
+                .sum()
+        };
+        let mut next = Vec::new();
+        for domain in nodes.chunks(m) {
+            let size = domain.len() * b;
+            let entry = |p: usize, q: usize| sum(&domain[p / b], &domain[q / b], p % b, q % b);
+            let inside = (0..size).map(|p| (0..size).map(|q| entry(p, q)).collect()).collect();
+            let right = (0..size).map(|p| domain[p / b].iter().map(|&i| r[i * b + p % b]).sum()).collect();
+            for (p, v) in solved(inside, right).into_iter().enumerate() {
+                domain[p / b].iter().for_each(|&i| z[i * b + p % b] += v);
+            }
+            let mut left: Vec<&Vec<usize>> =
+                domain.iter().filter(|s| counts.len() > 1 || free(s[0])).collect();
+            while !left.is_empty() {
+                let (mut part, mut at) = (vec![left.remove(0)], 0);
+                while at < part.len() {
+                    let (near, far): (Vec<_>, Vec<_>) = left.into_iter().partition(|t| joined(part[at], *t));
+                    part.extend(near);
+                    left = far;
+                    at += 1;
+                }
+                next.push(part.into_iter().flatten().copied().collect());
+            }
+        }
+        let of = |i: usize| nodes.iter().position(|s| s.contains(&i)).unwrap() / m;
+        let apart = (0..n).all(|i| !free(i) || (0..n).all(|j| !free(j) || !coupled(i, j) || of(i) == of(j)));
+        if apart || next.len() >= nodes.len() {
+            return (z, counts);
+        }
+        nodes = next;
+    }
+}
+
+fn difference(a: &[f64], b: &[f64]) -> f64 {
+    let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size.max(1e-300)
+}
+
+#[test]
+fn what_the_device_builds_is_what_plain_loops_build() {
+    let Some(here) = common::place::<f64>() else { return };
+    for on in [here.clone(), in_step(&here)] {
+        for (name, domain) in [("cloth:9", 32), ("cloth:14", 8), ("poisson2d:17", 4), ("jump3d:8", 16)] {
+            let p = problem(name);
+            let mut recipe = all();
+            recipe.recipe.domain = domain;
+            let mut m = recipe.build(p.system(), &on).unwrap();
+            let r = noise(p.matrix.shape().0, 7);
+            let (expected, counts) = by_plain_loops(&p.matrix, &p.positions, domain, &r);
+            let nodes = m.nodes().unwrap();
+            assert_eq!(nodes, counts, "{name}");
+            let gap = difference(&applied(&on, &mut m, &r), &expected);
+            assert!(gap < 1e-9, "{name}: {gap:.1e}");
+        }
+    }
+}
+
+/// Nodes that move are sorted anew without a wait or an allocation, and give what a build there gives, bit for bit.
+#[test]
+fn nodes_that_moved_are_sorted_without_a_wait() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:60");
+    let moved: Vec<[f64; 3]> = p.positions.iter().map(|&[x, y, z]| [y * y, -x, z]).collect();
+    let a = on.matrix(&p.matrix).unwrap();
+    let there = |points: &[[f64; 3]]| on.vector(&points.concat()).unwrap();
+    let (before, after) = (there(&p.positions), there(&moved));
+    let r = noise(p.matrix.shape().0, 7);
+    let mut m = all().build(p.system(), &on).unwrap();
+    let first = applied(&on, &mut m, &r);
+    let fresh = all().build(System { positions: Some(&moved), ..p.system() }, &on);
+    let expected = applied(&on, &mut fresh.unwrap(), &r);
+    let counted = on.counters();
+    m.restructure_here(&a, &after).unwrap();
+    let now = on.counters();
+    assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+    assert!(applied(&on, &mut m, &r) == expected && expected != first);
+    m.restructure_here(&a, &before).unwrap();
+    assert_eq!(applied(&on, &mut m, &r), first);
+    assert!(matches!(m.restructure_here(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
+}
+
+/// The structure of the device costs iterations beside that of the host with the same couplings, but not many.
+#[test]
+fn iterations_stay_near_those_of_the_host() {
+    let Some(on) = common::place::<f64>() else { return };
+    for name in ["cloth:60", "poisson2d:70", "elasticity3d:8"] {
+        let p = problem(name);
+        let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&p.right_hand_side(1)).unwrap());
+        let recipe = Schwarz {
+            coarse: Coarse::Domains,
+            coupling: Coupling::Adjacency,
+            order: Order::Curve,
+            ..Schwarz::multilevel()
+        };
+        let count = |m: &mut dyn Preconditioner<DeviceVector<f64>>| {
+            let mut x = b.like().unwrap();
+            let report = Cg::new(Stop::relative(1e-6)).solve(&a, m, &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged);
+            report.iterations
+        };
+        let host = count(&mut recipe.build(p.system(), &on).unwrap());
+        let mut m = DeviceSchwarz { recipe, structure: By::Device }.build(p.system(), &on).unwrap();
+        let device = count(&mut m);
+        println!("{name}: {host} by the host, {device} by the device, levels {:?}", m.nodes().unwrap());
+        assert!(device <= host + host / 2, "{name}: {host} by the host, {device} by the device");
+    }
+}
+
+#[test]
+fn small_and_fixed_systems_have_a_structure() {
+    let Some(on) = common::place::<f64>() else { return };
+    for n in [0, 1, 2, 31, 32, 33, 1000] {
+        let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.5)).collect();
+        for i in 2..n {
+            entries.extend([(i - 1, i, -1.0), (i, i - 1, -1.0)]); // node 0 is fixed
+        }
+        let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
+        let positions: Vec<[f64; 3]> = (0..n).map(|i| [f64::from(i), 0.0, 0.0]).collect();
+        for positions in [None, Some(&positions[..])] {
+            let mut m = all().build(System { positions, ..System::from(&a) }, &on).unwrap();
+            let r = vec![1.0; n as usize];
+            let z = applied(&on, &mut m, &r);
+            assert!(z.iter().all(|v| *v > 0.0 && v.is_finite()), "{n}");
+            assert!(
+                z.first().is_none_or(|v| (v - 0.4).abs() < 1e-12),
+                "{n}: a fixed node is in no coarse level"
+            );
+        }
+    }
+    let p = problem("poisson2d:10");
+    let mut large = all();
+    large.recipe.domain = 33;
+    assert!(matches!(large.build(p.system(), &on), Err(SetupError::Place(Error::Parameter { .. }))));
+}
+
+/// The code of the book.
+#[test]
+fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(on) = common::place::<f64>() else { return Ok(()) };
+    let p = problem("cloth:40");
+    // ANCHOR: book
+    let (a, b) = (on.matrix(&p.matrix)?, on.vector(&p.right_hand_side(1))?);
+    let mut cg = Cg::new(Stop { look_every: 10, ..Stop::relative(1e-4) });
+
+    // 1. Set up on the host, applied on the device.
+    let mut m = Schwarz::multilevel().build(p.system(), &on)?;
+    let mut x = b.like()?;
+    println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
+
+    // 2. Order, domains, levels and inverses by the device, from a matrix and positions that live there.
+    let mut m = DeviceSchwarz { structure: By::Device, ..DeviceSchwarz::default() }.build(p.system(), &on)?;
+    let positions = on.vector(&p.positions.concat())?;
+    m.restructure_here(&a, &positions)?; // every ten steps (§5.3): nodes have moved
+    m.update_here(&a)?; // every step: values have changed
+    m.patch_here(&a, &[500, 620])?; // two rows have changed
+    x.fill(0.0);
+    println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
+    assert!(m.repairs()?.is_empty());
+    // ANCHOR_END: book
+    Ok(())
+}

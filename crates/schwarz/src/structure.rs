@@ -1,0 +1,69 @@
+//! Structure and checks without numbers: what a place that computes the numbers itself asks of the host.
+
+use std::sync::Arc;
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::{Pattern, System};
+
+use crate::check::{self, Checked};
+use crate::links::Links;
+use crate::plan::{Limits, Plan};
+use crate::schwarz::Schwarz;
+use crate::source::Source;
+
+impl Schwarz {
+    /// Levels and domains of a system alone, without a number.
+    ///
+    /// *Cost* a few products with A.
+    ///
+    /// ```
+    /// use coarsen_schwarz::Schwarz;
+    /// let p = coarsen_problems::poisson2d(40)?;
+    /// let plan = Schwarz::multilevel().plan(p.system())?;
+    /// assert_eq!(plan.nodes(1), plan.domains(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As a build.
+    pub fn plan<T: Real>(&self, system: System<'_, T>) -> Result<Plan, SetupError> {
+        self.validate(system.matrix.block().0)?;
+        system.check()?;
+        let mut starts = Vec::new();
+        let source = Source::of(&system, &mut starts);
+        let (links, coupled) = Links::of(source, self.coupling);
+        let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
+        check::check(source, system.contact, &left_out, self.storage, &mut Checked::default())?;
+        let order = if coupled.contains(&true) {
+            self.order.of(&system)?
+        } else {
+            (0..coupled.len() as u32).collect()
+        };
+        let limits = Limits { domain: self.domain, levels: self.levels, top: self.coarse };
+        Ok(Plan::new(source.block(), links, &order, &coupled, limits)?)
+    }
+
+    /// Everything about values that an update refuses, where nodes `left_out` are in no domain.
+    ///
+    /// # Errors
+    /// As an update.
+    pub fn check<T: Real>(&self, left_out: &[u32], system: System<'_, T>) -> Result<(), SetupError> {
+        self.validate(system.matrix.block().0)?;
+        let mut starts = Vec::new();
+        let source = Source::of(&system, &mut starts);
+        check::check(source, system.contact, left_out, self.storage, &mut Checked::default())
+    }
+}
+
+impl Plan {
+    /// Whether it serves another system than the one of pattern `built`, as far as is looked at: same pattern, and nodes in no domain still have no couplings.
+    pub fn serves<T: Real>(&self, built: &Arc<Pattern>, system: System<'_, T>) -> bool {
+        let alone = |i: usize| {
+            system.matrix.row(i).filter(|(j, _)| *j != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))
+        };
+        system.matrix.block().0 == self.block()
+            && Pattern::same(system.matrix.pattern(), built)
+            && self.left_out().iter().all(|&i| alone(i as usize))
+    }
+}

@@ -1,0 +1,194 @@
+// z = sum over levels of C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the residuals of the coarse levels, then
+// the domains of all coarse levels at once, then those of the finest, which add what the levels above have to say.
+//
+// Deviation: Fig. 12 and 13 walk rows and columns of the matrix with the threads of a warp, which must run in step. Here an item of a group
+// holds one entry of a tile of 8 x 8 and keeps the sums of its row and of its column for itself, so that the group meets only twice, and
+// loads are in order of memory.
+
+// coarse_s = the sum of the values of the parts of node s, first <= s < last; an item an unknown. Twin: cpu::restrict
+__kernel void coarsen_schwarz_restrict(const uint first, const uint last, const uint fine,
+                                       __global const uint *order, __global const uint *children,
+                                       __global const REAL *r, __global REAL *coarse) {
+    const uint at = get_global_id(0);
+    if (at < (last - first) * BLOCK) {
+        const uint s = first + at / BLOCK, k = at % BLOCK;
+        const uint end = children[2 * s + 1];
+        REAL sum = 0;
+        for (uint p = children[2 * s]; p < end; p++) {
+            const uint i = order[p];
+            sum += i < fine ? r[(size_t)i * BLOCK + k] : coarse[(size_t)(i - fine) * BLOCK + k];
+        }
+        coarse[(size_t)s * BLOCK + k] = sum;
+    }
+}
+
+// What all levels above node i say to its unknown k.
+REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global const uint *parent,
+                           __global const REAL *coarse) {
+    REAL sum = 0;
+    for (uint s = parent[i]; s != NONE; s = parent[s])
+        sum += coarse[(size_t)(s - fine) * BLOCK + k];
+    return sum;
+}
+
+#define DOMAINS \
+    const uint fine, __global const uint *order, __global const uint *ranges, __global const uint *offsets, \
+    __global const uint *parent, __global const STORED *packed
+
+#if !WIDE
+
+// Domain d by a group of 64 items: z = A^-1 r, and what `coarse` adds on the finest level (above = 1).
+void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global const REAL *r,
+                           __global const REAL *coarse, const uint above, __global REAL *z, __local REAL *x,
+                           __local REAL *sums) {
+    const uint t = get_local_id(0), row = t % SIDE, column = t / SIDE;
+    const uint first = ranges[2 * d], m = (ranges[2 * d + 1] - first) * BLOCK;
+    const uint n = (m + SIDE - 1) / SIDE;
+    for (uint q = t; q < TILES * SIDE; q += TILE)
+        x[q] = q < m ? r[(size_t)(order[first + q / BLOCK] - start) * BLOCK + q % BLOCK] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global const STORED *a = packed + (size_t)offsets[d] * TILE + t;
+    REAL y[TILES], yt[TILES]; // shares of y = A x by this entry's row, and by its column
+    for (uint i = 0; i < TILES; i++)
+        y[i] = 0;
+#pragma unroll
+    for (uint j = 0; j < TILES; j++) {
+        const REAL xj = x[j * SIDE + column];
+        REAL s = 0;
+        if (j < n) {
+            y[j] += (REAL)*a * xj;
+            a += TILE;
+        }
+#pragma unroll
+        for (uint i = j + 1; i < TILES; i++)
+            if (i < n) {
+                const REAL v = *a;
+                a += TILE;
+                y[i] += v * xj;
+                s += v * x[i * SIDE + row];
+            }
+        yt[j] = s;
+    }
+    for (uint i = 0; i < TILES; i++)
+        sums[i * TILE + t] = y[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint j = 0; j < TILES; j++)
+        sums[j * TILE + row * SIDE + column] += yt[j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint q = t; q < m; q += TILE) {
+        const uint i = order[first + q / BLOCK], k = q % BLOCK;
+        REAL s = 0;
+        for (uint u = 0; u < SIDE; u++)
+            s += sums[q / SIDE * TILE + u * SIDE + q % SIDE];
+        if (above)
+            s += coarsen_schwarz_above(i, k, fine, parent, coarse);
+        z[(size_t)(i - start) * BLOCK + k] = s;
+    }
+}
+
+// The coarse levels: domains d0 and following, a group a domain.         Twin: CpuDomains::apply
+__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
+void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r, __global REAL *z) {
+    __local REAL x[TILES * SIDE], sums[TILES * TILE];
+    coarsen_schwarz_tiles(d0 + get_group_id(0), fine, order, ranges, offsets, parent, packed, fine, r, r, 0, z, x, sums);
+}
+
+// The finest level: the first `count` domains.                          Twin: CpuDomains::apply
+__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
+void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
+                          __global REAL *z) {
+    __local REAL x[TILES * SIDE], sums[TILES * TILE];
+    coarsen_schwarz_tiles(get_group_id(0), fine, order, ranges, offsets, parent, packed, 0, r, coarse, 1, z, x, sums);
+}
+
+#else
+
+#define WIDE_REAL JOIN(REAL, 8)
+#define WIDEN(v) JOIN(convert_, WIDE_REAL)(v)
+
+// Domain d by one item whose core has wide registers.                   Twin: packed::multiply
+void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global const REAL *r,
+                          __global const REAL *coarse, const uint above, __global REAL *z) {
+    const uint first = ranges[2 * d], nodes = ranges[2 * d + 1] - first;
+    const uint m = nodes * BLOCK, n = (m + SIDE - 1) / SIDE;
+    REAL x[TILES * SIDE];
+    WIDE_REAL y[TILES];
+    for (uint a = 0; a < nodes; a++) {
+        const uint i = order[first + a] - start;
+        for (uint k = 0; k < BLOCK; k++)
+            x[a * BLOCK + k] = r[(size_t)i * BLOCK + k];
+    }
+    for (uint q = m; q < n * SIDE; q++)
+        x[q] = 0;
+    for (uint i = 0; i < n; i++)
+        y[i] = 0;
+    __global const STORED *a = packed + (size_t)offsets[d] * TILE;
+    for (uint j = 0; j < n; j++) {
+        WIDE_REAL s = y[j], t0 = 0, t1 = 0, t2 = 0, t3 = 0, t4 = 0, t5 = 0, t6 = 0, t7 = 0;
+        const REAL x0 = x[j * SIDE], x1 = x[j * SIDE + 1], x2 = x[j * SIDE + 2], x3 = x[j * SIDE + 3];
+        const REAL x4 = x[j * SIDE + 4], x5 = x[j * SIDE + 5], x6 = x[j * SIDE + 6], x7 = x[j * SIDE + 7];
+#define COLUMN(c) s = fma(WIDEN(vload8(c, a)), (WIDE_REAL)(x##c), s);
+        COLUMN(0) COLUMN(1) COLUMN(2) COLUMN(3) COLUMN(4) COLUMN(5) COLUMN(6) COLUMN(7)
+#undef COLUMN
+        y[j] = s;
+        a += TILE;
+        for (uint i = j + 1; i < n; i++) {
+            const WIDE_REAL xi = vload8(i, x);
+            WIDE_REAL v, yi = y[i];
+#define COLUMN(c) v = WIDEN(vload8(c, a)); yi = fma(v, (WIDE_REAL)(x##c), yi); t##c = fma(v, xi, t##c);
+            COLUMN(0) COLUMN(1) COLUMN(2) COLUMN(3) COLUMN(4) COLUMN(5) COLUMN(6) COLUMN(7)
+#undef COLUMN
+            y[i] = yi;
+            a += TILE;
+        }
+        // The sum over each t, for all eight at once.
+        const WIDE_REAL u0 = (WIDE_REAL)(t0.lo + t0.hi, t1.lo + t1.hi), u1 = (WIDE_REAL)(t2.lo + t2.hi, t3.lo + t3.hi);
+        const WIDE_REAL u2 = (WIDE_REAL)(t4.lo + t4.hi, t5.lo + t5.hi), u3 = (WIDE_REAL)(t6.lo + t6.hi, t7.lo + t7.hi);
+        const WIDE_REAL w0 = (WIDE_REAL)(u0.even + u0.odd, u1.even + u1.odd);
+        const WIDE_REAL w1 = (WIDE_REAL)(u2.even + u2.odd, u3.even + u3.odd);
+        y[j] += (WIDE_REAL)(w0.even + w0.odd, w1.even + w1.odd);
+    }
+    const REAL *sums = (const REAL *)y;
+    for (uint p = 0; p < nodes; p++) {
+        const uint i = order[first + p];
+        for (uint k = 0; k < BLOCK; k++) {
+            const REAL s = sums[p * BLOCK + k];
+            z[(size_t)(i - start) * BLOCK + k] = above ? s + coarsen_schwarz_above(i, k, fine, parent, coarse) : s;
+        }
+    }
+}
+
+// The coarse levels: `count` domains from d0 on, shared among the items. Twin: CpuDomains::apply
+__kernel void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r,
+                                     __global REAL *z) {
+    const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
+    const uint begin = each * get_global_id(0), end = min(count, begin + each);
+    for (uint d = begin; d < end; d++)
+        coarsen_schwarz_rows(d0 + d, fine, order, ranges, offsets, parent, packed, fine, r, r, 0, z);
+}
+
+// The finest level: the first `count` domains, shared among the items.  Twin: CpuDomains::apply
+__kernel void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
+                                   __global REAL *z) {
+    const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
+    const uint begin = each * get_global_id(0), end = min(count, begin + each);
+    for (uint d = begin; d < end; d++)
+        coarsen_schwarz_rows(d, fine, order, ranges, offsets, parent, packed, 0, r, coarse, 1, z);
+}
+
+#endif
+
+// z = D r for nodes in no domain, an item a node; D symmetric.            Twin: CpuDomains::apply
+__kernel void coarsen_schwarz_left_out(const uint count, __global const uint *nodes, __global const REAL *d,
+                                       __global const REAL *r, __global REAL *z) {
+    const uint at = get_global_id(0);
+    if (at < count) {
+        const size_t i = (size_t)nodes[at] * BLOCK;
+        for (uint row = 0; row < BLOCK; row++) {
+            REAL s = 0;
+            for (uint c = 0; c < BLOCK; c++)
+                s += d[(size_t)at * AREA + row * BLOCK + c] * r[i + c];
+            z[i + row] = s;
+        }
+    }
+}

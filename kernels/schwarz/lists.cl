@@ -1,0 +1,30 @@
+// Multilevel domains: what every kernel of them reads. Nodes of all levels are numbered through, those of the finest first, so that node
+// `first` of level 1 is number FINE; levels follow each other. A position is a place in the list of the nodes of all domains. Build options
+// define
+//   STORED  the type of packed inverses
+//   BLOCK   unknowns of a node
+//   TILES   tiles of 8 x 8 along a side of the largest inverse
+// and where a matrix is read
+//   VALUES  the type of its values
+//   SLICE   rows of a slice, see matrix.cl
+//
+//   order[p]      the node at position p
+//   ranges[2 d]   the first position of domain d, and the one after its last
+//   offsets[d]    where its inverse begins, in tiles
+//   parent[i]     the node of the next level that node i is part of, or NONE
+//   children[2 s] for node FINE + s the positions of its parts, the first and the one after the last
+
+#define SIDE 8
+#define TILE 64
+#define NONE UINT_MAX
+#define AREA (BLOCK * BLOCK)
+
+// Where tile (i, j), i >= j, of a matrix with n tiles along a side is stored, in tiles. Twin: packed::tile_number
+uint coarsen_tile(const uint n, const uint i, const uint j) {
+    return j * (2 * n + 1 - j) / 2 + (i - j);
+}
+
+#ifdef SLICE
+// Entry e of the block in a slot.
+#define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
+#endif

@@ -1,0 +1,185 @@
+// The numbers of multilevel domains from a matrix in device memory (Wu, Wang, Wang 2022, Algorithm 1): what a level needs of the one below,
+// and the inverse of every domain. Nothing is scattered: a value is gathered by the one item that needs it. Build options define, beside
+// those of lists.cl,
+//   WORK     the type of an elimination
+//   EPSILON  twice the round-off of the matrix
+//
+//   own[i]        the slot of the diagonal block of node i of the finest level
+//   starts[p]     where the couplings of the node at position p begin, with nodes of its domain at earlier positions
+//   inner[2 q]    the slot of coupling q, and the position of the other node
+//   marks[i]      whether anything below node i has changed; looked at where `some` is 1
+//
+// Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node above it; so each block
+// off the diagonal belongs to one level, and no coarse matrix is stored but its diagonal blocks, which are sums over domains of the level below.
+
+#if WIDE
+#pragma OPENCL FP_CONTRACT ON
+#endif
+
+// A diagonal entry of a coarse level below this many EPSILON of the entries it is the sum of is round-off. Twin: precompute::ROUND_OFF
+#define ROUND_OFF 64
+
+// The smallest pivot of a scaled diagonal block that is positive definite. Twin: dense::POSITIVE
+#define POSITIVE 1e-6f
+
+#define NUMBERS \
+    const uint fine, __global const uint *order, __global const uint *own, __global const uint *starts, \
+    __global const uint *inner, __global const VALUES *values
+
+// Entry e of the diagonal block of node i.
+#define DIAGONAL(i, e) ((i) < fine ? ENTRY(own[i], e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
+
+// Diagonal blocks of nodes s of a coarse level, first <= s < last, and the sums of diagonal entries of the finest below their unknowns; an item an
+// entry.                                                                Twin: Stage::coarse_row, Stage::coarse_sizes
+__kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBERS,
+                                        __global const uint *children, const uint some,
+                                        __global const uint *marks, __global SUM *diagonals,
+                                        __global SUM *sizes) {
+    const uint at = get_global_id(0);
+    if (at >= (last - first) * AREA)
+        return;
+    const uint s = first + at / AREA, e = at % AREA, transposed = e % BLOCK * BLOCK + e / BLOCK;
+    if (some && !marks[fine + s])
+        return;
+    const uint begin = children[2 * s], end = children[2 * s + 1];
+    SUM sum = 0, size = 0;
+    for (uint p = begin; p < end; p++) {
+        const uint i = order[p];
+        sum += DIAGONAL(i, e);
+        if (e % (BLOCK + 1) == 0)
+            size += i < fine ? ENTRY(own[i], e) : sizes[(size_t)(i - fine) * BLOCK + e / BLOCK];
+        for (uint q = starts[p]; q < starts[p + 1]; q++) {
+            const uint slot = inner[2 * q], other = inner[2 * q + 1];
+            if (other >= begin)
+                sum += ENTRY(slot, e) + ENTRY(slot, transposed);
+        }
+    }
+    diagonals[(size_t)s * AREA + e] = sum;
+    if (e % (BLOCK + 1) == 0)
+        sizes[(size_t)s * BLOCK + e / BLOCK] = size;
+}
+
+// Marks the nodes of a list.                                            Twin: Plan::touched
+__kernel void coarsen_schwarz_mark(const uint count, __global const uint *nodes, __global uint *marks) {
+    const uint at = get_global_id(0);
+    if (at < count)
+        marks[nodes[at]] = 1;
+}
+
+// Clears marks.                                                         Twin: Plan::touched
+__kernel void coarsen_schwarz_clear(const uint count, __global uint *marks) {
+    const uint at = get_global_id(0);
+    if (at < count)
+        marks[at] = 0;
+}
+
+// Marks nodes of a coarse level that are above a marked one.             Twin: Plan::touched
+__kernel void coarsen_schwarz_raise(const uint first, const uint last, const uint fine, __global const uint *order,
+                                    __global const uint *children, __global uint *marks) {
+    const uint s = first + get_global_id(0);
+    if (s < last) {
+        uint mark = 0;
+        for (uint p = children[2 * s]; p < children[2 * s + 1]; p++)
+            mark |= marks[order[p]];
+        marks[fine + s] = mark;
+    }
+}
+
+// Inverts a block in place by Gauss-Jordan elimination; the smallest pivot, or 0. Twin: eliminate::invert_tile
+WORK coarsen_invert_block(WORK *a) {
+    WORK least = INFINITY;
+    for (uint k = 0; k < BLOCK; k++) {
+        const WORK pivot = a[k * BLOCK + k];
+        if (!(pivot > 0))
+            return 0;
+        least = fmin(least, pivot);
+        const WORK d = 1 / pivot;
+        for (uint i = 0; i < BLOCK; i++) {
+            if (i == k)
+                continue;
+            const WORK f = -a[i * BLOCK + k] * d;
+            for (uint j = 0; j < BLOCK; j++)
+                if (j != k)
+                    a[i * BLOCK + j] += f * a[k * BLOCK + j];
+            a[i * BLOCK + k] = f;
+        }
+        for (uint j = 0; j < BLOCK; j++)
+            a[k * BLOCK + j] = j == k ? d : a[k * BLOCK + j] * d;
+    }
+    return least;
+}
+
+// The inverse of the scaled diagonal block of node i, or the unit matrix where it is not positive definite; whether it is.
+uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals, const SUM *scale, WORK *a) {
+    for (uint e = 0; e < AREA; e++) {
+        const uint row = e / BLOCK, column = e % BLOCK, lower = max(row, column) * BLOCK + min(row, column);
+        a[e] = scale[row] == 0 || scale[column] == 0 ? row == column : (WORK)(DIAGONAL(i, lower) * scale[row] * scale[column]);
+    }
+    const uint positive = coarsen_invert_block(a) > POSITIVE;
+    for (uint e = 0; e < AREA && !positive; e++)
+        a[e] = e % (BLOCK + 1) == 0;
+    return positive;
+}
+
+// 1 / sqrt of diagonal entry e of node i, or 0 where that is round-off. Twin: Stage::scales
+SUM coarsen_schwarz_scale(const uint i, const uint k, const uint fine, __global const uint *own,
+                          __global const VALUES *values, __global const SUM *diagonals,
+                          __global const SUM *sizes) {
+    const SUM d = DIAGONAL(i, k * (BLOCK + 1));
+    const SUM size = i < fine ? 0 : sizes[(size_t)(i - fine) * BLOCK + k];
+    return d > ROUND_OFF * (SUM)EPSILON * size && isfinite(d) ? 1 / sqrt(d) : 0;
+}
+
+// Inverses of the diagonal blocks of nodes in no domain, an item a node; a block that is not positive definite is replaced by its
+// diagonal, and told.                                                   Twin: check::check
+__kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes, NUMBERS,
+                                    __global const SUM *diagonals, __global REAL *d, const uint domains,
+                                    __global uint *repairs) {
+    const uint at = get_global_id(0);
+    if (at >= count)
+        return;
+    const uint i = nodes[at];
+    SUM scale[BLOCK];
+    WORK a[AREA];
+    for (uint k = 0; k < BLOCK; k++)
+        scale[k] = coarsen_schwarz_scale(i, k, fine, own, values, diagonals, diagonals);
+    repairs[domains + at] = coarsen_schwarz_block(i, fine, order, own, starts, inner, values, diagonals, scale, a) ? 0 : 2;
+    for (uint e = 0; e < AREA; e++) {
+        const uint row = e / BLOCK, column = e % BLOCK, lower = max(row, column) * BLOCK + min(row, column);
+        d[(size_t)at * AREA + e] = (REAL)(a[lower] * scale[row] * scale[column]);
+    }
+}
+
+// Whether a domain has a node that is marked.
+uint coarsen_schwarz_marked(const uint first, const uint nodes, __global const uint *order,
+                            __global const uint *marks) {
+    uint mark = 0;
+    for (uint p = first; p < first + nodes; p++)
+        mark |= marks[order[p]];
+    return mark;
+}
+
+// Where entry (row, column), row >= column, of a packed matrix is stored. Twin: packed::entry
+uint coarsen_entry(const uint n, const uint row, const uint column) {
+    return coarsen_tile(n, row / SIDE, column / SIDE) * TILE + column % SIDE * SIDE + row % SIDE;
+}
+
+// Row r of the scaled matrix of a domain, its lower part.               Twin: Stage::assemble
+#define ASSEMBLE_ROW(a, scale, n, first, r, shift) \
+    { \
+        const uint p_ = (first) + (r) / BLOCK, row_ = (r) % BLOCK, i_ = order[p_]; \
+        for (uint q_ = starts[p_]; q_ < starts[p_ + 1]; q_++) { \
+            const uint slot_ = inner[2 * q_], c_ = (inner[2 * q_ + 1] - (first)) * BLOCK; \
+            for (uint e_ = 0; e_ < BLOCK; e_++) \
+                (a)[coarsen_entry(n, r, c_ + e_)] += \
+                    (WORK)(ENTRY(slot_, row_ * BLOCK + e_) * ((scale)[c_ + e_] * (scale)[r])); \
+        } \
+        for (uint e_ = 0; e_ < row_; e_++) \
+            (a)[coarsen_entry(n, r, (r) - row_ + e_)] = \
+                (WORK)(DIAGONAL(i_, row_ * BLOCK + e_) * ((scale)[(r) - row_ + e_] * (scale)[r])); \
+        (a)[coarsen_entry(n, r, r)] = \
+            (scale)[r] == 0 ? 1 : (WORK)(DIAGONAL(i_, row_ * (BLOCK + 1)) * ((scale)[r] * (scale)[r])) + (WORK)(shift); \
+    }
+
+// Shifts tried, as shares of the diagonal and multiples of what a pivot must be: 0, 10, 100, ... Twin: precompute::SHIFTS
+#define ATTEMPTS 5

@@ -1,0 +1,294 @@
+// The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): nodes along a Morton curve, every NODES of them a domain, the
+// connected parts of a domain the nodes of the next level. Counts stay on the device: buffers have room for the most that may come, and
+// a level for which it does not suffice is left out. Build options define, beside those of lists.cl,
+//   NODES  nodes of a domain, 32 at most
+//
+//   counts[l]             nodes of level l
+//   totals[l]             couplings inside the domains of the levels below l
+//   begins[s], ends[2 e]  where the couplings of node s of a level begin; their slot, and the node at their end
+//   position[i]           where node i is
+//
+// As many positions as nodes are kept for a level, so that the first of either is number `first`. Nodes without couplings (constraints) come last on the curve; they are in domains, but in no node of a coarse level.
+
+#define LEVEL \
+    const uint level, const uint first, const uint room, __global const uint *counts
+
+// The smallest and largest coordinates of the points of a group.        Twin: morton::codes
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void coarsen_schwarz_box(const uint n, __global const REAL *points, __global REAL *box) {
+    __local REAL low[64 * 3], high[64 * 3];
+    const uint t = get_local_id(0);
+    for (uint a = 0; a < 3; a++) {
+        REAL least = INFINITY, most = -INFINITY;
+        for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
+            least = fmin(least, points[3 * (size_t)i + a]);
+            most = fmax(most, points[3 * (size_t)i + a]);
+        }
+        low[3 * t + a] = least;
+        high[3 * t + a] = most;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (t < 3) {
+        REAL least = INFINITY, most = -INFINITY;
+        for (uint k = 0; k < 64; k++) {
+            least = fmin(least, low[3 * k + t]);
+            most = fmax(most, high[3 * k + t]);
+        }
+        box[6 * get_group_id(0) + t] = least;
+        box[6 * get_group_id(0) + 3 + t] = most;
+    }
+}
+
+// The box of `groups` boxes into the first.                             Twin: morton::codes
+__kernel void coarsen_schwarz_whole_box(const uint groups, __global REAL *box) {
+    for (uint g = 1; g < groups; g++)
+        for (uint a = 0; a < 3; a++) {
+            box[a] = fmin(box[a], box[6 * g + a]);
+            box[3 + a] = fmax(box[3 + a], box[6 * g + 3 + a]);
+        }
+}
+
+// The 20 bits of v, three apart.                                        Twin: morton::spread
+ulong coarsen_spread(ulong v) {
+    v = (v | v << 32) & 0x001f00000000ffffUL;
+    v = (v | v << 16) & 0x001f0000ff0000ffUL;
+    v = (v | v << 8) & 0x100f00f00f00f00fUL;
+    v = (v | v << 4) & 0x10c30c30c30c30c3UL;
+    return (v | v << 2) & 0x1249249249249249UL;
+}
+
+// Morton codes of 60 bits from cubic cells, and a bit above them for nodes without couplings. Twin: morton::codes
+__kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, __global const REAL *box,
+                                    __global const uint *alone, __global ulong *codes) {
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    const REAL side = fmax(fmax(box[3] - box[0], box[4] - box[1]), box[5] - box[2]);
+    ulong code = 0;
+    for (uint a = 0; a < 3; a++) {
+        const REAL t = (points[3 * (size_t)i + a] - box[a]) / side;
+        // Not a number, where all points are one, is cell 0.
+        const ulong cell = t > 0 ? min((ulong)(t * 1048576), (ulong)1048575) : 0;
+        code |= coarsen_spread(cell) << a;
+    }
+    codes[i] = code | (ulong)alone[i] << 60;
+}
+
+// The first slot of row i, and blocks of it, of a matrix in slices; see matrix.cl.
+#define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
+#if SLICE == 1
+#define LENGTH(i) (offsets[(i) + 1] - offsets[i])
+#else
+#define LENGTH(i) lengths[i]
+#endif
+#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
+
+// Where the diagonal block of a node is, and whether all others of its row are zero. Twin: Links::of
+__kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values, __global uint *own,
+                                    __global uint *alone) {
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint coupled = 0;
+    for (uint k = 0; k < LENGTH(i); k++) {
+        const uint slot = FIRST_SLOT(i) + k * SLICE;
+        if (columns[slot] == i)
+            own[i] = slot;
+        else
+            for (uint e = 0; e < AREA; e++)
+                coupled |= ENTRY(slot, e) != 0;
+    }
+    alone[i] = !coupled;
+}
+
+// Couplings of a node of the finest level.                              Twin: Links::of
+__kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const uint *alone, __global uint *begins) {
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint count = 0;
+    for (uint k = 0; k < LENGTH(i) && !alone[i]; k++) {
+        const uint j = columns[FIRST_SLOT(i) + k * SLICE];
+        count += j != i && !alone[j];
+    }
+    begins[i] = count;
+}
+
+// The couplings themselves.                                             Twin: Links::of
+__kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint *alone,
+                                        __global const uint *begins, __global uint *ends) {
+    const uint i = get_global_id(0);
+    if (i >= n || alone[i])
+        return;
+    uint at = begins[i];
+    for (uint k = 0; k < LENGTH(i); k++) {
+        const uint slot = FIRST_SLOT(i) + k * SLICE, j = columns[slot];
+        if (j != i && !alone[j]) {
+            ends[2 * at] = slot;
+            ends[2 * at + 1] = j;
+            at++;
+        }
+    }
+}
+
+// Nothing is anywhere yet.                                              Twin: Plan::new
+__kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint coarse, const uint domains,
+                                    const uint levels, __global uint *parent, __global uint *children,
+                                    __global uint *ranges, __global uint *counts, __global uint *totals) {
+    const uint i = get_global_id(0);
+    if (i < nodes)
+        parent[i] = NONE;
+    if (i < 2 * coarse)
+        children[i] = 0;
+    if (i < 2 * domains)
+        ranges[i] = 0;
+    if (i <= levels) {
+        counts[i] = i ? 0 : n;
+        totals[i] = 0;
+    }
+}
+
+// Where the nodes of a level come along the curve; those of coarse levels are numbered so. Twin: Domains::grow
+__kernel void coarsen_schwarz_ranks(LEVEL, __global const uint *curve, __global uint *rank) {
+    const uint k = get_global_id(0);
+    if (k < counts[level])
+        rank[level ? k : curve[k]] = k;
+}
+
+// A group a domain: its connected parts, each one's nodes side by side, by squaring the matrix of couplings inside until it holds all paths.
+// parts[p] is the part of the node at p within its domain, NONE for a node without couplings; `tally` receives how many there are.
+// Twin: Domains::grow
+__kernel __attribute__((reqd_work_group_size(NODES, 1, 1)))
+void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uint *rank,
+                           __global const uint *begins, __global const uint *ends, __global const uint *alone,
+                           __global uint *order, __global uint *position, __global uint *parts,
+                           __global uint *tally) {
+    __local uint reached[NODES], next[NODES], label[NODES];
+    const uint d = get_group_id(0), t = get_local_id(0), n = counts[level], k = d * NODES + t;
+    const uint here = k < n, i = here ? (level ? k : curve[k]) : 0;
+    const uint coupled = here && (level || !alone[i]);
+    uint mask = 1u << t;
+    if (coupled)
+        for (uint e = begins[i]; e < begins[i + 1]; e++) {
+            const uint j = rank[ends[2 * e + 1]];
+            if (j / NODES == d)
+                mask |= 1u << j % NODES;
+        }
+    reached[t] = mask;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint round = 0; round < 5; round++) {
+        uint all = reached[t];
+        for (uint j = 0; j < NODES; j++)
+            if (reached[t] >> j & 1)
+                all |= reached[j];
+        next[t] = all;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        reached[t] = next[t];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    // The first node of a part names it; nodes that are not there or not coupled come last.
+    const uint lowest = reached[t] & -reached[t];
+    label[t] = here ? (coupled ? 31 - clz(lowest) : NODES) : NODES + 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint place = 0, part = 0, all_parts = 0;
+    for (uint j = 0; j < NODES; j++) {
+        place += label[j] < label[t] || (label[j] == label[t] && j < t);
+        all_parts += label[j] == j;
+        part += label[j] == j && j < label[t];
+    }
+    if (here) {
+        const uint p = first + d * NODES + place;
+        order[p] = first + i;
+        position[first + i] = p;
+        parts[p] = coupled ? part : NONE;
+    }
+    if (t == 0 && d * NODES < room)
+        tally[2 * room + d] = all_parts;
+}
+
+// Couplings of every node inside its domain with earlier positions, and out of it: tally[k] and tally[room + k] for position first + k.
+// Twin: Couplings::of
+__kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global const uint *position,
+                                    __global const uint *begins, __global const uint *ends,
+                                    __global uint *tally) {
+    const uint k = get_global_id(0);
+    if (k >= room)
+        return;
+    uint inside = 0, out = 0;
+    if (k < counts[level]) {
+        const uint i = order[first + k] - first;
+        for (uint e = begins[i]; e < begins[i + 1]; e++) {
+            const uint q = position[first + ends[2 * e + 1]] - first;
+            inside += q / NODES == k / NODES && q < k;
+            out += q / NODES != k / NODES;
+        }
+    }
+    tally[k] = inside;
+    tally[room + k] = out;
+}
+
+// Whether there is a next level: several domains, couplings between them, and room for all their parts. Twin: Plan::new
+__kernel void coarsen_schwarz_decide(const uint level, const uint room, const uint domains, const uint next_room,
+                                     __global const uint *tally, __global uint *counts,
+                                     __global uint *totals) {
+    const uint inside = tally[room], out = tally[2 * room] - inside;
+    const uint parts = tally[2 * room + domains] - tally[2 * room];
+    totals[level + 1] = totals[level] + inside;
+    counts[level + 1] = out > 0 && parts <= next_room && parts < counts[level] ? parts : 0;
+}
+
+// Domains, parents and children; couplings inside domains, and those out of them as couplings of the next level. An item a position.
+// Twin: Plan::new, Couplings::of
+__kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fine, const uint above,
+                                   __global const uint *totals, __global const uint *tally,
+                                   __global const uint *order, __global const uint *position,
+                                   __global const uint *parts, __global const uint *begins,
+                                   __global const uint *ends, __global uint *parent, __global uint *children,
+                                   __global uint *ranges, __global uint *tiles, __global uint *starts,
+                                   __global uint *inner, __global uint *next_begins,
+                                   __global uint *next_ends) {
+    const uint k = get_global_id(0);
+    if (k >= room)
+        return;
+    const uint n = counts[level], next = counts[level + 1], before = totals[level];
+    const uint d = k / NODES, side = (NODES * BLOCK + SIDE - 1) / SIDE;
+    starts[first + k] = before + tally[k];
+    if (k + 1 == room)
+        starts[first + room] = before + tally[room];
+    if (k % NODES == 0) {
+        ranges[2 * (first_domain + d)] = k < n ? first + k : 0;
+        ranges[2 * (first_domain + d) + 1] = k < n ? first + min(n, k + NODES) : 0;
+        tiles[first_domain + d] = (first_domain + d) * (side * (side + 1) / 2);
+    }
+    if (k >= n)
+        return;
+    const uint p = first + k, i = order[p] - first, part = parts[p];
+    const uint parts_before = tally[2 * room + d] - tally[2 * room];
+    const uint s = parts_before + part;
+    if (next && part != NONE) {
+        parent[first + i] = above + s;
+        if (k % NODES == 0 || parts[p - 1] != part) {
+            uint end = k + 1;
+            while (end < n && end % NODES && parts[first + end] == part)
+                end++;
+            children[2 * (above + s - fine)] = p;
+            children[2 * (above + s - fine) + 1] = first + end;
+            next_begins[s] = tally[room + k] - tally[room];
+            if (s + 1 == next)
+                next_begins[next] = tally[2 * room] - tally[room];
+        }
+    }
+    uint at = before + tally[k], out = tally[room + k] - tally[room];
+    for (uint e = begins[i]; e < begins[i + 1]; e++) {
+        const uint slot = ends[2 * e], q = position[first + ends[2 * e + 1]], other = q - first;
+        if (other / NODES == d && other < k) {
+            inner[2 * at] = slot;
+            inner[2 * at + 1] = q;
+            at++;
+        } else if (other / NODES != d && next) {
+            next_ends[2 * out] = slot;
+            next_ends[2 * out + 1] = tally[2 * room + other / NODES] - tally[2 * room] + parts[q];
+            out++;
+        }
+    }
+}
