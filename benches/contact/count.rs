@@ -85,7 +85,7 @@ fn draw(file: &str, name: &str, lines: &[Vec<Point>]) -> Outcome<()> {
             let points = || line.iter().map(|p| (p.0, part(p)));
             chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
             chart.draw_series(points().map(|p| Circle::new(p, 3, colour.filled())))?;
-            if let Some((x, y)) = points().last() {
+            if let Some((x, y)) = points().next_back() {
                 let style = ("sans-serif", 13).into_font().color(&colour);
                 chart.draw_series([Text::new(*method, (x + 0.03 * most, 1.04 * y), style)])?;
             }

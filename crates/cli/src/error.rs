@@ -9,8 +9,8 @@ use coarsen::backend::SetupError;
 use coarsen::optimize::DescentError;
 use coarsen::problems::{BodyError, ProblemError};
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
-use coarsen::{Error, Unavailable};
 use coarsen::sparse::{ConstraintError, SparseError};
+use coarsen::{Error, Unavailable};
 
 /// What ends the program before it can solve, or keeps it from writing what it found.
 #[derive(Debug, thiserror::Error)]

@@ -31,7 +31,7 @@ impl<V: Real> OpenCl<V> {
     /// [`Error::Memory`] and [`Error::Device`].
     pub fn tune(&self) -> Result<usize, Error> {
         let band = band::<V>().expect("a band is a pattern");
-        let (a, x) = (self.matrix(&band)?, self.vector(&vec![V::one(); ROWS])?);
+        let (a, x) = (self.matrix(&band)?, self.vector(&[V::one(); ROWS])?);
         let (mut y, half) = (x.like()?, x.scalar(V::of(0.5)));
         let (usual, all) = {
             let queue = self.queue();

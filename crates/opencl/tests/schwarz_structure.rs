@@ -96,7 +96,7 @@ fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> 
             while !left.is_empty() {
                 let (mut part, mut at) = (vec![left.remove(0)], 0);
                 while at < part.len() {
-                    let (near, far): (Vec<_>, Vec<_>) = left.into_iter().partition(|t| joined(part[at], *t));
+                    let (near, far): (Vec<_>, Vec<_>) = left.into_iter().partition(|t| joined(part[at], t));
                     part.extend(near);
                     left = far;
                     at += 1;

@@ -64,7 +64,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     let source = &options.given.source;
     let spec = source.problem.as_deref().unwrap_or_default();
     let steps = options.steps.unwrap_or(20) as usize;
-    let mut sequence = Sequence::parse(spec, steps, &Options { dt: source.dt, jump: source.jump, share: source.share })?;
+    let mut sequence =
+        Sequence::parse(spec, steps, &Options { dt: source.dt, jump: source.jump, share: source.share })?;
     let b = match options.given.rhs {
         Rhs::Random(seed) => sequence.right_hand_side(seed),
         _ => vec![1.0; sequence.elastic().shape().0],

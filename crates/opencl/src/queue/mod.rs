@@ -233,10 +233,8 @@ impl<T: Real> Queue<T> {
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
-        let nothing = matches!(
-            items,
-            Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _)
-        );
+        let nothing =
+            matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
         if self.failure.is_none() && !nothing {
             self.idle = false;
             let done = self.try_launch(kernel.into(), items, args);
