@@ -46,7 +46,7 @@ pub(crate) fn solve(
     m: impl Preconditioner<Vec<f64>>,
     constraints: &Constraints,
     b: &[f64],
-    x: &mut Vec<f64>,
+    x: &mut [f64],
     stop: Stop<f64>,
 ) -> Outcome<Report<f64>> {
     let s = Projector::new(constraints, 64)?;

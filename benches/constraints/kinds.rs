@@ -65,7 +65,7 @@ pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<
 /// The normal of the sheet at a vertex, from its neighbours.
 fn normal(p: &Problem, n: usize, i: usize) -> [f64; 3] {
     let x = |i: usize| p.positions[i];
-    let (left, right) = (if i % n == 0 { i } else { i - 1 }, if i % n == n - 1 { i } else { i + 1 });
+    let (left, right) = (if i.is_multiple_of(n) { i } else { i - 1 }, if i % n == n - 1 { i } else { i + 1 });
     let difference = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| a[k] - b[k]);
     let (u, v) = (difference(x(i + n), x(i - n)), difference(x(right), x(left)));
     [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]

@@ -110,7 +110,14 @@ pub(crate) fn matrices<V: Real>(
     let there = cpu.map(|_| least(|| here.residual(black_box(&x), &x, &mut y), || ()));
     add("b − A x".into(), matrix + 3 * word * n, seconds, there);
     let seconds = least(|| drop(a.apply_dot(&dx, &mut dy)), wait);
-    let there = cpu.map(|_| least(|| drop(black_box(here.apply_dot(black_box(&x), &mut y))), || ()));
+    let there = cpu.map(|_| {
+        least(
+            || {
+                black_box(here.apply_dot(black_box(&x), &mut y));
+            },
+            || (),
+        )
+    });
     add("A x, x·A x".into(), matrix + 2 * word * n, seconds, there);
     let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
     let (d, blocks) = (on.blocks(&inverses)?, inverses.values().len() * word);

@@ -13,6 +13,10 @@ use super::{AnyBackend, AnyScalar, AnyVector};
 
 /// A matrix of an [`AnyBackend`].
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "opencl",
+    allow(clippy::large_enum_variant, reason = "matrices are few, and their values are on the heap")
+)]
 pub enum AnyMatrix<V: Real = f64, S: Real = V> {
     /// On the CPU.
     Cpu(CpuMatrix<V, S>),
