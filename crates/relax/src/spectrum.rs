@@ -33,9 +33,6 @@ pub struct Spectrum<T: Real> {
     start: Vec<T>,
 }
 
-/// Row sums up to which Lanczos is not asked: of a grid's operator ρ is close to 2, and Lanczos times its safety above that.
-const SHARP: f64 = 2.2;
-
 impl<T: Real> Spectrum<T> {
     /// Lanczos takes `steps` steps, and its estimate is multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
@@ -52,15 +49,11 @@ impl<T: Real> Spectrum<T> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
-        let sums = row_sums(a, inverses);
-        if let Some(bound) = sums.filter(|bound| *bound <= SHARP) {
-            return Ok(bound);
-        }
         if self.start.len() != a.shape().0 {
             self.start = start_vector(a.shape().0);
         }
         let estimate = self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide();
-        Ok(sums.map_or(estimate, |bound| bound.min(estimate)))
+        Ok(row_sums(a, inverses).map_or(estimate, |bound| bound.min(estimate)))
     }
 
     /// Bytes of the room that Lanczos keeps.
