@@ -80,7 +80,7 @@ fn constant(body: &mut Body, x: &[f64]) -> Box<dyn Direction<Vec<f64>, Elastic>>
     body.curvature = Curvature::Constant;
     let (m, a) = (sa(body, x), body.last_hessian().clone());
     body.curvature = Curvature::Projected;
-    Box::new(Constant::new(a, m, Cg::new(Stop::relative(1e-2))))
+    Box::new(Constant::new(a, m, Cg::new(Stop::relative(0.1))))
 }
 
 /// Fails where the energy rises by more than its round-off.

@@ -171,6 +171,17 @@ mod tests {
         assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
     }
 
+    /// (α − 0.3)² 1e-13 in values that are rounded by 1e-12 around zero: the slopes find the minimiser, if the objective tells.
+    #[test]
+    fn round_off_near_zero_is_not_relative() {
+        let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();
+        let told = Start { round_off: 1e-14, ..start(0.0, -6e-14) };
+        let step = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &told).unwrap();
+        assert!((step.alpha - 0.3).abs() < 1e-12, "{step:?}");
+        let untold = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &start(0.0, -6e-14));
+        assert!(matches!(untold, Err(LineSearchFailure::RoundOff { .. })), "{untold:?}");
+    }
+
     /// 1e6 + (α − 1)² 1e-12: no value differs, the slope decides.
     #[test]
     fn the_slope_judges_below_round_off() {
