@@ -80,7 +80,7 @@ fn constant(body: &mut Body, x: &[f64]) -> Box<dyn Direction<Vec<f64>, Elastic>>
     body.curvature = Curvature::Constant;
     let (m, a) = (sa(body, x), body.last_hessian().clone());
     body.curvature = Curvature::Projected;
-    Box::new(Constant::new(a, m, Cg::new(Stop::relative(1e-2))))
+    Box::new(Constant::new(a, m, Cg::new(Stop::relative(0.1))))
 }
 
 /// Fails where the energy rises by more than its round-off.
@@ -88,7 +88,7 @@ struct Falling(f64);
 
 impl DescentMonitor<Vec<f64>> for Falling {
     fn observe(&mut self, it: &Iterate<'_, Vec<f64>>) -> ControlFlow<Verdict> {
-        assert!(it.value <= self.0 + 1e-13 * self.0.abs(), "{} after {}", it.value, self.0);
+        assert!(it.value <= self.0 + it.round_off, "{} after {}", it.value, self.0);
         self.0 = it.value;
         ControlFlow::Continue(())
     }
@@ -140,7 +140,6 @@ fn every_driver_finds_the_twisted_bar() {
 /// Twenty steps of a stretched sphere that is let go: the same path by each driver. The armadillo takes them in the bench
 /// `descent -- steps`.
 #[test]
-#[ignore = "fails: the round-off of an energy near zero is not relative to it, and accelerated gradient ends at 5.3e-5 N"]
 fn every_driver_takes_the_same_time_steps() {
     let Some(data) = common::data() else { return };
     let (file, h) = (data.join("meshes/ipc_sphere1K.msh.gz"), 1.0 / 30.0);
@@ -151,16 +150,16 @@ fn every_driver_takes_the_same_time_steps() {
         let Scene { mut body, start: mut x } = scene();
         let m = sa(&mut body, &x);
         let mut f = elastic(body, &x, m);
-        let mut v = vec![0.0; x.len()];
+        let (mut v, begin) = (vec![0.0; x.len()], std::time::Instant::now());
         for _ in 0..20 {
             let before = x.clone();
             f.objective.begin(&before, &v, [0.0; 3]);
             direction.as_mut().forget();
-            minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(5e-5));
+            minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(1e-5));
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
         }
         let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
-        println!("{name}: {gap:e} m");
+        println!("{name}: {gap:e} m, {:.1?}", begin.elapsed());
         assert!(gap < 1e-6, "{name} ends {gap:e} m away");
     }
 }
@@ -241,12 +240,42 @@ fn bodies_at_rest_have_no_energy() {
     let held: Vec<bool> = mesh.nodes.iter().map(|p| p[0] == 0.0).collect();
     let mut body = Tetrahedra::new(StableNeoHookean, &mesh, &held, |_| Lame::new(1e5, 0.4)).unwrap();
     let x = body.free(&mesh.nodes);
-    assert!(body.value(&x).abs() < 1e-9);
+    assert!(body.energy(&x).value.abs() < 1e-9);
     let mut g = vec![0.0; x.len()];
     body.add_gradient(&x, &mut g);
     assert!(g.norm() < 1e-9);
     let mass: f64 = body.masses(1000.0).iter().sum();
     assert!(mass < 1000.0 && mass > 500.0); // the held face has a share
+}
+
+/// A body that was only turned has no energy: what there is, is round-off, and f's own size says nothing of it.
+#[test]
+fn round_off_is_known_near_zero() {
+    let mesh = TetMesh::bar([3, 2, 2], 0.5);
+    let none = vec![false; mesh.nodes.len()];
+    let material = |_| Lame::new(1e5, 0.4);
+    let (s, c) = 0.7_f64.sin_cos();
+    let x: Vec<f64> = mesh.nodes.iter().flat_map(|&[x, y, z]| [c * x - s * y, s * x + c * y, z]).collect();
+    let edges = mesh.tets.iter().flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[3]]]);
+    let length = |[a, b]: [u32; 2]| {
+        let [a, b] = [a, b].map(|i| mesh.nodes[i as usize]);
+        (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    let springs = edges.map(|ends| Spring { ends, stiffness: 1e5, length: length(ends) }).collect();
+    fn check(name: &str, potential: impl Potential, x: &Vec<f64>) {
+        let mut f = ImplicitEuler::equilibrium(potential).unwrap();
+        let value = f.value(x);
+        println!("{name}: {value:e}, told {:e}", f.round_off(value));
+        assert!(
+            value.abs() <= f.round_off(value).max(1e-24),
+            "{name}: {value:e}, told {:e}",
+            f.round_off(value)
+        );
+        assert!(f.round_off(value) < 1e-10, "{name}");
+    }
+    check("neo-Hookean", Tetrahedra::new(StableNeoHookean, &mesh, &none, material).unwrap(), &x);
+    check("co-rotational", Tetrahedra::new(CoRotational, &mesh, &none, material).unwrap(), &x);
+    check("springs", Springs::new(springs, &none, &mesh.nodes).unwrap(), &x);
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(crate) fn run(names: &[&str]) {
             direction.as_mut().forget();
             let mut last = f64::INFINITY;
             let mut falling = |it: &coarsen::optimize::Iterate<'_, Vec<f64>>| {
-                assert!(it.value <= last + 1e-13 * last.abs(), "{name}: f rises in step {step}");
+                assert!(it.value <= last + it.round_off, "{name}: f rises in step {step}");
                 last = it.value;
                 std::ops::ControlFlow::Continue(())
             };

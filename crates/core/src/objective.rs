@@ -2,7 +2,7 @@
 
 use num_traits::Float;
 
-use crate::Vector;
+use crate::{Real, Vector};
 
 /// A differentiable function of a vector: an energy, an incremental potential, a misfit.
 ///
@@ -26,6 +26,14 @@ use crate::Vector;
 pub trait Objective<V: Vector> {
     /// f(x).
     fn value(&mut self, x: &V) -> V::Real;
+
+    /// How far rounding may have moved `value`, the last that [`value`](Self::value) returned; a few times this may be wrong.
+    ///
+    /// Line searches let slopes judge where less than some multiple of it is to be gained. ε |f| unless the objective says
+    /// otherwise, as it should where terms cancel, since a sum is rounded by ε times its largest term, however small it is.
+    fn round_off(&self, value: V::Real) -> V::Real {
+        V::Real::EPSILON * value.abs()
+    }
 
     /// g = ∇f(x), overwriting g. *Panics* on a wrong length.
     fn gradient(&mut self, x: &V, g: &mut V);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | φ(α) | `value` | energy along the direction |
 //! | c₁ | `armijo` | share of the first-order decrease that is asked for |
-//! | ε | `noise` | relative round-off of the energy |
+//! | ε | `noise` times `start.round_off` | what energies may differ by for no reason |
 
 use coarsen_core::Real;
 
@@ -18,8 +18,8 @@ const FLATTER: f64 = 0.9;
 ///
 /// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), kept between a tenth and half of α. A value that is
 /// not finite counts as too high. Where the decrease that the slope forecasts is below the round-off of the energy, values
-/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε |φ(0)| and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (approximate Wolfe
-/// conditions; the whole first step does without the second bound).
+/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (approximate Wolfe conditions;
+/// the whole first step does without the second bound), and the parabola is that through both slopes.
 /// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps;
 /// for nonlinear conjugate gradients take [`MoreThuente`](crate::MoreThuente), which also steps forward.
 /// *Cost* one value a trial; one gradient more where round-off rules.
@@ -31,7 +31,7 @@ pub struct Backtracking<T> {
     pub armijo: T,
     /// Smallest and largest share of α that the next trial keeps, in (0, 1).
     pub shrink: [T; 2],
-    /// ε: how much of |φ(0)| is round-off. Raise it for energies that cancel.
+    /// ε in units of the round-off that the objective tells, 1 or more.
     pub noise: T,
     /// Trials at most.
     pub trials: usize,
@@ -39,18 +39,13 @@ pub struct Backtracking<T> {
 
 impl<T: Real> Default for Backtracking<T> {
     fn default() -> Self {
-        Self {
-            armijo: T::of(1e-4),
-            shrink: [T::of(0.1), T::of(0.5)],
-            noise: T::of(NOISE) * T::EPSILON,
-            trials: 60,
-        }
+        Self { armijo: T::of(1e-4), shrink: [T::of(0.1), T::of(0.5)], noise: T::of(NOISE), trials: 60 }
     }
 }
 
 impl<T: Real> LineSearch<T> for Backtracking<T> {
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
-        let &Start { value: at0, slope, first, least, most } = start;
+        let &Start { value: at0, round_off, slope, first, least, most } = start;
         let slope_wide = slope.wide();
         if slope.is_nan() || slope >= T::zero() {
             return Err(LineSearchFailure::Ascent { slope: slope_wide });
@@ -59,17 +54,24 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         if alpha.is_nan() || alpha <= T::zero() {
             return Err(LineSearchFailure::Blocked { most: most.wide() });
         }
-        let noise = self.noise * at0.abs();
+        let noise = self.noise * round_off;
         let mut finite = false;
         for _ in 0..self.trials {
             let value = phi.value(alpha);
-            let enough = value < at0 && value <= at0 + self.armijo * alpha * slope;
             let blurred = -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
-            if enough || blurred && self.flattens(phi.slope(alpha), slope, alpha == first) {
+            let (accepted, share) = if blurred {
+                let here = phi.slope(alpha);
+                (self.flattens(here, slope, alpha == first), slope / (slope - here))
+            } else {
+                let (rise, fall) = (value - at0, alpha * slope);
+                let enough = value < at0 && value <= at0 + self.armijo * fall;
+                (enough, -fall / (T::of(2.0) * (rise - fall))) // Nocedal & Wright (3.58)
+            };
+            if accepted {
                 return Ok(Step { alpha, value });
             }
             finite |= value.is_finite();
-            let shorter = alpha * self.keep(value - at0, alpha * slope);
+            let shorter = alpha * self.keep(share);
             if shorter < least || shorter == T::zero() {
                 break;
             }
@@ -91,11 +93,10 @@ impl<T: Real> Backtracking<T> {
         here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
     }
 
-    /// The share of α at which the parabola with φ(α) − φ(0) = `rise` and α φ′(0) = `fall` is least, safeguarded.
-    fn keep(&self, rise: T, fall: T) -> T {
+    /// The share of α at which a parabola is least, safeguarded; where there is none, a cautious one.
+    fn keep(&self, share: T) -> T {
         let [low, high] = self.shrink;
-        let share = -fall / (T::of(2.0) * (rise - fall)); // Nocedal & Wright (3.58)
-        if rise.is_finite() && share.is_finite() { share.max(low).min(high) } else { low.max(high * high) }
+        if share.is_finite() && share > T::zero() { share.max(low).min(high) } else { low.max(high * high) }
     }
 }
 
@@ -116,7 +117,14 @@ mod tests {
     }
 
     fn start(value: f64, slope: f64) -> Start<f64> {
-        Start { value, slope, first: 1.0, least: 1e-18, most: f64::INFINITY }
+        Start {
+            value,
+            round_off: f64::EPSILON * value.abs(),
+            slope,
+            first: 1.0,
+            least: 1e-18,
+            most: f64::INFINITY,
+        }
     }
 
     fn search(phi: &mut dyn Ray<f64>, start: &Start<f64>) -> Result<Step<f64>, LineSearchFailure> {
@@ -161,6 +169,17 @@ mod tests {
         let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
         let step = search(&mut phi, &start(1e6, -6e-10)).unwrap();
         assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
+    }
+
+    /// (α − 0.3)² 1e-13 in values that are rounded by 1e-12 around zero: the slopes find the minimiser, if the objective tells.
+    #[test]
+    fn round_off_near_zero_is_not_relative() {
+        let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();
+        let told = Start { round_off: 1e-14, ..start(0.0, -6e-14) };
+        let step = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &told).unwrap();
+        assert!((step.alpha - 0.3).abs() < 1e-12, "{step:?}");
+        let untold = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &start(0.0, -6e-14));
+        assert!(matches!(untold, Err(LineSearchFailure::RoundOff { .. })), "{untold:?}");
     }
 
     /// 1e6 + (α − 1)² 1e-12: no value differs, the slope decides.

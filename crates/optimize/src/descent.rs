@@ -91,7 +91,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
                 }
                 Err(refusal) => Err(DescentOutcome::NoDirection(refusal)),
             };
-            let (aim, step) = match found {
+            let (aim, (step, round_off)) = match found {
                 Ok(found) => found,
                 Err(_) if run.recover(f, direction, x)? => continue,
                 Err(failure) => break failure,
@@ -104,7 +104,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             direction.learn(d, g, step.alpha);
             std::mem::swap(x, trial); // 5
             std::mem::swap(g, g_trial);
-            run.advance(&criteria, &aim, step, g.norm());
+            run.advance(&criteria, &aim, (step, round_off), g.norm());
         };
         x.sync()?;
         Ok(run.report(outcome))

@@ -1,7 +1,7 @@
 //! How far along a direction.
 
-/// Round-off of an energy in units of its own: a sum of many terms that partly cancel. Hager & Zhang 2005 allow 10⁻⁶, which
-/// would let energies rise visibly.
+/// Multiples of [`Objective::round_off`](coarsen_core::Objective::round_off) by which energies may differ for no reason. Hager
+/// & Zhang 2005 allow 10⁻⁶ |f|, which would let energies rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
 /// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
@@ -19,6 +19,8 @@ pub trait Ray<T> {
 pub struct Start<T> {
     /// φ(0), finite.
     pub value: T,
+    /// The round-off of φ(0), as the objective tells it.
+    pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
     /// The step to try first, not above `most`.
@@ -90,7 +92,7 @@ impl LineSearchFailure {
                 "the start lies at the edge of where the energy exists, or value and gradient disagree; run check_gradient"
             }
             Self::RoundOff { .. } => {
-                "the gradient is not that of the energy (run check_gradient), or the tolerance is below the round-off of the energy"
+                "the gradient is not that of the energy (run check_gradient), or the energy is rounder than Objective::round_off says"
             }
             Self::Exhausted { .. } => {
                 "the energy is rough or not differentiable along this direction, or the budget too small"
@@ -112,7 +114,7 @@ impl LineSearchFailure {
 ///         2.0 * (a - 1.0)
 ///     }
 /// }
-/// let start = Start { value: 1.0, slope: -2.0, first: 4.0, least: 0.0, most: f64::INFINITY };
+/// let start = Start { value: 1.0, round_off: f64::EPSILON, slope: -2.0, first: 4.0, least: 0.0, most: f64::INFINITY };
 /// let step = Backtracking::default().search(&mut Parabola, &start)?;
 /// assert_eq!(step.alpha, 1.0); // the parabola through what is known
 /// # Ok::<(), coarsen_optimize::LineSearchFailure>(())

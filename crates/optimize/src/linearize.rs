@@ -108,6 +108,9 @@ where
     fn value(&mut self, x: &V) -> V::Real {
         self.objective.value(x)
     }
+    fn round_off(&self, value: V::Real) -> V::Real {
+        self.objective.round_off(value)
+    }
     fn gradient(&mut self, x: &V, g: &mut V) {
         self.objective.gradient(x, g);
     }

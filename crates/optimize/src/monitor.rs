@@ -10,6 +10,8 @@ pub struct Iterate<'a, V: Vector> {
     pub number: usize,
     /// f(x).
     pub value: V::Real,
+    /// How far rounding may have moved it: [`Objective::round_off`](coarsen_core::Objective::round_off).
+    pub round_off: V::Real,
     /// ‖∇f(x)‖₂.
     pub gradient: V::Real,
     /// α of the last step; 0 at the start.

@@ -17,6 +17,8 @@ pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     evaluations: &'a mut [usize; 2],
     at: Option<V::Real>,
     value: Option<V::Real>,
+    /// Of the last value.
+    round_off: Option<V::Real>,
     slope: Option<V::Real>,
 }
 
@@ -29,13 +31,14 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         g: &'a mut V,
         evaluations: &'a mut [usize; 2],
     ) -> Self {
-        Self { f, x, d, trial, g, evaluations, at: None, value: None, slope: None }
+        Self { f, x, d, trial, g, evaluations, at: None, value: None, round_off: None, slope: None }
     }
 
-    /// Leaves the point of an accepted step in `trial`, its gradient in `g`.
-    pub(crate) fn settle(&mut self, step: Step<V::Real>) -> Step<V::Real> {
+    /// Leaves the point of an accepted step in `trial`, its gradient in `g`; what the round-off of its energy is, if an
+    /// energy was asked for.
+    pub(crate) fn settle(&mut self, step: Step<V::Real>) -> (Step<V::Real>, Option<V::Real>) {
         self.slope(step.alpha);
-        step
+        (step, self.round_off)
     }
 
     /// Moves the trial point to α.
@@ -53,7 +56,9 @@ impl<V: Vector, F: Objective<V> + ?Sized> Ray<V::Real> for Along<'_, V, F> {
         self.go(alpha);
         *self.value.get_or_insert_with(|| {
             self.evaluations[0] += 1;
-            self.f.value(self.trial)
+            let value = self.f.value(self.trial);
+            self.round_off = Some(self.f.round_off(value));
+            value
         })
     }
 

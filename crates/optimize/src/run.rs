@@ -47,6 +47,7 @@ pub(crate) struct Run<T> {
     refreshes: usize,
     initial: [T; 2],
     value: T,
+    round_off: T,
     norm: T,
     threshold: T,
     last: Option<Last<T>>,
@@ -67,6 +68,7 @@ impl<T: Real> Run<T> {
         F: Objective<V> + ?Sized,
     {
         let value = f.value(x);
+        let round_off = f.round_off(value);
         f.gradient(x, g);
         let norm = g.norm();
         Self {
@@ -76,6 +78,7 @@ impl<T: Real> Run<T> {
             refreshes: 0,
             initial: [value, norm],
             value,
+            round_off,
             norm,
             threshold: criteria.stop.threshold(norm),
             last: None,
@@ -102,10 +105,10 @@ impl<T: Real> Run<T> {
         if !(self.value.is_finite() && self.norm.is_finite()) {
             return Some(DescentOutcome::NotFinite);
         }
-        let (number, value, gradient, evaluations) =
-            (self.iterations, self.value, self.norm, self.evaluations);
+        let (number, value, round_off, gradient, evaluations) =
+            (self.iterations, self.value, self.round_off, self.norm, self.evaluations);
         let alpha = self.last.as_ref().map_or(T::zero(), |last| last.alpha);
-        let seen = monitor.observe(&Iterate { number, value, gradient, alpha, evaluations, x, g });
+        let seen = monitor.observe(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
         if self.norm <= self.threshold {
             return Some(DescentOutcome::Converged(Criterion::Gradient));
         }
@@ -173,9 +176,9 @@ impl<T: Real> Run<T> {
             Proposal::Scaled(first) => self.predict(slope).unwrap_or(first),
             _ => T::one(),
         };
-        let length = dd.sqrt();
+        let (value, round_off, length) = (self.value, self.round_off, dd.sqrt());
         let (least, most) = (T::EPSILON * xx.sqrt() / length, f.max_step(x, d));
-        Ok(Ok(Aim { start: Start { value: self.value, slope, first, least, most }, length }))
+        Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 
     /// The first step along a direction without a scale: Nocedal & Wright 2006, §3.5.
@@ -210,8 +213,14 @@ impl<T: Real> Run<T> {
         Ok(true)
     }
 
-    /// Counts a step that ends at gradient norm `norm`.
-    pub(crate) fn advance(&mut self, criteria: &Criteria<T>, aim: &Aim<T>, step: Step<T>, norm: T) {
+    /// Counts a step that ends at gradient norm `norm`; `round_off` is that of its energy.
+    pub(crate) fn advance(
+        &mut self,
+        criteria: &Criteria<T>,
+        aim: &Aim<T>,
+        (step, round_off): (Step<T>, Option<T>),
+        norm: T,
+    ) {
         let fall = step.value - self.value;
         self.met = if -fall <= criteria.decrease * self.value.abs() && criteria.decrease > T::zero() {
             Some(Criterion::Decrease)
@@ -221,11 +230,12 @@ impl<T: Real> Run<T> {
             None
         };
         self.idle += 1;
-        if -fall > T::of(4.0) * T::EPSILON * self.value.abs() || norm < T::of(PROGRESS) * self.mark {
+        if -fall > T::of(4.0) * self.round_off || norm < T::of(PROGRESS) * self.mark {
             (self.mark, self.idle) = (norm, 0);
         }
         self.last = Some(Last { alpha: step.alpha, slope: aim.start.slope, fall });
         (self.value, self.norm) = (step.value, norm);
+        self.round_off = round_off.unwrap_or(self.round_off);
         self.iterations += 1;
     }
 

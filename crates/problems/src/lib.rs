@@ -53,8 +53,8 @@ mod softbody;
 pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
 pub use elastic::{
-    BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Modes, Potential, Scene, Spring,
-    Springs, StableNeoHookean, TetMesh, Tetrahedra,
+    BodyError, CoRotational, Curvature, Density, Energy, ImplicitEuler, Lame, Modes, Potential, Scene,
+    Spring, Springs, StableNeoHookean, TetMesh, Tetrahedra,
 };
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;

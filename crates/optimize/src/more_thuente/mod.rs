@@ -45,7 +45,8 @@ pub struct MoreThuente<T> {
     pub curvature: T,
     /// Relative width of the interval at which the search gives up narrowing it.
     pub width: T,
-    /// How much of |φ(0)| is round-off; where a few hundred times that is to be gained, slopes judge instead of values.
+    /// What energies may differ by for no reason, in units of the round-off that the objective tells; where a few times that
+    /// is to be gained, slopes judge instead of values.
     pub noise: T,
     /// Trials at most.
     pub trials: usize,
@@ -58,7 +59,7 @@ impl<T: Real> Default for MoreThuente<T> {
             decrease: T::of(1e-4),
             curvature: T::of(0.9),
             width: T::of(16.0) * T::EPSILON,
-            noise: T::of(NOISE) * T::EPSILON,
+            noise: T::of(NOISE),
             trials: 40,
         }
     }
@@ -73,7 +74,7 @@ impl<T: Real> MoreThuente<T> {
 
 impl<T: Real> LineSearch<T> for MoreThuente<T> {
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
-        let &Start { value: at0, slope, least, mut most, .. } = start;
+        let &Start { value: at0, round_off, slope, least, mut most, .. } = start;
         let zero = T::zero();
         if slope.is_nan() || slope >= zero {
             return Err(LineSearchFailure::Ascent { slope: slope.wide() });
@@ -83,7 +84,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             return Err(LineSearchFailure::Blocked { most: most.wide() });
         }
         let mu_slope = self.decrease * slope;
-        let noise = self.noise * at0.abs();
+        let noise = self.noise * round_off;
         let mut interval = Interval::at(Point { alpha: zero, value: zero, slope });
         let (mut stage_one, mut finite) = (true, false);
         let [mut width, mut width_before] = [T::infinity(); 2];

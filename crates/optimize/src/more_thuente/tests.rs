@@ -58,7 +58,14 @@ fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize)
     [1e-3, 0.1, 10.0, 1e3].map(|first| {
         let mut phi = Of { f, points: Vec::new() };
         let [value, slope] = f(0.0);
-        let start = Start { value, slope, first, least: 0.0, most: f64::INFINITY };
+        let start = Start {
+            value,
+            round_off: f64::EPSILON * value.abs(),
+            slope,
+            first,
+            least: 0.0,
+            most: f64::INFINITY,
+        };
         let step = search.search(&mut phi, &start).unwrap();
         let [at, slope_at] = f(step.alpha);
         assert!(at <= value + decrease * step.alpha * slope, "sufficient decrease from {first}");
@@ -108,7 +115,7 @@ fn function_6() {
 #[test]
 fn a_line_that_falls_for_ever_is_followed_to_the_bound() {
     let mut phi = Of { f: |a| [-a, -1.0], points: Vec::new() };
-    let start = Start { value: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: 1e3 };
+    let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: 1e3 };
     assert_eq!(MoreThuente::default().search(&mut phi, &start).unwrap().alpha, 1e3);
     let endless = Start { most: f64::INFINITY, ..start };
     let found = MoreThuente { trials: 5, ..MoreThuente::default() }.search(&mut phi, &endless).unwrap();
@@ -118,7 +125,8 @@ fn a_line_that_falls_for_ever_is_followed_to_the_bound() {
 #[test]
 fn points_without_an_energy_bound_the_search() {
     let mut phi = Of { f: |a| if a < 0.3 { [-a, -1.0] } else { [f64::NAN; 2] }, points: Vec::new() };
-    let start = Start { value: 0.0, slope: -1.0, first: 1.0, least: 1e-12, most: f64::INFINITY };
+    let start =
+        Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 1e-12, most: f64::INFINITY };
     let step = MoreThuente::default().search(&mut phi, &start).unwrap();
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }

@@ -6,6 +6,7 @@
 
 use super::density::{Density, Lame, Modes};
 use super::mat3::{Svd, mul_transposed};
+use super::potential::Energy;
 
 /// Co-rotational linear elasticity: linear in strain, blind to rotations.
 ///
@@ -17,10 +18,13 @@ use super::mat3::{Svd, mul_transposed};
 pub struct CoRotational;
 
 impl Density for CoRotational {
-    fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> f64 {
+    fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let sigma = Svd::of(f).sigma;
         let strain: f64 = sigma.iter().sum::<f64>() - 3.0;
-        mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>() + 0.5 * lambda * strain * strain // (1)
+        let value =
+            mu * sigma.iter().map(|s| (s - 1.0).powi(2)).sum::<f64>() + 0.5 * lambda * strain * strain; // (1)
+        let term = |s: &f64| (mu * (s - 1.0).abs() + lambda * strain.abs()) * (s.abs() + 1.0);
+        Energy { value, magnitude: sigma.iter().map(term).sum() }
     }
 
     fn stress(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
@@ -59,7 +63,7 @@ mod tests {
     #[test]
     fn one_stretched_axis() {
         let f = [[1.1, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &f);
+        let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &f).value;
         assert!((energy - 4.0 * 0.01).abs() < 1e-15);
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use coarsen_core::{Objective, parallel};
 use coarsen_sparse::Bsr;
 
-use super::potential::{Curvature, Potential};
+use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
 
 /// The incremental potential of one time step, or the energy alone.
@@ -33,6 +33,8 @@ pub struct ImplicitEuler<P> {
     /// M / h², per node; 0 without inertia.
     inertia: Vec<f64>,
     h: f64,
+    /// Of the last value.
+    magnitude: f64,
     target: Vec<f64>,
     hessian: Bsr<f64>,
 }
@@ -55,7 +57,7 @@ impl<P: Potential> ImplicitEuler<P> {
         let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
         let inertia = masses.iter().map(|m| m / (h * h)).collect();
         let target = vec![0.0; 3 * found];
-        Ok(Self { potential, curvature: Curvature::Projected, inertia, h, target, hessian })
+        Ok(Self { potential, curvature: Curvature::Projected, inertia, h, magnitude: 0.0, target, hessian })
     }
 
     /// The energy alone, whose minimum is an equilibrium: h = ∞.
@@ -66,7 +68,15 @@ impl<P: Potential> ImplicitEuler<P> {
         let n = potential.nodes();
         let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
         let (inertia, target) = (vec![0.0; n], vec![0.0; 3 * n]);
-        Ok(Self { potential, curvature: Curvature::Projected, inertia, h: f64::INFINITY, target, hessian })
+        Ok(Self {
+            potential,
+            curvature: Curvature::Projected,
+            inertia,
+            h: f64::INFINITY,
+            magnitude: 0.0,
+            target,
+            hessian,
+        })
     }
 
     /// Begins a step from positions x and velocities v under a common acceleration. *Panics* on wrong lengths.
@@ -114,7 +124,13 @@ impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
         };
         let kinetic: f64 =
             parallel::tree(0..inertia.len(), parallel::LEAF, parallel::worth(x.len()), &leaf, &|a, b| a + b);
-        kinetic + self.potential.value(x)
+        let Energy { value, magnitude } = self.potential.energy(x);
+        self.magnitude = kinetic + magnitude;
+        kinetic + value
+    }
+
+    fn round_off(&self, _: f64) -> f64 {
+        f64::EPSILON * self.magnitude
     }
 
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {

@@ -33,7 +33,7 @@ pub use error::BodyError;
 pub use implicit_euler::ImplicitEuler;
 pub use mesh::TetMesh;
 pub use neo_hookean::StableNeoHookean;
-pub use potential::{Curvature, Potential};
+pub use potential::{Curvature, Energy, Potential};
 pub use scene::Scene;
 pub use springs::{Spring, Springs};
 pub use tetrahedra::Tetrahedra;

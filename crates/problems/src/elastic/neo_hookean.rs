@@ -7,6 +7,7 @@
 
 use super::density::{Density, Lame, Modes};
 use super::mat3::{Svd, cofactor, determinant, square};
+use super::potential::Energy;
 
 /// Stable neo-Hookean elasticity: resists compression, keeps volume, is finite and smooth through inversion.
 ///
@@ -22,14 +23,17 @@ fn parameters(Lame { lambda, mu }: Lame) -> [f64; 3] {
 }
 
 impl Density for StableNeoHookean {
-    fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> f64 {
+    fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let [mu, lambda, _] = parameters(material);
         let excess =
             |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
         let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
         let j = determinant(f) - 1.0;
         // (14) less its value at rest, written so that nothing of the size of a modulus cancels there.
-        0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j
+        let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
+        // I is made from squares, J from products that cancel at rest.
+        let magnitude = mu * square(f) + (lambda * j.abs() + mu) * (1.0 + (j + 1.0).abs());
+        Energy { value, magnitude }
     }
 
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {

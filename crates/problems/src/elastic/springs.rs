@@ -11,7 +11,7 @@ use coarsen_sparse::Pattern;
 
 use super::mat3::dot;
 use super::nodes::{HELD, Nodes};
-use super::potential::{Curvature, Potential};
+use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
 
 /// One spring.
@@ -35,7 +35,7 @@ pub struct Spring {
 /// use coarsen_problems::{Potential, Spring, Springs};
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let mut rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
-/// assert_eq!(rope.value(&[0.0, 3.0, 0.0]), 20.0); // 10/2 (3 − 1)²
+/// assert_eq!(rope.energy(&[0.0, 3.0, 0.0]).value, 20.0); // 10/2 (3 − 1)²
 /// # Ok::<(), coarsen_problems::BodyError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -86,8 +86,12 @@ impl Potential for Springs {
         &self.pattern
     }
 
-    fn value(&mut self, x: &[f64]) -> f64 {
-        let energy = |s: &Spring| 0.5 * s.stiffness * (self.along(s, x).1 - s.length).powi(2); // (1)
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        let energy = |s: &Spring| {
+            let (half, length) = (0.5 * s.stiffness, self.along(s, x).1);
+            let change = length - s.length;
+            Energy { value: half * change * change, magnitude: half * change.abs() * (length + s.length) } // (1)
+        };
         self.springs.iter().map(energy).sum()
     }
 

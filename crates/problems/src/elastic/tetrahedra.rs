@@ -21,7 +21,7 @@ use super::density::{Density, Lame};
 use super::mat3::{cofactor, determinant, dot};
 use super::mesh::TetMesh;
 use super::nodes::{HELD, Nodes};
-use super::potential::{Curvature, Potential};
+use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
 
 /// Elements per leaf of a parallel loop.
@@ -185,11 +185,11 @@ impl<D: Density> Potential for Tetrahedra<D> {
         &self.pattern
     }
 
-    fn value(&mut self, x: &[f64]) -> f64 {
+    fn energy(&mut self, x: &[f64]) -> Energy {
         let Self { density, elements, nodes, .. } = self;
         let energy = |e: &Element| e.volume * density.energy(e.material, &e.deformation(nodes, x)); // (1)
         let parallel = parallel::worth(elements.len() * WORK);
-        let leaf = |es: &[Element]| es.iter().map(energy).sum::<f64>();
+        let leaf = |es: &[Element]| es.iter().map(energy).sum::<Energy>();
         parallel::tree(&elements[..], LEAF, parallel, &leaf, &|a, b| a + b)
     }
 
