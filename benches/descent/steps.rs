@@ -8,8 +8,17 @@ use coarsen::problems::Scene;
 
 use crate::body::method;
 
-const METHODS: [&str; 9] =
-    ["newton-inexact", "newton-on-demand", "newton-32", "lbfgs", "ncg", "ncg+", "agd", "gradient", "constant"];
+const METHODS: [&str; 9] = [
+    "newton-inexact",
+    "newton-on-demand",
+    "newton-32",
+    "lbfgs",
+    "ncg",
+    "ncg+",
+    "agd",
+    "gradient",
+    "constant",
+];
 const STEPS: usize = 20;
 const STEP: f64 = 1.0 / 30.0;
 
