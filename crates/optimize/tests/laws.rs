@@ -2,8 +2,8 @@
 
 mod common;
 
-use coarsen_core::{Class, Identity, LinearOperator, Objective, Outcome, Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
 use common::{Inverse, Quadratic, Valley, noise};
 
