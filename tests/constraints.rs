@@ -2,10 +2,11 @@
 
 mod common;
 
+use coarsen::krylov::{BiCgStab, Richardson};
 use coarsen::prelude::*;
 use coarsen::problems::{NumpyRandom, Problem};
-use coarsen::sparse::{Dirichlet, Filtered};
-use common::{multigrids, problem, recipes};
+use coarsen::sparse::{Contacts, Dirichlet, Filtered, Stencil, Sum};
+use common::{mixed_recipes, multigrids, problem, recipes, single_recipes, small_sa};
 
 /// Points, lines, planes, vertices on faces and crossing edges, on a share of the nodes of a 3x3 block system.
 fn constraints(p: &Problem, share: f64, seed: u64) -> Constraints {
@@ -61,6 +62,170 @@ fn every_preconditioner_solves_the_filtered_system() {
             report.unwrap().unwrap().converged().unwrap_or_else(|e| panic!("{name} {method}: {e}"));
             assert!(close(&x, &expected, 1e-8), "{name} {method}");
         }
+    }
+}
+
+/// The same in f32, stored and computed, on every place that has it.
+#[test]
+fn every_preconditioner_does_in_few_digits() {
+    let p = problem("elasticity3d:5");
+    let mut filtered = prefilter(p.system(), &constraints(&p, 0.3, 1)).unwrap();
+    let b = p.right_hand_side(1);
+    let expected = direct(&mut filtered, &b);
+    for (method, build) in mixed_recipes() {
+        let (mut m, mut x) = (build(filtered.matrix()), vec![0.0; b.len()]);
+        let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
+        let report = filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y));
+        report.unwrap().unwrap().converged().unwrap_or_else(|e| panic!("{method}: {e}"));
+        assert!(close(&x, &expected, 1e-7), "{method}");
+    }
+    let b: Vec<f32> = b.iter().map(|v| *v as f32).collect();
+    for (method, build) in single_recipes() {
+        let (mut m, mut c, mut x) = (build(filtered.matrix()), vec![0.0; b.len()], vec![0.0; b.len()]);
+        filtered.right_hand_side(&b, &mut c).unwrap();
+        filtered.start(&mut x).unwrap();
+        let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-4) };
+        let report = Cg::new(stop).solve(filtered.matrix(), &mut m, &c, &mut x).unwrap();
+        report.converged().unwrap_or_else(|e| panic!("{method}: {e}"));
+        filtered.recover(&mut x).unwrap();
+        let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
+        assert!(close(&x, &expected, 1e-2), "{method} in f32");
+    }
+}
+
+#[test]
+fn every_method_solves_the_filtered_system() {
+    let p = problem("cloth:12");
+    let mut filtered = prefilter(p.system(), &constraints(&p, 0.3, 1)).unwrap();
+    let b = p.right_hand_side(1);
+    let expected = direct(&mut filtered, &b);
+    let stop = Stop { max_iterations: 20_000, ..Stop::relative(1e-11) };
+    let methods: [(&str, Box<dyn Krylov<Vec<f64>>>); 6] = [
+        ("cg", Box::new(Cg::new(stop))),
+        ("fcg", Box::new(FlexibleCg::new(stop))),
+        ("minres", Box::new(Minres::new(stop))),
+        ("gmres", Box::new(Gmres::new(stop))),
+        ("bicgstab", Box::new(BiCgStab::new(stop))),
+        ("richardson", Box::new(Richardson::new(stop))),
+    ];
+    for (name, mut method) in methods {
+        let mut m = small_sa(Cycle::V).build(filtered.system(Some(&p.positions)), &Cpu::new()).unwrap();
+        let mut x = p.right_hand_side(2);
+        let report = filtered.solve(&b, &mut x, |a, c, y| method.solve(a, &mut m, c, y)).unwrap().unwrap();
+        report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(close(&x, &expected, 1e-8), "{name}");
+    }
+}
+
+/// The steps of `solve`, with vectors that live where the program is told to run.
+#[test]
+fn every_backend_solves_the_filtered_system() {
+    let p = problem("elasticity3d:5");
+    let mut filtered = prefilter(p.system(), &constraints(&p, 0.3, 1)).unwrap();
+    let b = p.right_hand_side(1);
+    let expected = direct(&mut filtered, &b);
+    for on in [AnyBackend::choose(BackendChoice::Cpu).unwrap(), AnyBackend::auto().unwrap()] {
+        let (mut c, mut x) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+        filtered.right_hand_side(&b, &mut c).unwrap();
+        filtered.start(&mut x).unwrap();
+        let mut m = small_sa(Cycle::V).build(filtered.system(Some(&p.positions)), &on).unwrap();
+        let (a, c, mut y) =
+            (on.matrix(filtered.matrix()).unwrap(), on.vector(&c).unwrap(), on.vector(&x).unwrap());
+        let report = Cg::new(Stop::relative(1e-6)).solve(&a, &mut m, &c, &mut y).unwrap();
+        let _ = report.converged().unwrap();
+        on.read(&y, &mut x).unwrap();
+        filtered.recover(&mut x).unwrap();
+        assert!(close(&x, &expected, 1e-4), "{on}");
+    }
+}
+
+/// Nothing in contact, a pair of a node with itself, pairs twice, pairs across bodies, every node held: right, or refused with the node named.
+#[test]
+fn odd_contacts_and_constraints_are_right_or_refused() {
+    let p = problem("cloth:12");
+    let (n, b) = (p.positions.len(), p.right_hand_side(1));
+    let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
+    let solved = |sum: &Sum<'_, f64>| {
+        let mut x = vec![0.0; b.len()];
+        let mut m = Schwarz::multilevel().build(sum, &Cpu::new()).unwrap();
+        let _ = Cg::new(stop).solve(sum, &mut m, &b, &mut x).unwrap().converged().unwrap();
+        x
+    };
+    let mut contact = Contacts::new(n, 3).unwrap();
+    let stiff = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    // None: the elastic system.
+    contact.assemble(&[], &[]).unwrap();
+    let free = solved(&Sum { elastic: &p.matrix, contact: &contact });
+    let mut exact = vec![0.0; b.len()];
+    let _ = Direct::default().build(&p.matrix).unwrap().solve(&b, &mut exact).unwrap();
+    assert!(close(&free, &exact, 1e-7));
+    // A node with itself.
+    let refused = contact.assemble(&[Stencil::point_point(17, 17)], &stiff).unwrap_err();
+    assert!(refused.to_string().contains("node 17"), "{refused}");
+    let mut c = Constraints::new(n, 3).unwrap();
+    let refused = c.vertex_face(30, [31, 30, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.0).unwrap_err();
+    assert!(refused.to_string().contains("node 30"), "{refused}");
+    // A pair twice is one pair twice as stiff; a constraint twice is one that follows from the other.
+    let pair = Stencil::point_point(20, 100);
+    contact.assemble(&[pair, pair], &[stiff, stiff].concat()).unwrap();
+    let twice = solved(&Sum { elastic: &p.matrix, contact: &contact });
+    contact.assemble(&[pair], &stiff.map(|v| 2.0 * v)).unwrap();
+    assert!(close(&twice, &solved(&Sum { elastic: &p.matrix, contact: &contact }), 1e-7));
+    (0..2).for_each(|_| c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.1).unwrap());
+    assert_eq!(prefilter(p.system(), &c).unwrap().density().dependent, 1);
+    // With another value it contradicts.
+    c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.2).unwrap();
+    let refused = prefilter(p.system(), &c).unwrap_err();
+    assert!(refused.to_string().contains("nodes 30, 31, 42 and 44"), "{refused}");
+    // Every node held.
+    c.clear();
+    (0..n).for_each(|i| c.point(i, &[i as f64, 0.5, -1.0]).unwrap());
+    let mut filtered = prefilter(p.system(), &c).unwrap();
+    for (name, build) in recipes().into_iter().chain(multigrids()) {
+        let (mut m, mut x) = (build(filtered.matrix()), b.clone());
+        let report =
+            filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
+        assert!(
+            report.iterations == 0 && x.chunks_exact(3).enumerate().all(|(i, x)| x == [i as f64, 0.5, -1.0]),
+            "{name}"
+        );
+    }
+}
+
+/// Two bodies that only contact couples: a pair of nodes, one of each, joins them for every preconditioner.
+#[test]
+fn pairs_join_bodies() {
+    let p = problem("elasticity3d:4");
+    let n = p.positions.len();
+    // The same body twice; the second hangs on the first.
+    let mut entries = Vec::new();
+    for (i, (j, block)) in (0..n).flat_map(|i| p.matrix.row(i).map(move |block| (i, block))) {
+        for body in 0..2 {
+            for (e, &v) in block.iter().enumerate() {
+                let place = |node: usize, r: usize| (3 * (node + body * n) + r) as u32;
+                entries.push((place(i, e / 3), place(j, e % 3), v));
+            }
+        }
+    }
+    let a = assembly::from_triplets_blocked(6 * n, 6 * n, (3, 3), &entries).unwrap();
+    let mut contact = Contacts::new(2 * n, 3).unwrap();
+    let size = p.matrix.diagonal()[0];
+    let stiffness: Vec<f64> = (0..9).map(|e| if e % 4 == 0 { 100.0 * size } else { 0.0 }).collect();
+    let (first, second) = (n - 1, 2 * n - 1);
+    contact.assemble(&[Stencil::point_point(first as u32, second as u32)], &stiffness).unwrap();
+    let whole = Sum { elastic: &a, contact: &contact }.merge().unwrap();
+    // Pulled at the first body alone.
+    let mut b = vec![0.0; 6 * n];
+    b[3 * first] = 1.0;
+    let mut expected: Vec<f64> = vec![0.0; 6 * n];
+    let _ = Direct::default().build(&whole).unwrap().solve(&b, &mut expected).unwrap();
+    assert!((expected[3 * first] - expected[3 * second]).abs() < 0.05 * expected[3 * first].abs());
+    for (name, build) in recipes().into_iter().chain(multigrids()) {
+        let (mut m, mut x) = (build(&whole), vec![0.0; b.len()]);
+        let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
+        let report = Cg::new(stop).solve(&whole, &mut m, &b, &mut x).unwrap();
+        report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(close(&x, &expected, 1e-7), "{name}");
     }
 }
 

@@ -338,7 +338,7 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Follow {
-    /// Kept or patched until iterations grow by a quarter, then updated, then built
+    /// Kept or patched until the iterations lost are worth a build, then updated, then built
     Upkeep,
     /// Built in every step
     Build,

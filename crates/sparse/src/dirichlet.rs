@@ -127,8 +127,9 @@ impl Dirichlet {
     pub fn impose<T: Real>(&self, a: &mut Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
         self.check_diagonal(a)?;
-        self.lift(a, b)?;
-        self.impose_matrix(a)
+        self.lift_checked(a, b);
+        self.clear(a);
+        Ok(())
     }
 
     /// A ← S A S + I − S alone.
@@ -138,6 +139,12 @@ impl Dirichlet {
     pub fn impose_matrix<T: Real>(&self, a: &mut Bsr<T>) -> Result<(), DirichletError> {
         self.check_fits(a, self.size())?;
         self.check_diagonal(a)?;
+        self.clear(a);
+        Ok(())
+    }
+
+    /// A ← S A S + I − S for a matrix that fits.
+    fn clear<T: Real>(&self, a: &mut Bsr<T>) {
         let (pattern, b) = (a.pattern().clone(), a.block().0);
         let clear = |i: usize, row: &mut [T]| {
             for (&j, block) in pattern.row(i).iter().zip(row.chunks_exact_mut(b * b)) {
@@ -150,7 +157,6 @@ impl Dirichlet {
             }
         };
         Rows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
-        Ok(())
     }
 
     /// b ← S (b − A g) + g alone, for the A that has not been changed.
@@ -159,6 +165,12 @@ impl Dirichlet {
     /// [`DirichletError::Fit`] for other sizes.
     pub fn lift<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
+        self.lift_checked(a, b);
+        Ok(())
+    }
+
+    /// b ← S (b − A g) + g for parts that fit.
+    fn lift_checked<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) {
         let mut product = vec![0.0; self.size()];
         a.apply(&self.given, &mut product);
         let leaf = |(b, product, (fixed, given)): (&mut [T], &[f64], (&[bool], &[f64]))| {
@@ -168,7 +180,6 @@ impl Dirichlet {
         };
         let pieces = (b, &product[..], (&self.fixed[..], &self.given[..]));
         each(pieces, LEAF, parallel::worth(self.size()), &leaf);
-        Ok(())
     }
 
     /// The system of the free unknowns alone, in their old order.
@@ -182,7 +193,7 @@ impl Dirichlet {
     pub fn eliminate<T: Real>(&self, a: &Bsr<T>, b: &[T]) -> Result<Eliminated<T>, DirichletError> {
         self.check_fits(a, b.len())?;
         let mut lifted = b.to_vec();
-        self.lift(a, &mut lifted)?;
+        self.lift_checked(a, &mut lifted);
         let free: Vec<u32> = (0..self.size()).filter(|&i| !self.fixed[i]).map(|i| i as u32).collect();
         let size = a.block().0;
         let whole = |node: &[bool]| node.iter().all(|f| *f == node[0]);

@@ -44,3 +44,20 @@ fn comparisons_and_files_are_of_the_filtered_system() {
     let done = coarsen("solve --problem pinned:12 --share 1.5");
     assert!(done.code == 2 && done.err.contains("0 to 1"), "{}", done.err);
 }
+
+/// No vertex constrained is the sheet alone; all that are free constrained leave little to solve.
+#[test]
+fn none_and_all_vertices_may_be_constrained() {
+    for precond in ["jacobi", "ic0", "sa", "mas"] {
+        for (share, filtered) in [("0", "0 of 144 nodes"), ("1", "120 of 144 nodes")] {
+            let done =
+                coarsen(&format!("solve --problem pinned:12 --share {share} --precond {precond} --tol 1e-8"));
+            assert!(
+                done.code == 0 && done.out.contains(filtered),
+                "{precond} {share}: {}{}",
+                done.out,
+                done.err
+            );
+        }
+    }
+}

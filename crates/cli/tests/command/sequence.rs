@@ -16,6 +16,24 @@ fn every_preconditioner_follows_in_every_way() {
     assert!(done.code == 0, "{}{}", done.out, done.err);
 }
 
+/// The first step has no contact, and the last of `stack` couples sheets that nothing else couples.
+#[test]
+fn empty_sets_and_pairs_across_bodies_are_solved() {
+    for precond in ["jacobi", "ic0", "sa", "mas"] {
+        for (problem, pairs) in
+            [("cloth-contact:12 --steps 1", "   0         0"), ("stack:6 --steps 2", "   1       108")]
+        {
+            let done = coarsen(&format!("solve --problem {problem} --tol 1e-6 --precond {precond}"));
+            assert!(
+                done.code == 0 && done.out.contains(pairs),
+                "{precond} {problem}: {}{}",
+                done.out,
+                done.err
+            );
+        }
+    }
+}
+
 #[test]
 fn steps_are_reported_and_drawn() {
     let folder = Folder::new();

@@ -3,10 +3,11 @@
 //! Rows gather: each knows which entries of the stream belong to it and where they go, so it is written by one task, in the order of the stream. No
 //! atomics, no colours, no copies of the matrix, and the same bits at any thread count.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, each};
+use coarsen_core::{Real, simd};
 
 use crate::rows::{LEAF, Rows};
 use crate::{Bsr, Pattern, SparseError, fits};
@@ -16,7 +17,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in parallel over rows.
 /// *Use* where the mesh stays and its element matrices change: the elastic part of a simulation.
 /// *Cost* of filling: the stream is read once, as far as the entries of neighbouring rows lie together, and the matrix written once.
-/// *Memory* 8 bytes an entry.
+/// *Memory* 4 bytes an entry, and 8 for each run of consecutive entries in a row: a third of that for triangles.
 ///
 /// ```
 /// use coarsen_sparse::assembly::Assembly;
@@ -30,11 +31,28 @@ use crate::{Bsr, Pattern, SparseError, fits};
 #[derive(Clone, Debug)]
 pub struct Assembly {
     pattern: Arc<Pattern>,
-    /// Where the entries of each row begin; one more for the end.
+    /// Where the runs of each row begin; one more for the end.
     starts: Vec<usize>,
-    /// Number in the stream, and place within the row.
-    entries: Vec<[u32; 2]>,
+    /// All runs, and one more for the end.
+    runs: Vec<Run>,
+    /// The place of each entry within its row, run after run.
+    places: Vec<u32>,
 }
+
+/// Entries of one row that follow each other in the stream, as those of a row of an element matrix do.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The first of them.
+    entry: u32,
+    /// Where their places begin.
+    at: u32,
+}
+
+/// How many rows ahead of their use entries are asked for.
+const AHEAD: usize = 4;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 impl Assembly {
     /// The plan of a stream whose entry k goes to block (row, column) `places[k]` of a matrix of `rows` x `columns` blocks.
@@ -101,7 +119,8 @@ impl Assembly {
                 rest = &mut std::mem::take(&mut rest)[place..];
             });
         });
-        Ok(Self { pattern: Arc::new(Pattern::new(columns, offsets, indices)?), starts, entries })
+        let (runs, places) = runs(&mut starts, &entries);
+        Ok(Self { pattern: Arc::new(Pattern::new(columns, offsets, indices)?), starts, runs, places })
     }
 
     /// The plan of a mesh: element e adds K² blocks, that of corners (a, b) as entry (e K + a) K + b of the stream.
@@ -123,17 +142,17 @@ impl Assembly {
 
     /// Entries of the stream.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.places.len()
     }
 
     /// Whether the stream has no entry.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.places.is_empty()
     }
 
     /// Bytes of the plan, its pattern apart.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.starts[..]) + size_of_val(&self.entries[..])
+        size_of_val(&self.starts[..]) + size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }
 
     /// A matrix to fill, of b x b blocks.
@@ -151,16 +170,24 @@ impl Assembly {
     /// is written then.
     pub fn fill<T: Real>(&self, stream: &[T], target: &mut Bsr<T>) -> Result<(), SparseError> {
         let size = target.block().0 * target.block().1;
-        let (expected, found) = (self.entries.len() * size, stream.len());
+        let (expected, found) = (self.places.len() * size, stream.len());
         if expected != found {
             return Err(SparseError::Length { what: "the stream of blocks", expected, found });
         }
+        let ahead = |entries: Range<usize>| {
+            let blocks = &stream[entries.start * size..entries.end * size];
+            (0..size_of_val(blocks))
+                .step_by(LINE)
+                .for_each(|b| simd::prefetch(blocks.as_ptr().wrapping_byte_add(b)));
+        };
         match size {
-            1 => self.fill_with(target, |k, sum| sum[0] += stream[k]),
-            9 => self.fill_with(target, |k, sum| add::<T, 9>(&stream[9 * k..], sum)),
-            _ => self.fill_with(target, |k, sum| {
-                sum.iter_mut().zip(&stream[k * size..]).for_each(|(s, &v)| *s += v);
-            }),
+            1 => self.gather(target, |k, sum| sum[0] += stream[k], ahead),
+            9 => self.gather(target, |k, sum| add::<T, 9>(&stream[9 * k..], sum), ahead),
+            _ => self.gather(
+                target,
+                |k, sum| sum.iter_mut().zip(&stream[k * size..]).for_each(|(s, &v)| *s += v),
+                ahead,
+            ),
         }
     }
 
@@ -173,18 +200,86 @@ impl Assembly {
         target: &mut Bsr<T>,
         add: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<(), SparseError> {
+        self.gather(target, add, |_| ())
+    }
+
+    /// The same; `ahead` is told which entries come a few rows later.
+    fn gather<T: Real>(
+        &self,
+        target: &mut Bsr<T>,
+        add: impl Fn(usize, &mut [T]) + Sync,
+        ahead: impl Fn(Range<usize>) + Sync,
+    ) -> Result<(), SparseError> {
         fits::patterns([("the target of an assembly", &self.pattern, target.pattern())])?;
         let size = target.block().0 * target.block().1;
-        let work = self.entries.len() * size;
+        let work = parallel::worth(self.places.len() * size);
         let rows = Rows::new(self.pattern.offsets(), size, target.values_mut());
-        rows.for_each(work, |i, values| {
-            values.fill(T::zero());
-            for &[entry, place] in &self.entries[self.starts[i]..self.starts[i + 1]] {
-                let at = place as usize * size;
-                add(entry as usize, &mut values[at..at + size]);
-            }
+        each(rows, LEAF, work, &|rows: Rows<'_, T>| {
+            simd::run(Gather { plan: self, rows, size, add: &add, ahead: &ahead });
         });
         Ok(())
+    }
+
+    /// The runs of row i: their entries, and the place of each.
+    #[inline(always)]
+    fn row(&self, i: usize) -> impl Iterator<Item = (Range<usize>, &[u32])> {
+        let runs = &self.runs[self.starts[i]..=self.starts[i + 1]];
+        runs.iter().zip(&runs[1..]).map(|(run, next)| {
+            let places = &self.places[run.at as usize..next.at as usize];
+            (run.entry as usize..run.entry as usize + places.len(), places)
+        })
+    }
+}
+
+/// Entries of all rows, in the order of the stream in each, as runs; `starts` then counts runs.
+fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<Run>, Vec<u32>) {
+    let mut runs = Vec::new();
+    let mut begin = 0;
+    for start in starts.iter_mut().skip(1) {
+        let end = std::mem::replace(start, 0);
+        for at in begin..end {
+            let entry = entries[at][0];
+            if at == begin || entry != entries[at - 1][0] + 1 {
+                runs.push(Run { entry, at: at as u32 });
+            }
+        }
+        (*start, begin) = (runs.len(), end);
+    }
+    runs.push(Run { entry: u32::MAX, at: entries.len() as u32 });
+    (runs, entries.iter().map(|entry| entry[1]).collect())
+}
+
+/// Some rows of a target, gathered.
+struct Gather<'a, T, A, P> {
+    plan: &'a Assembly,
+    rows: Rows<'a, T>,
+    size: usize,
+    add: &'a A,
+    ahead: &'a P,
+}
+
+impl<T: Real, A: Fn(usize, &mut [T]), P: Fn(Range<usize>)> simd::Kernel<T> for Gather<'_, T, A, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: simd::Set<T>>(self, _: S) {
+        let Self { plan, rows, size, add, ahead } = self;
+        let (offsets, last) = (plan.pattern.offsets(), plan.pattern.rows());
+        let mut rest = rows.values;
+        for i in rows.rows {
+            if i + AHEAD < last {
+                plan.row(i + AHEAD).for_each(|(entries, _)| ahead(entries));
+            }
+            let (row, tail) = rest.split_at_mut((offsets[i + 1] - offsets[i]) * size);
+            rest = tail;
+            row.fill(T::zero());
+            for (entries, places) in plan.row(i) {
+                for (k, &place) in entries.zip(places) {
+                    let at = place as usize * size;
+                    add(k, &mut row[at..at + size]);
+                }
+            }
+        }
     }
 }
 

@@ -14,8 +14,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Pieces, each, tree};
+use coarsen_core::{Real, simd};
 
 use crate::SparseError;
 
@@ -91,7 +91,7 @@ impl Fill {
         places.resize(total, (0, 0)); // 4
         values.resize(total * size, T::zero()); // 4
         let targets = Targets { buckets: &self.buckets, offsets: &self.offsets, size, places, values };
-        each(targets, 1, parallel, &|targets: Targets<'_, T>| targets.fill(elements)); // 5
+        each(targets, 1, parallel, &|targets: Targets<'_, T>| simd::run(Filling { targets, elements })); // 5
         Ok(())
     }
 
@@ -261,30 +261,49 @@ struct Targets<'a, T> {
     values: &'a mut [T],
 }
 
-impl<T: Real> Targets<'_, T> {
-    /// Step 5.
-    fn fill(self, elements: &impl Elements<T>) {
-        let Self { buckets, size, places, values, .. } = self;
-        let mut done = 0;
+/// Step 5, as something that can be compiled for several instruction sets.
+struct Filling<'a, 'e, T, E> {
+    targets: Targets<'a, T>,
+    elements: &'e E,
+}
+
+impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: simd::Set<T>>(self, _: S) {
+        let (Targets { buckets, size, mut places, mut values, .. }, elements) = (self.targets, self.elements);
         for bucket in buckets {
-            let count = bucket.places.len();
-            places[done..done + count].copy_from_slice(&bucket.places);
-            let values = &mut values[done * size..(done + count) * size];
-            values.fill(T::zero());
-            for k in 0..bucket.blocks.len().saturating_sub(1) {
-                let blocks = bucket.blocks[k] as usize..bucket.blocks[k + 1] as usize;
-                let (row, first) = (&bucket.places[blocks.clone()], blocks.start);
-                for &entry in &bucket.entries[bucket.rows[k] as usize..bucket.rows[k + 1] as usize] {
+            let (own, rest) = std::mem::take(&mut places).split_at_mut(bucket.places.len());
+            own.copy_from_slice(&bucket.places);
+            places = rest;
+            for (blocks, entries) in bucket.blocks.windows(2).zip(bucket.rows.windows(2)) {
+                let row = &bucket.places[blocks[0] as usize..blocks[1] as usize];
+                // One row at a time, so that its blocks are still near when they are added to.
+                let (sums, rest) = std::mem::take(&mut values).split_at_mut(row.len() * size);
+                values = rest;
+                sums.fill(T::zero());
+                for &entry in &bucket.entries[entries[0] as usize..entries[1] as usize] {
                     let (e, r) = (entry as usize / 4, entry as usize % 4);
                     for (c, &column) in elements.columns(e).iter().enumerate() {
-                        let at = first + row.partition_point(|place| place.1 < column);
-                        elements.add(e, r, c, &mut values[at * size..(at + 1) * size]);
+                        let at = seek(row, column);
+                        elements.add(e, r, c, &mut sums[at * size..(at + 1) * size]);
                     }
                 }
             }
-            done += count;
         }
     }
+}
+
+/// Where a column stands in a row that has it.
+#[inline(always)]
+fn seek(row: &[(u32, u32)], column: u32) -> usize {
+    // Most rows are so short that looking at all of them, without a branch, is faster than halving.
+    const SHORT: usize = 16;
+    if row.len() <= SHORT {
+        return row.iter().map(|place| usize::from(place.1 < column)).sum();
+    }
+    row.partition_point(|place| place.1 < column)
 }
 
 impl<T: Real> Pieces for Targets<'_, T> {

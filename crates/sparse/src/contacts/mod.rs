@@ -216,7 +216,10 @@ impl<T: Real> Elements<T> for Touching<'_, T> {
         let weights = self.contacts[e].weights();
         let w = T::of(weights[r] * weights[c]);
         let k = &self.stiffness[e * self.size..(e + 1) * self.size];
-        sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k);
+        match (<&[T; 9]>::try_from(k), <&mut [T; 9]>::try_from(&mut *sum)) {
+            (Ok(k), Ok(sum)) => sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k),
+            _ => sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k),
+        }
     }
 }
 
