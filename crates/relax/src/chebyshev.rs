@@ -14,13 +14,15 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Update,
+    check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
 use crate::Spectrum;
+use crate::spectrum::SpectrumThere;
 
 /// A Chebyshev polynomial in D⁻¹A, D the block diagonal of A.
 ///
@@ -84,6 +86,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     inverses: DenseBlocks<T>,
     spectrum: Spectrum<T>,
+    there: Option<SpectrumThere<B>>,
     radius: f64,
     class: Class,
     /// β and the class of what is prepared.
@@ -124,6 +127,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             on: on.clone(),
             pattern: a.pattern().clone(),
             spectrum,
+            there: None,
             radius,
             class,
             next: (radius, class),
@@ -210,6 +214,19 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
 
     fn prepared_radius(&self) -> Option<f64> {
         Some(self.next.0)
+    }
+
+    fn follow_here(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        fill(&mut self.a)?;
+        let here = (&self.on, &self.a, &mut self.inverse);
+        self.radius = SpectrumThere::follow(&mut self.there, &self.spectrum, here, "chebyshev")?;
+        Ok(())
     }
 
     fn bytes(&self) -> usize {
