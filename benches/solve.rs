@@ -16,9 +16,9 @@ use coarsen::backend::{Backend, Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
 use coarsen::problems::{Options, Problem};
-use coarsen::relax::{Chebyshev, Damped, GaussSeidel, Scaling};
+use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen::sparse::{Strength, System};
-use coarsen::{Error, LinearOperator, Preconditioner, Stop, parallel};
+use coarsen::{Error, LinearOperator, Narrow, Preconditioner, Stop, parallel};
 
 /// What may be set from the command line.
 struct Settings {
@@ -99,18 +99,12 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
         };
         if settings.single {
             let narrow = a.to::<f32>();
-            let mut m = recipe.build_from(
-                System {
-                    matrix: &narrow,
-                    contact: None,
-                    positions: system.positions,
-                    near_kernel: system.near_kernel,
-                },
-                on,
-            )?;
+            let (positions, near_kernel) = (system.positions, system.near_kernel);
+            let m = recipe
+                .build_from(System { positions, near_kernel, ..System::from(&narrow) }, &Cpu::single())?;
             drop(narrow);
-            iterations = solve_with(&mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
+            iterations = solve_with(&mut Narrow::new(m, b.len()))?;
         } else {
             let mut m = recipe.build_from(system, on)?;
             iterations = solve_with(&mut m)?;
@@ -195,19 +189,11 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                     .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
             }
             ("--smoother", "damped") => {
-                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Damped(Damped::default())));
+                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Chebyshev(Chebyshev::damped())));
             }
             ("--smoother", "spai0") => {
-                let recipe = Damped { scaling: Scaling::Spai0, ..Damped::default() };
-                settings.change.push(Box::new(move |m| m.smoothing = Smoothing::Damped(recipe)));
-            }
-            ("--factor", _) => {
-                let factor = number?;
-                settings.change.push(Box::new(move |m| {
-                    if let Smoothing::Damped(damped) = &mut m.smoothing {
-                        damped.factor = factor;
-                    }
-                }));
+                let recipe = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() };
+                settings.change.push(Box::new(move |m| m.smoothing = Smoothing::Chebyshev(recipe)));
             }
             ("--smoother", degree) => {
                 let degree: usize = degree.parse()?;

@@ -91,7 +91,7 @@ pub enum SetupError {
     },
     /// A method that follows new values on the host alone.
     #[error(
-        "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev, damped block Jacobi or Gauss-Seidel"
+        "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
     )]
     NotHere {
         /// The method.
@@ -99,11 +99,23 @@ pub enum SetupError {
     },
     /// The coarsest matrix of a hierarchy cannot be solved.
     #[error(
-        "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted; A is singular or broken: fix a degree of freedom, or allow more levels"
+        "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"
     )]
     Coarsest {
         /// Its scalar unknowns.
         unknowns: usize,
+        /// What the factorisation said.
+        why: String,
+    },
+    /// Coarsening makes no progress, and what is left is too large to factor.
+    #[error(
+        "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; give fewer near-kernel vectors, a lower strength θ, or use another preconditioner"
+    )]
+    Stalled {
+        /// Scalar unknowns of the level that is not coarsened.
+        unknowns: usize,
+        /// Bytes of its factor.
+        bytes: usize,
     },
     /// A level of a hierarchy below the finest; rows and nodes are those of that level.
     #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]

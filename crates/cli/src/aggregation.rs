@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
-use coarsen::relax::{Damped, GaussSeidel, Scaling};
+use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen::sparse::Strength;
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub(crate) enum CycleName {
     V,
     /// Each coarser level twice from every visit
     W,
-    /// An F-cycle and a V-cycle from every visit
+    /// An F-cycle between two V-cycles from every visit
     F,
     /// Two flexible conjugate gradient steps on each coarser level; under the method fcg
     K,
@@ -90,11 +90,6 @@ impl Aggregation {
         self.sa_cycle == Some(CycleName::K)
     }
 
-    /// Whether the near-kernel is the one that is known.
-    pub(crate) fn known_modes(&self) -> bool {
-        matches!(self.sa_modes, None | Some(ModesName::Known))
-    }
-
     /// The recipe.
     pub(crate) fn recipe(&self) -> Multigrid<SmoothedAggregation> {
         let mut recipe = Multigrid::smoothed_aggregation();
@@ -111,9 +106,9 @@ impl Aggregation {
         recipe.smoothing = match self.sa_smoother {
             None | Some(SmootherName::Chebyshev) => recipe.smoothing,
             Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
-            Some(SmootherName::Jacobi) => Smoothing::Damped(Damped::default()),
+            Some(SmootherName::Jacobi) => Smoothing::Chebyshev(Chebyshev::damped()),
             Some(SmootherName::Spai0) => {
-                Smoothing::Damped(Damped { scaling: Scaling::Spai0, ..Damped::default() })
+                Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() })
             }
         };
         recipe.coarsening.spread = match self.sa_spread {

@@ -69,7 +69,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
-            let near_kernel = ready.near_kernel(given, &[precond])?;
+            let near_kernel = ready.near_kernel()?;
             let mut job = ready.job(given, near_kernel.as_ref(), &progress);
             (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
@@ -93,6 +93,7 @@ pub(crate) struct Auto {
     pub(crate) choice: Choice,
     pub(crate) precond: Precond,
     pub(crate) seconds: f64,
+    pub(crate) ending: Ending,
 }
 
 impl Auto {
@@ -112,8 +113,11 @@ impl Auto {
         let begin = Instant::now();
         let mut choice = ready.choose(wish);
         leave_to_the_cpu(stages, &mut choice)?;
-        let precond = by_choice(ready, given, &mut choice, (stages, Precision::Auto), progress)?.precond;
-        Ok(Self { choice, precond, seconds: begin.elapsed().as_secs_f64() })
+        let deadline = Some(begin + Duration::from_secs_f64(options.limit));
+        let place = (stages, Precision::Auto, deadline);
+        let solution = by_choice(ready, given, &mut choice, place, progress)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(Self { choice, precond: solution.precond, seconds, ending: solution.ending })
     }
 }
 

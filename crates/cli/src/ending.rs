@@ -43,7 +43,7 @@ impl Ending {
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
             Self::Setup(_) | Self::Unsuitable(_) => true,
-            Self::Method(outcome) => {
+            Self::Method(outcome) | Self::Singular(outcome) => {
                 !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
             }
             _ => false,

@@ -128,6 +128,16 @@ impl Solution {
         self
     }
 
+    /// With the iterations of a trial that it went on from.
+    pub(crate) fn after(mut self, tried: Self) -> Self {
+        self.iterations += tried.iterations;
+        // Its first look is the last of the trial.
+        let first = self.history.len().min(1);
+        self.history.splice(..first, tried.history);
+        self.times.splice(..first, tried.times);
+        self
+    }
+
     /// It ends here, with the x there is.
     pub(crate) fn fail(mut self, ending: Ending) -> Self {
         if self.setup_seconds == 0.0 {

@@ -42,7 +42,6 @@ mod job;
 mod measure;
 mod memory;
 mod minimize;
-mod modes;
 mod plot;
 mod progress;
 mod ready;

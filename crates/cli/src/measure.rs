@@ -1,6 +1,6 @@
 //! What `auto` measures beyond the diagnosis: what a factorisation, a hierarchy and an iteration of a cheap method would cost.
 //!
-//! None of it depends on the order or the scale of the unknowns. How many iterations the cheap method takes is not
+//! None of it depends on the scale of the unknowns, and on their order only where ends of a graph are equally far. How many iterations the cheap method takes is not
 //! measured here: a [`Trial`](crate::trial::Trial) shows it.
 //!
 //! The costs below are seconds on two present-day cores; only their ratios matter.

@@ -12,7 +12,6 @@ use crate::error::Failure;
 use crate::input::Input;
 use crate::job::Job;
 use crate::measure::Measures;
-use crate::modes;
 use crate::progress::Progress;
 use crate::renumber;
 
@@ -60,19 +59,10 @@ impl<'a> Ready<'a> {
         Choice::new(wish, self.input.b.len(), &self.diagnosis, |factor| Measures::of(&self.matrix, factor))
     }
 
-    /// The near-kernel for the first of `preconds` that needs one.
-    pub(crate) fn near_kernel(
-        &self,
-        given: &Given,
-        preconds: &[Precond],
-    ) -> Result<Option<NearKernel>, Failure> {
-        Ok(match &self.input.near_kernel {
-            Some(known) => Some(renumber::arranged_modes(self.order.as_ref(), self.matrix.block().0, known)?),
-            None if preconds.contains(&Precond::Sa) && given.aggregation.known_modes() => {
-                Some(modes::best(&self.matrix, self.positions())?)
-            }
-            None => None,
-        })
+    /// The near-kernel of the input, in the order of the matrix.
+    pub(crate) fn near_kernel(&self) -> Result<Option<NearKernel>, Failure> {
+        let arranged = |known| renumber::arranged_modes(self.order.as_ref(), self.matrix.block().0, known);
+        Ok(self.input.near_kernel.as_ref().map(arranged).transpose()?)
     }
 
     /// A point a node, where there is one.

@@ -113,27 +113,31 @@ impl<'a> Run<'a> {
         check_direct(options, stages, &choice)?;
         leave_to_the_cpu(stages, &mut choice)?;
         check_aggregation(options, &choice)?;
-        let place = (stages, options.precision);
+        let place = (stages, options.precision, None);
         let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
         Ok(Self { ready, choice, solution })
     }
 }
 
-/// Tries what was chosen to be tried first, then does the rest; `choice` is told how it went.
+/// Tries what was chosen to be tried first, then does the rest, until the deadline; `choice` is told how it went.
 pub(crate) fn by_choice(
     ready: &Ready<'_>,
     given: &Given,
     choice: &mut Choice,
-    (stages, precision): (&Stages, Precision),
+    (stages, precision, deadline): (&Stages, Precision, Option<Instant>),
     progress: &Progress,
 ) -> Result<Solution, Failure> {
-    let mut tried = None;
+    let mut tried: Option<Solution> = None;
     if let Some(first) = choice.first.take() {
         let mut job = ready.job(given, None, progress);
         (job.method, job.preconds, job.worth) = (first.method, vec![first.precond], Some(first.worth));
+        job.deadline = deadline;
         let solution = attempt(&job, stages, precision, &ready.diagnosis)?;
         if solution.ending.converged() {
             choice.kept(first, solution.iterations);
+            return Ok(solution);
+        }
+        if matches!(solution.ending, Ending::TimeLimit) {
             return Ok(solution);
         }
         match solution.forecast {
@@ -141,13 +145,20 @@ pub(crate) fn by_choice(
             None => choice.given_up(first, &solution.ending.name().replace('_', " ")),
         }
         // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before.
-        tried = solution.forecast.map(|_| solution.x);
+        tried = solution.forecast.is_some().then_some(solution);
     }
-    let near_kernel = ready.near_kernel(given, &choice.preconds)?;
+    let near_kernel = ready.near_kernel()?;
     let mut job = ready.job(given, near_kernel.as_ref(), progress);
-    (job.method, job.preconds) = (choice.method, choice.preconds.clone());
-    job.x0 = tried.as_deref().or(job.x0);
-    attempt(&job, stages, precision, &ready.diagnosis)
+    (job.method, job.preconds, job.deadline) = (choice.method, choice.preconds.clone(), deadline);
+    if let Some(tried) = &tried {
+        job.x0 = Some(&tried.x);
+        job.max_iterations -= tried.iterations.min(job.max_iterations);
+    }
+    let solution = attempt(&job, stages, precision, &ready.diagnosis)?;
+    Ok(match tried {
+        Some(tried) => solution.after(tried),
+        None => solution,
+    })
 }
 
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.

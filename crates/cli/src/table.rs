@@ -102,6 +102,8 @@ pub(crate) struct Table {
     looking_seconds: f64,
     /// What `auto` takes beyond that, choice and solution.
     auto_seconds: f64,
+    /// How that ended.
+    auto_outcome: &'static str,
     /// What `auto` takes, and why: a line on the method, a line on the preconditioner.
     choice: [String; 2],
     pub(crate) rows: Vec<Row>,
@@ -132,6 +134,7 @@ impl Table {
             limit_seconds: options.limit,
             looking_seconds,
             auto_seconds: auto.seconds,
+            auto_outcome: auto.ending.name(),
             choice: auto.choice.because.clone(),
             rows,
             versions: Versions::THESE,
@@ -177,7 +180,8 @@ impl fmt::Display for Table {
         for row in self.rows.iter().filter(|row| !row.converged()) {
             writeln!(f, "\n{}: {}", row.label(), row.advice)?;
         }
-        writeln!(f, "\n* auto, {:.3} s with its choice:", self.auto_seconds)?;
+        let outcome = self.auto_outcome.replace('_', " ");
+        writeln!(f, "\n* auto, {:.3} s with its choice, {outcome}:", self.auto_seconds)?;
         self.choice.iter().try_for_each(|why| writeln!(f, "  {why}"))
     }
 }

@@ -39,8 +39,8 @@ pub mod elastic;
 pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
-    LinearOperator, Monitor, NotConverged, Objective, Outcome, Preconditioner, Real, Report, RitzValues,
-    Scalar, Stop, Upkeep, Vector, every, from_fn, parallel,
+    LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,
+    RitzValues, Scalar, Stop, Upkeep, Vector, every, from_fn, parallel,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

@@ -21,6 +21,7 @@
 
 mod error;
 mod monitor;
+mod narrow;
 mod objective;
 mod operator;
 pub mod parallel;
@@ -35,6 +36,7 @@ mod vector;
 
 pub use error::Error;
 pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
+pub use narrow::Narrow;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};

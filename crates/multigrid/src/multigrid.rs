@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Backend, Setup, SetupError, Smoother, Staged};
 use coarsen_core::{Error, Preconditioner, Real};
-use coarsen_relax::{Chebyshev, Damped, GaussSeidel};
+use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::System;
 
 use crate::{Coarsening, Grid, Hierarchy, SmoothedAggregation};
@@ -79,7 +79,7 @@ pub enum Keep {
     /// The prolongations: only products, smoothers and the coarse factor are computed anew. The cheapest.
     Transfers,
     /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild after constraints are released.
-    /// Allocates.
+    /// Allocates. A patch keeps the prolongations nonetheless.
     Aggregates,
     /// Nothing: the same bits as a build.
     Nothing,
@@ -90,10 +90,8 @@ pub enum Keep {
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR.
     GaussSeidel(GaussSeidel),
-    /// A Chebyshev polynomial in D⁻¹A.
+    /// A Chebyshev polynomial in M A, M block Jacobi or SPAI-0; of degree 1 the cheapest.
     Chebyshev(Chebyshev),
-    /// Block Jacobi or SPAI-0 with a damping that is found: the cheapest.
-    Damped(Damped),
 }
 
 /// What relaxes on each level: one recipe for a whole hierarchy.
@@ -120,10 +118,6 @@ impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
                 Box::new(recipe.build(a, on)?)
             }
             Self::Chebyshev(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
-            }
-            Self::Damped(mut recipe) => {
                 recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
             }

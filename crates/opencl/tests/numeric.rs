@@ -8,7 +8,7 @@ use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
 use coarsen_opencl::OpenCl;
-use coarsen_relax::{Chebyshev, Damped, GaussSeidel, Scaling};
+use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen_sparse::{Bsr, System, assembly};
 use common::{difference, problem};
 
@@ -84,7 +84,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
-        Smoothing::Damped(Damped::default()),
+        Smoothing::Chebyshev(Chebyshev::damped()),
         Smoothing::GaussSeidel(GaussSeidel::default()),
     ]
 }
@@ -146,7 +146,7 @@ fn faults_are_named() {
     let other = on.matrix(&assembly::from_triplets(576, 576, &[(0, 0, 1.0)]).unwrap()).unwrap();
     let refused = m.update_here(&other, &mut plan).unwrap_err();
     assert!(matches!(refused, SetupError::Place(Error::Pattern { .. })), "{refused}");
-    let smoothing = Smoothing::Damped(Damped { scaling: Scaling::Spai0, ..Damped::default() });
+    let smoothing = Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() });
     let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
     let mut plan = spai0.numeric_plan().unwrap();
     let refused = spai0.update_here(&there, &mut plan).unwrap_err();

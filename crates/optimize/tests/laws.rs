@@ -1,9 +1,9 @@
-//! What theory says of the methods, and how they end where it says nothing.
+//! What theory says of the methods.
 
 mod common;
 
-use coarsen_core::{Class, Identity, LinearOperator, Objective, Outcome, Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
 use common::{Inverse, Quadratic, Valley, noise};
 
@@ -81,7 +81,7 @@ fn newton_converges_quadratically() {
     assert!(orders[orders.len() - 1] > 1.7, "{orders:?}");
 }
 
-/// Eisenstat-Walker forcing needs at most six more steps and fewer inner iterations than exact solves.
+/// Eisenstat-Walker forcing needs at most two more steps and fewer inner iterations than exact solves.
 #[test]
 fn inexact_newton_wastes_less() {
     let run = |mut newton: Newton<Vec<f64>, Cg<Vec<f64>>>| {
@@ -95,7 +95,7 @@ fn inexact_newton_wastes_less() {
     let scaled = run(Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 }));
     println!("exact {exact:?}, Eisenstat-Walker {forced:?}, preconditioned {scaled:?}");
     assert!(forced.1 < exact.1 && scaled.1 < exact.1);
-    assert!(forced.0 <= exact.0 + 6);
+    assert!(forced.0 <= exact.0 + 2);
 }
 
 #[test]
@@ -205,108 +205,6 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// f(x) = the closure's value, with the closure's gradient.
-struct Of<F, G>(F, G);
-
-impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> for Of<F, G> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        self.0(x)
-    }
-    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
-        self.1(x, g);
-    }
-}
-
-fn steepest(f: &mut impl Objective<Vec<f64>>, x: &mut Vec<f64>) -> DescentReport<f64> {
-    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-8));
-    descent.minimize(f, &mut Gradient::steepest(), x, &mut ()).unwrap()
-}
-
-#[test]
-fn energies_that_are_not_finite_are_reported() {
-    let mut nan = Of(|_: &[f64]| f64::NAN, |_: &[f64], g: &mut [f64]| g.fill(1.0));
-    assert_eq!(steepest(&mut nan, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
-    let mut bad_gradient = Of(|_: &[f64]| 1.0, |_: &[f64], g: &mut [f64]| g.fill(f64::INFINITY));
-    assert_eq!(steepest(&mut bad_gradient, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
-    // Finite at the start only.
-    let mut lonely =
-        Of(|x: &[f64]| if x[0] == 1.0 { 1.0 } else { f64::NAN }, |_: &[f64], g: &mut [f64]| g.fill(1.0));
-    let mut x = vec![1.0; 3];
-    let report = steepest(&mut lonely, &mut x);
-    assert!(matches!(report.outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::NotFinite { .. })));
-    assert_eq!(x, [1.0; 3]);
-    assert!(report.converged().unwrap_err().to_string().contains("check_gradient"));
-}
-
-#[test]
-fn flat_functions_and_minimisers_at_the_start_are_reported() {
-    let mut flat = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(0.0));
-    let report = steepest(&mut flat, &mut vec![1.0; 3]);
-    assert_eq!((report.outcome, report.iterations), (DescentOutcome::Converged(Criterion::Gradient), 0));
-    // A gradient that is none of this f.
-    let mut lying = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(1.0));
-    let outcome = steepest(&mut lying, &mut vec![1.0; 3]).outcome;
-    assert!(
-        matches!(outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::RoundOff { .. })),
-        "{outcome}"
-    );
-    let (mut f, inverse) = Quadratic::spread(N, 10.0);
-    let mut x: Vec<f64> = f.b.iter().zip(&inverse.0).map(|(b, a)| b / a).collect();
-    let at_minimum = x.clone();
-    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-12));
-    let report =
-        descent.minimize(&mut f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap();
-    assert_eq!((report.iterations, report.values), (0, 1));
-    assert_eq!(x, at_minimum);
-}
-
-/// M⁻¹ = −I.
-struct Upside;
-
-impl Preconditioner<Vec<f64>> for Upside {
-    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        z.scaled(&-1.0, r);
-    }
-    fn class(&self) -> Class {
-        Class::Variable
-    }
-}
-
-#[test]
-fn ascent_is_refused_and_chains_go_on() {
-    let (mut f, _) = Quadratic::spread(N, 10.0);
-    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let mut x = noise(N, 3);
-    let start = x.clone();
-    let report = descent.minimize(&mut f, &mut Gradient::fixed(Upside), &mut x, &mut ()).unwrap();
-    assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Ascent { slope }) if slope > 0.0));
-    assert_eq!(x, start);
-    assert!(report.converged().unwrap_err().to_string().contains("OrElse"));
-    let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
-    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert_eq!(report.retreats, report.iterations);
-    // A preconditioner that varies is no metric of conjugate gradients.
-    let error =
-        descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
-    assert!(matches!(error, Err(DescentError::Core(coarsen_core::Error::Preconditioner { .. }))));
-}
-
-#[test]
-fn indefinite_inner_operators_are_reported() {
-    let (f, _) = Quadratic::spread(N, 10.0);
-    let saddle = Quadratic { a: (0..N).map(|i| if i == 7 { -1.0 } else { 1.0 }).collect(), b: vec![0.0; N] };
-    let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
-    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let mut x = noise(N, 4);
-    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
-    let inner = Refusal::Inner(Outcome::IndefiniteOperator);
-    assert_eq!(report.outcome, DescentOutcome::NoDirection(inner));
-    let mut chain =
-        OrElse::new(Newton::with(FlexibleCg::new(Stop::relative(1e-10)), Forcing::AsGiven), Lbfgs::scaled(4));
-    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert!(report.retreats > 0);
-}
-
 /// Where the true Hessian is indefinite, the stand-in takes its place for one step, and is counted.
 #[test]
 fn hessians_are_projected_on_demand() {
@@ -350,71 +248,6 @@ fn hessians_are_projected_on_demand() {
     report.converged().unwrap();
     assert!(report.retreats > 0 && report.retreats < report.iterations, "{report:?}");
     assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-9), "{x:?}");
-}
-
-/// A tolerance that no arithmetic reaches ends, and says so.
-#[test]
-fn tolerances_below_round_off_end() {
-    let mut x = Rosenbrock::start::<f64>(2);
-    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
-    let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap();
-    assert!(report.gradient < 1e-6, "{report}");
-    assert!(report.iterations < 1000, "{report}");
-}
-
-#[test]
-fn bounds_on_steps_are_kept() {
-    struct Walled(Quadratic);
-    impl Objective<Vec<f64>> for Walled {
-        fn value(&mut self, x: &Vec<f64>) -> f64 {
-            self.0.value(x)
-        }
-        fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
-            self.0.gradient(x, g);
-        }
-        fn max_step(&mut self, _: &Vec<f64>, d: &Vec<f64>) -> f64 {
-            0.1 / d.norm()
-        }
-    }
-    let mut f = Walled(Quadratic::spread(N, 10.0).0);
-    let mut x = noise(N, 5);
-    let mut last: Option<Vec<f64>> = None;
-    let mut look = |it: &Iterate<'_, Vec<f64>>| {
-        if let Some(before) = last.replace(it.x.clone()) {
-            let gap: f64 = before.iter().zip(it.x).map(|(a, b)| (a - b).powi(2)).sum();
-            assert!(gap.sqrt() < 0.1 + 1e-12);
-        }
-        std::ops::ControlFlow::Continue(())
-    };
-    let mut descent = Descent::new(MoreThuente::default(), Stop::relative(1e-6));
-    descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
-}
-
-#[test]
-fn other_criteria_end_a_descent_too() {
-    let (mut f, _) = Quadratic::spread(N, 100.0);
-    let with = |decrease: f64, step: f64| {
-        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
-        (descent.decrease, descent.step) = (decrease, step);
-        descent
-    };
-    let mut ends = |mut descent: Descent<Vec<f64>, Backtracking<f64>>,
-                    monitor: &mut dyn DescentMonitor<Vec<f64>>| {
-        descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 6), monitor).unwrap().outcome
-    };
-    assert_eq!(ends(with(1e-3, 0.0), &mut ()), DescentOutcome::Converged(Criterion::Decrease));
-    assert_eq!(ends(with(0.0, 1e-3), &mut ()), DescentOutcome::Converged(Criterion::Step));
-    let mut scaled = ScaledNorm::new(vec![1e-3; N], 1e-5).unwrap();
-    assert_eq!(ends(with(0.0, 0.0), &mut scaled), DescentOutcome::Converged(Criterion::Monitor));
-    assert!(scaled.last() <= 1e-5);
-    let mut impatient = |it: &Iterate<'_, Vec<f64>>| match it.number {
-        3 => std::ops::ControlFlow::Break(Verdict::Stop),
-        _ => std::ops::ControlFlow::Continue(()),
-    };
-    assert_eq!(ends(with(0.0, 0.0), &mut impatient), DescentOutcome::Stopped);
-    let negative =
-        with(-1.0, 0.0).minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut vec![1.0; 2], &mut ());
-    assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
 }
 
 #[test]

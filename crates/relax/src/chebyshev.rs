@@ -1,14 +1,15 @@
-//! Chebyshev: z = p(D⁻¹A) D⁻¹ r with a polynomial that is small where the error is large.
+//! Chebyshev: z = p(M A) M r with a polynomial that is small where the error is large.
 //!
 //! | symbol | here |
 //! |---|---|
+//! | M | `m`: blockdiag(A)⁻¹ or SPAI-0 |
 //! | α, β | ends of the interval, β = `radius`, α = β / `ratio` |
 //! | θ, δ, σ₁ | (β + α)/2, (β − α)/2, θ/δ |
 //! | ρₖ | `rho` |
 //! | dₖ | `d`, the correction |
 //! | xₖ | `x` and `ahead` in turn |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹r for r.
+//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with M r for r.
 
 use std::mem;
 use std::sync::Arc;
@@ -22,17 +23,31 @@ use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
 use crate::Spectrum;
+use crate::spai0::spai0;
 use crate::spectrum::SpectrumThere;
 
-/// A Chebyshev polynomial in D⁻¹A, D the block diagonal of A.
+/// The block diagonal M of a [`Chebyshev`] polynomial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// The inverses of the diagonal blocks.
+    #[default]
+    Inverse,
+    /// The symmetric blocks that make ‖I − M A‖ least in the Frobenius norm; less where a row is far from diagonal dominance. A pass
+    /// over A more in setup. Bröker & Grote 2002.
+    Spai0,
+}
+
+/// A Chebyshev polynomial in M A, M a block diagonal near A⁻¹.
 ///
-/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]; m block solves and m − 1
-/// products with A. β is the [`Spectrum`]'s bound of ρ(D⁻¹A). For symmetric positive
+/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]; m block products and m − 1
+/// products with A. β is the [`Spectrum`]'s bound of ρ(M A). For symmetric positive
 /// definite A the preconditioner is so too as long as β bounds the spectrum.
+/// Degree 1 is damped block Jacobi, x ← x + ω M (b − A x), with an ω = 2 / (α + β) that is found: a guessed one is not safe, since
+/// elastic systems have ρ of 3 and more, where ω = 0.7 diverges.
 /// *Use* where inner products and triangular solves are dear: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
-/// 10 a smoother.
+/// 10 a smoother, [`damped`](Self::damped) one whose sweeps must be cheap; alone, under conjugate gradients, degree 1 is block Jacobi.
 /// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors here; an application reads A m − 1 times from a
-/// zero guess and m times else, each time in one pass that also reads D and 3 vectors and writes 2.
+/// zero guess and m times else, each time in one pass that also reads M and 3 vectors and writes 2.
 /// *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina,
 /// Hu, Tuminaro 2003, J. Comput. Phys. 188.
 ///
@@ -48,10 +63,12 @@ use crate::spectrum::SpectrumThere;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chebyshev {
-    /// Degree m of the error polynomial, at least 1; 1 is damped block Jacobi.
+    /// Degree m of the error polynomial, at least 1.
     pub degree: usize,
     /// β / α, above 1.
     pub ratio: f64,
+    /// M.
+    pub scaling: Scaling,
     /// Generalized Lanczos steps for the spectral radius.
     pub lanczos_steps: usize,
     /// Factor on the estimate, which comes from below.
@@ -63,11 +80,35 @@ pub struct Chebyshev {
 impl Default for Chebyshev {
     /// Degree 4 on \[β/30, β\], 10 Lanczos steps, safety 1.1.
     fn default() -> Self {
-        Self { degree: 4, ratio: 30.0, lanczos_steps: 10, safety: 1.1, symmetric: false }
+        let scaling = Scaling::Inverse;
+        Self { degree: 4, ratio: 30.0, scaling, lanczos_steps: 10, safety: 1.1, symmetric: false }
     }
 }
 
 impl Chebyshev {
+    /// Damped block Jacobi, the cheapest smoother: degree 1 on \[β/4, β\], ω = 1.6 / β, so that the error falls to 0.6 or less on the upper
+    /// three quarters of the spectrum.
+    pub fn damped() -> Self {
+        Self { degree: 1, ratio: 4.0, ..Self::default() }
+    }
+
+    /// The method's name in messages.
+    fn name(&self) -> &'static str {
+        match self.scaling {
+            Scaling::Inverse => "chebyshev",
+            Scaling::Spai0 => "spai0",
+        }
+    }
+
+    /// Fills the blocks of M.
+    fn fill<T: Real>(&self, a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
+        match self.scaling {
+            Scaling::Inverse => m.invert_diagonal(a, self.name())?,
+            Scaling::Spai0 => spai0(a, m)?,
+        }
+        m.check_positive(a, self.name())
+    }
+
     fn validate(&self) -> Result<(), Error> {
         if self.degree == 0 {
             return Err(Error::Parameter { name: "Chebyshev::degree", value: 0.0, range: "1 or more" });
@@ -84,7 +125,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     recipe: Chebyshev,
     on: B,
     pattern: Arc<Pattern>,
-    inverses: DenseBlocks<T>,
+    host: DenseBlocks<T>,
     spectrum: Spectrum<T>,
     there: Option<SpectrumThere<B>>,
     radius: f64,
@@ -92,20 +133,19 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     /// β and the class of what is prepared.
     next: (f64, Class),
     a: B::Matrix,
-    inverse: B::Blocks,
+    m: B::Blocks,
     d: B::Vector,
     ahead: B::Vector,
 }
 
-/// β and what M promises, found on the host before anything is written.
+/// β and what the polynomial promises, found on the host before anything is written.
 fn measure<T: Real>(
     recipe: &Chebyshev,
     spectrum: &mut Spectrum<T>,
     a: &Bsr<T>,
-    inverses: &DenseBlocks<T>,
+    m: &DenseBlocks<T>,
 ) -> Result<(f64, Class), SetupError> {
-    inverses.check_positive(a, "chebyshev")?;
-    let radius = spectrum.bound(a, inverses)?;
+    let radius = spectrum.bound(a, m)?;
     let symmetric = recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
     Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
 }
@@ -118,9 +158,11 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         system.check()?;
         let a = &*system.whole()?;
         a.check_finite()?;
-        let inverses = DenseBlocks::inverse_diagonal(a, "chebyshev")?;
+        let b = a.block().0;
+        let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
+        self.fill(a, &mut host)?;
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety);
-        let (radius, class) = measure(self, &mut spectrum, a, &inverses)?;
+        let (radius, class) = measure(self, &mut spectrum, a, &host)?;
         let d = on.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             recipe: *self,
@@ -132,8 +174,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             class,
             next: (radius, class),
             a: on.matrix(a)?,
-            inverse: on.blocks(&inverses)?,
-            inverses,
+            m: on.blocks(&host)?,
+            host,
             ahead: d.like()?,
             d,
         })
@@ -141,7 +183,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// β, a bound of the spectrum of D⁻¹A.
+    /// β, a bound of the spectrum of M A.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -157,7 +199,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.inverses.count() * self.inverses.size())
+        Some(self.host.count() * self.host.size())
     }
 }
 
@@ -176,10 +218,10 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         }
     }
 
-    /// d ← β d + ω D⁻¹ (b − A x), x ← x + d.
+    /// d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
         let (omega, beta) = (B::Real::of(omega), B::Real::of(beta));
-        self.a.relax_into(&self.inverse, omega, beta, b, x, &mut self.d, &mut self.ahead);
+        self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
 
@@ -197,7 +239,11 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
 
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, _] = self.interval();
-        self.inverse.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2
+        if self.recipe.degree == 1 {
+            // Nothing follows that needs d.
+            return self.m.apply(B::Real::of(1.0 / theta), b, zero(), x);
+        }
+        self.m.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2
         x.copy(&self.d); // 4
         self.iterate(b, x);
     }
@@ -209,11 +255,11 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
     }
 
     fn radius(&self) -> Option<f64> {
-        Some(self.radius)
+        (self.recipe.scaling == Scaling::Inverse).then_some(self.radius)
     }
 
     fn prepared_radius(&self) -> Option<f64> {
-        Some(self.next.0)
+        (self.recipe.scaling == Scaling::Inverse).then_some(self.next.0)
     }
 
     fn follow_here(
@@ -223,6 +269,9 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
     where
         B: NumericPlace,
     {
+        if self.recipe.scaling == Scaling::Spai0 {
+            return Err(SetupError::NotHere { method: "spai0" });
+        }
         fill(&mut self.a)?;
         let here = (&self.on, &self.a, &mut self.inverse);
         self.radius = SpectrumThere::follow(&mut self.there, &self.spectrum, here, "chebyshev")?;
@@ -230,8 +279,8 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
     }
 
     fn bytes(&self) -> usize {
-        let (n, blocks) = (self.inverses.count() * self.inverses.size(), self.inverses.values().len());
-        let area = self.inverses.size().pow(2);
+        let (n, blocks) = (self.host.count() * self.host.size(), self.host.values().len());
+        let area = self.host.size().pow(2);
         let place =
             (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
         place + blocks * size_of::<T>() + self.spectrum.bytes()
@@ -242,7 +291,7 @@ impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         let a = &*system.whole()?;
-        if a.block().0 != self.inverses.size() || !Pattern::same(a.pattern(), &self.pattern) {
+        if a.block().0 != self.host.size() || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
@@ -255,17 +304,17 @@ impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
 impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         a.check_finite()?;
-        self.inverses.invert_diagonal(a, "chebyshev")?;
+        self.recipe.fill(a, &mut self.host)?;
         check_range::<T, B::Stored>("the matrix", a.values())?;
-        check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
-        self.next = measure(&self.recipe, &mut self.spectrum, a, &self.inverses)?;
+        check_range::<T, B::Stored>("the block diagonal", self.host.values())?;
+        self.next = measure(&self.recipe, &mut self.spectrum, a, &self.host)?;
         Ok(())
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         (self.radius, self.class) = self.next;
         self.a.set_values(a)?;
-        self.inverse.set_values(&self.inverses)?;
+        self.m.set_values(&self.host)?;
         Ok(())
     }
 }

@@ -7,10 +7,10 @@
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
 //! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
-//! | [`damped`](Damped) | block Jacobi or SPAI-0 with a damping that is found: the cheapest smoother | any |
-//! | [`chebyshev`](Chebyshev) | a polynomial in D⁻¹A | any |
+//! | [`chebyshev`](Chebyshev) | a polynomial in M A, M block Jacobi or SPAI-0; of degree 1 a step whose damping is found, the cheapest smoother | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
+//! | [`spai0`](Scaling::Spai0) | the block diagonal closest to A⁻¹ | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
 //! What a sweep of a smoother reads, in passes over A (the vectors of a pass come with it): a smoother runs from a zero guess before
@@ -18,13 +18,11 @@
 //!
 //! | smoother | from zero | else |
 //! |---|---|---|
-//! | [`Damped`] | 0 | 1 |
 //! | [`Chebyshev`] of degree m | m − 1 | m |
 //! | [`GaussSeidel`], k sweeps forward or backward | k | k |
 
 mod block_jacobi;
 mod chebyshev;
-mod damped;
 mod gauss_seidel;
 mod incomplete;
 mod jacobi;
@@ -32,8 +30,7 @@ mod spai0;
 mod spectrum;
 
 pub use block_jacobi::{BlockDiagonal, BlockJacobi};
-pub use chebyshev::{Chebyshev, ChebyshevPolynomial};
-pub use damped::{Damped, DampedStep, Scaling};
+pub use chebyshev::{Chebyshev, ChebyshevPolynomial, Scaling};
 pub use gauss_seidel::{GaussSeidel, SymmetricSweep};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};

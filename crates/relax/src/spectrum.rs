@@ -1,8 +1,9 @@
-//! A bound of the spectrum of D⁻¹A: what Chebyshev's interval and the damping of a prolongation rest on.
+//! An estimate from above of the spectrum of D⁻¹A: what Chebyshev's interval and the damping of a prolongation rest on.
 //!
 //! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ =
 //! maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| costs one pass over A and is a bound for certain: on dominant rows it is at most 2, exact for the 5- and 7-point
-//! stencils and a third too large for the 9-point one. The smaller of the two is taken.
+//! stencils and a third too large for the 9-point one. The smaller of the two is taken. It bounds ρ unless Lanczos is off by more than
+//! the factor: `Cg` would meet a Chebyshev polynomial that is not positive as an indefinite preconditioner, and say so.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use num_traits::{one, zero};
 /// Rows that one task adds up.
 const LEAF: usize = 4096;
 
-/// Bounds ρ(D⁻¹A) for symmetric A with positive definite diagonal blocks D.
+/// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
 /// *Cost* `steps` products with A and D⁻¹, for scalars one pass more. Room for five vectors is made first and kept, so a second [`bound`](Self::bound) allocates nothing.
 /// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.

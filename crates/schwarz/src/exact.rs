@@ -123,7 +123,8 @@ fn factored<T: Real, R>(
             return Ok((made, shift));
         }
     }
-    Err(SetupError::Coarsest { unknowns: whole.shape().0 })
+    let why = "it is not positive definite, also after shifts of its diagonal".to_owned();
+    Err(SetupError::Coarsest { unknowns: whole.shape().0, why })
 }
 
 /// Contact blocks between supernodes of the coarsest level.

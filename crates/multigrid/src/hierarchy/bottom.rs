@@ -39,11 +39,14 @@ impl Solver {
         let unknowns = a.shape().0;
         match Direct::default().build(a) {
             Ok(factor) => Ok(Self::Sparse(Box::new(factor))),
-            Err(_) if unknowns <= DENSE_SINGULAR => {
-                let inverse = Dense::default().build(a);
-                inverse.map(Self::Dense).map_err(|_| SetupError::Coarsest { unknowns })
+            // A pseudo-inverse takes as much memory and more time.
+            Err(cause) if unknowns > DENSE_SINGULAR || matches!(cause, DirectError::Memory { .. }) => {
+                Err(coarsest(unknowns, cause))
             }
-            Err(_) => Err(SetupError::Coarsest { unknowns }),
+            Err(_) => {
+                let inverse = Dense::default().build(a);
+                inverse.map(Self::Dense).map_err(|cause| coarsest(unknowns, cause))
+            }
         }
     }
 
@@ -86,6 +89,22 @@ impl Solver {
     }
 }
 
+fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
+    SetupError::Coarsest { unknowns, why: cause.to_string() }
+}
+
+/// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times its own bytes, as that of a matrix that
+/// relaxation solves does.
+pub(super) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
+    const MANY: usize = 16;
+    match Direct::default().estimate(a) {
+        Ok((_, figures)) if figures.bytes > MANY * a.bytes() => {
+            Err(SetupError::Stalled { unknowns: a.shape().0, bytes: figures.bytes })
+        }
+        _ => Ok(()), // what else there is to refuse the factorisation says
+    }
+}
+
 impl<T: Real, B: Backend> Bottom<T, B> {
     pub(super) fn build(a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
         let zeros = vec![zero(); a.shape().0];
@@ -120,7 +139,8 @@ impl<T: Real, B: Backend> Bottom<T, B> {
         }
     }
 
-    /// New values on the same pattern, solved by what a build takes for them; the old solver stays after an error.
+    /// New values on the same pattern, solved by what a build takes for them. After an error the old solver stays, or at a remote place, where the
+    /// cycle uses nothing else, the old inverse there.
     ///
     /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.
     pub(super) fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
@@ -131,7 +151,7 @@ impl<T: Real, B: Backend> Bottom<T, B> {
             Solver::Dense(_) => match Direct::default().build(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
                 // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.
-                Err(_) => updated.map_err(|_| SetupError::Coarsest { unknowns: self.size() })?,
+                Err(_) => updated.map_err(|cause| coarsest(self.size(), cause))?,
             },
             Solver::Sparse(_) => (),
         }

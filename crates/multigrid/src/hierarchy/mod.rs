@@ -29,14 +29,14 @@ use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
 use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, Relaxation, Smoothing};
-use bottom::Bottom;
+use bottom::{Bottom, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
 /// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
-/// (seconds, bytes). Bytes are those of matrices, vectors and factors; the plans of the Galerkin products come on top.
+/// (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin products.
 pub struct Hierarchy<T: Real, B: Backend, C, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
@@ -117,8 +117,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             levels.push(level.map_err(here)?);
         }
         let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
-        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))
-            .map_err(|cause| cause.on_level(levels.len()))?;
+        let stalled = levels.len() + 1 < recipe.levels && coarsest.shape().0 > recipe.coarse_size;
+        let bottom = timed(&mut seconds.bottom, || {
+            if stalled {
+                check_stalled(coarsest)?;
+            }
+            Bottom::build(coarsest, on)
+        })
+        .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block) = (finest.pattern().clone(), finest.block().0);
         Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seconds })
     }
@@ -234,8 +240,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
     fn class(&self) -> Class {
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
-            // PᵀAP is symmetric where A is, so the finest level speaks for all.
-            _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
+            // PᵀAP is symmetric where A is, so the finest level speaks for all smoothers.
+            _ => match self.levels.first() {
+                Some(level) if self.bottom.class() == Class::Symmetric => level.smoother.class(),
+                _ => self.bottom.class(),
+            },
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | file |
 //! |---|---|---|
-//! | K | near-kernel, n x κ | `near_kernel` |
+//! | K | near-kernel, n x κ | `near_kernel`, `scaled` |
 //! | 𝒮 | special nodes, left to relaxation | `special` |
 //! | S | strength of connection | `coarsen_sparse::Strength` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
@@ -13,6 +13,7 @@
 
 mod aggregate;
 mod near_kernel;
+mod scaled;
 mod smooth;
 mod special;
 mod tentative;
@@ -47,7 +48,7 @@ pub struct SmoothedAggregation {
     /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are cut to translations, since
     /// six unknowns for ten nodes of three make a coarse matrix larger than the fine one. 0 keeps them always.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened.
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened; none where aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
@@ -94,7 +95,7 @@ pub enum Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modes {
     /// That of the system where it has one, else rigid-body modes where positions are known and blocks are 2x2 or 3x3, else one constant
-    /// per unknown of a block.
+    /// per unknown of a block; the two latter divided by the scale of each node where that clearly lowers their energy, as it does on D A D.
     Known,
     /// One constant per unknown of a block.
     Constants,
@@ -206,6 +207,9 @@ fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize) {
     (Special { nodes, rows: special::rows(a) }, sets.to_vec(), count)
 }
 
+/// ω ρ(D⁻¹A) of the sweeps on A K = 0.
+const RELAXING: f64 = 4.0 / 3.0;
+
 /// D⁻¹ and the factors of a level.
 struct Parts<T> {
     inverses: DenseBlocks<T>,
@@ -233,7 +237,7 @@ impl<T: Real> Parts<T> {
             Some(radius) => radius,
             None => Spectrum::new(recipe.lanczos_steps, recipe.safety).bound(fine.a, &inverses)?, // 3
         };
-        Ok(Self { inverses, omega: omega / rho, sweeps, relaxing: recipe.omega / rho })
+        Ok(Self { inverses, omega: omega / rho, sweeps, relaxing: RELAXING / rho })
     }
 }
 

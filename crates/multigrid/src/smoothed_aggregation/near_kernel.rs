@@ -9,6 +9,7 @@ use coarsen_core::parallel::{self, Groups, each};
 use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
+use super::scaled::fitted;
 use super::special::Special;
 use super::{Modes, Parts, SmoothedAggregation};
 use crate::Grid;
@@ -28,31 +29,33 @@ pub(super) fn choose<T: Real>(
     small: bool,
 ) -> Result<NearKernel, SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
-    let constants = || NearKernel::constants(n, b);
-    let modes = match (recipe.modes, fine.near_kernel, fine.positions) {
-        (Modes::Found(count), ..) => Cow::Owned(random(n, count.max(1))?),
-        (Modes::Known, Some(given), _) => Cow::Borrowed(given),
-        (Modes::Known, None, Some(x)) if b == 2 || b == 3 => Cow::Owned(NearKernel::rigid_body_modes(x, b)?),
-        _ => Cow::Owned(constants()?),
+    let (modes, given) = match (recipe.modes, fine.near_kernel, fine.positions) {
+        (Modes::Found(count), ..) => (Cow::Owned(random(n, count.max(1))?), true),
+        (Modes::Known, Some(given), _) => (Cow::Borrowed(given), true),
+        (Modes::Known, None, Some(x)) if b == 2 || b == 3 => {
+            (Cow::Owned(NearKernel::rigid_body_modes(x, b)?), false)
+        }
+        (modes, ..) => (Cow::Owned(NearKernel::constants(n, b)?), modes == Modes::Constants),
     };
     let modes = match small.then(|| translations(&modes, b)).flatten() {
         Some(fewer) => Cow::Owned(fewer?),
         None => modes,
     };
+    let modes = if given { modes } else { Cow::Owned(fitted(fine.a, modes.into_owned())?) };
     relax(fine.a, parts, &modes, &special.rows)
 }
 
 /// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it. `None` for other modes.
 ///
 /// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ where it slides on a plane. Nodes that
-/// constraints tie to others have any matrix, so half of all nodes decide.
+/// constraints tie to others have any matrix, so half of all nodes decide. The other vectors must be rotations: what else a user gives is kept.
 fn translations(modes: &NearKernel, b: usize) -> Option<Result<NearKernel, SetupError>> {
     let k = modes.vectors();
     if !matches!((b, k), (2, 3) | (3, 6)) {
         return None;
     }
     let nodes = || modes.values().chunks_exact(b * k);
-    let others = nodes().filter(|rows| !is_projector(rows, b, k)).count();
+    let others = nodes().filter(|rows| !is_projector(rows, b, k) || !is_rotation(rows, b, k)).count();
     if 2 * others > nodes().len() {
         return None;
     }
@@ -70,6 +73,19 @@ fn is_projector(rows: &[f64], b: usize, k: usize) -> bool {
             (square - h(r, c)).abs() < ROUND_OFF && (h(r, c) - h(c, r)).abs() < ROUND_OFF
         })
     })
+}
+
+/// Whether the columns behind the first three may be rotations: at a free node at p they are ω × p, so all are normal to p and their determinant
+/// is zero. Held nodes, planes and two dimensions say nothing.
+fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
+    const ROUND_OFF: f64 = 1e-10;
+    if b != 3 || (0..b).any(|r| rows[r * k + r] != 1.0) {
+        return true;
+    }
+    let m = |r: usize, c: usize| rows[r % 3 * k + 3 + c % 3];
+    let minors = (0..3).map(|c| m(0, c) * (m(1, c + 1) * m(2, c + 2) - m(1, c + 2) * m(2, c + 1)));
+    let lengths = (0..3).map(|c| (0..3).map(|r| m(r, c) * m(r, c)).sum::<f64>().sqrt());
+    minors.sum::<f64>().abs() <= ROUND_OFF * lengths.product::<f64>()
 }
 
 /// Random columns, a different one each.
@@ -133,6 +149,10 @@ mod tests {
         values[..18].fill(0.0);
         let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
         assert_eq!(translations(&filtered, 3).unwrap().unwrap().vectors(), 3);
+        // Three other vectors behind the translations are not rotations.
+        let mut other = modes.values().to_vec();
+        other.iter_mut().skip(4).step_by(6).for_each(|v| *v += 0.5);
+        assert!(translations(&NearKernel::from_rows(6, other).unwrap(), 3).is_none());
         values.rotate_right(1); // no translations any more
         assert!(translations(&NearKernel::from_rows(6, values).unwrap(), 3).is_none());
     }

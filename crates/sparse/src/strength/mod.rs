@@ -69,7 +69,8 @@ impl Strength {
         Graph::symmetrised(pattern.rows(), strong)
     }
 
-    /// Which stored blocks are strong, in the row of i or in that of j: [`graph`](Self::graph) as flags, for symmetric matrices.
+    /// Which stored blocks are strong, in the row of i or in that of j: [`graph`](Self::graph) as flags, for symmetric matrices. Weights of (i, j) and (j, i)
+    /// are rounded on their own, so a coupling at the very threshold may be strong in one row alone.
     ///
     /// *Cost* two passes over pattern and weights, parallel. *Panics* unless there is one weight a block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {

@@ -1,0 +1,103 @@
+//! Modes of a matrix whose unknowns were scaled.
+//!
+//! Constants and rigid-body modes V are what a discretisation A has; a matrix whose nodes were scaled afterwards, D A D, has D⁻¹ V. The scale
+//! of a node is seen in its diagonal block, so V is tried as it is and with each node divided by the root of its mean diagonal, and what
+//! has less energy, vᵀ A v / vᵀ diag(A) v, is taken.
+
+use std::ops::Range;
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_sparse::{Bsr, NearKernel};
+
+/// How much less energy the scaled modes must have: where nothing is scaled, modes are exact as they are.
+const CLEARLY: f64 = 0.5;
+
+/// Scales that differ less than this are those of boundaries and meshes.
+const SPREAD: f64 = 4.0;
+
+/// Nodes that one task adds up.
+const LEAF: usize = 2048;
+
+/// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes differ.
+pub(super) fn fitted<T: Real>(a: &Bsr<T>, modes: NearKernel) -> Result<NearKernel, SetupError> {
+    let (b, k) = (a.block().0, modes.vectors());
+    let diagonal = a.diagonal();
+    let scales: Vec<f64> = diagonal.chunks_exact(b).map(scale).collect();
+    let (least, most) =
+        scales.iter().fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), &s| (l.min(s), m.max(s)));
+    if most <= SPREAD * least || k == 0 {
+        return Ok(modes);
+    }
+    let rows = modes.values().chunks_exact(b * k).zip(&scales);
+    let scaled = NearKernel::from_rows(k, rows.flat_map(|(v, s)| v.iter().map(move |v| v * s)).collect())?;
+    let clearly = energy(a, &diagonal, &scaled) < CLEARLY * energy(a, &diagonal, &modes);
+    Ok(if clearly { scaled } else { modes })
+}
+
+/// 1 / √(mean diagonal) of a node; 1 where that says nothing.
+fn scale<T: Real>(diagonal: &[T]) -> f64 {
+    let mean = diagonal.iter().map(|d| d.wide().abs()).sum::<f64>() / diagonal.len() as f64;
+    if mean > 0.0 && mean.is_finite() { 1.0 / mean.sqrt() } else { 1.0 }
+}
+
+/// The mean of vᵀ A v / vᵀ diag(A) v over the vectors.
+fn energy<T: Real>(a: &Bsr<T>, diagonal: &[T], modes: &NearKernel) -> f64 {
+    let k = modes.vectors();
+    let mut product = vec![0.0; modes.values().len()];
+    a.apply_columns(k, modes.values(), &mut product);
+    let leaf = |(rows, v, av): (Range<usize>, Groups<&[f64]>, Groups<&[f64]>)| {
+        let mut sums = vec![[0.0; 2]; k];
+        for (i, (v, av)) in rows.zip(v.0.chunks_exact(k).zip(av.0.chunks_exact(k))) {
+            for (sum, (v, av)) in sums.iter_mut().zip(v.iter().zip(av)) {
+                sum[0] += v * av;
+                sum[1] += v * v * diagonal[i].wide().abs();
+            }
+        }
+        sums
+    };
+    let add = |mut left: Vec<[f64; 2]>, right: Vec<[f64; 2]>| {
+        left.iter_mut().zip(right).for_each(|(l, r)| (l[0], l[1]) = (l[0] + r[0], l[1] + r[1]));
+        left
+    };
+    let pieces = (0..diagonal.len(), Groups(modes.values(), k), Groups(&product[..], k));
+    let sums = tree(pieces, LEAF, parallel::worth(2 * product.len()), &leaf, &add);
+    sums.iter().map(|[energy, size]| if *size > 0.0 { energy / size } else { 0.0 }).sum::<f64>() / k as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_problems::{elasticity3d, poisson2d};
+
+    /// D A D with D = 10^(k mod 5 - 2) at node k.
+    fn rescaled(a: &Bsr<f64>) -> Bsr<f64> {
+        let (pattern, block, mut values) = a.clone().into_parts();
+        let d = |k: usize| 10.0_f64.powi(k as i32 % 5 - 2);
+        let size = block.0 * block.1;
+        for i in 0..pattern.rows() {
+            for k in pattern.range(i) {
+                let factor = d(i) * d(pattern.indices()[k] as usize);
+                values[k * size..(k + 1) * size].iter_mut().for_each(|v| *v *= factor);
+            }
+        }
+        Bsr::new(pattern, block, values).unwrap()
+    }
+
+    #[test]
+    fn modes_follow_the_scale_of_the_matrix() {
+        for problem in [poisson2d(12).unwrap(), elasticity3d(5, 1.0).unwrap()] {
+            let (a, b) = (&problem.matrix, problem.matrix.block().0);
+            let modes = || match b {
+                3 => NearKernel::rigid_body_modes(&problem.positions, 3).unwrap(),
+                _ => NearKernel::constants(a.shape().0, b).unwrap(),
+            };
+            assert_eq!(fitted(a, modes()).unwrap(), modes());
+            let scaled = fitted(&rescaled(a), modes()).unwrap();
+            // Neighbours have scales of 10^(k mod 5 - 2): their modes are as 10 to 1.
+            let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
+            assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");
+        }
+    }
+}
