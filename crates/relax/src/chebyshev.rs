@@ -273,7 +273,7 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
             return Err(SetupError::NotHere { method: "spai0" });
         }
         fill(&mut self.a)?;
-        let here = (&self.on, &self.a, &mut self.inverse);
+        let here = (&self.on, &self.a, &mut self.m);
         self.radius = SpectrumThere::follow(&mut self.there, &self.spectrum, here, "chebyshev")?;
         Ok(())
     }
