@@ -6,14 +6,23 @@
 //   ROWS, COLS  of a block
 //   SLICE   rows of a slice
 //   DSLICE  blocks of a slice of D, see blocks.cl
+//   CONTACT where a contact part is added: block k of it, starts[i] <= k < starts[i + 1] for row i, is at column places[k]
 
 #pragma OPENCL FP_CONTRACT ON // A device may fuse what it adds here; so does the twin.
 
 #define AREA (ROWS * COLS)
 
-// s = (A x) of block row i                                              Twin: Bsr::multiply_rows
+#ifdef CONTACT
+#define PART , __global const uint *starts, __global const uint *places, __global const STORED *contact
+#define PART_GIVEN , starts, places, contact
+#else
+#define PART
+#define PART_GIVEN
+#endif
+
+// s = (A x) of block row i                                              Twin: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t i, const uint width, __global const uint *offsets, __global const uint *lengths,
-                 __global const uint *columns, __global const STORED *values, __global const REAL *x, REAL *s) {
+                 __global const uint *columns, __global const STORED *values PART, __global const REAL *x, REAL *s) {
 #if SLICE == 1
     const size_t base = offsets[i], lane = 0;
     const uint count = offsets[i + 1] - offsets[i];
@@ -35,12 +44,21 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
         }
         a += AREA * SLICE;
     }
+#ifdef CONTACT
+    for (uint k = starts[i]; k < starts[i + 1]; k++) {
+        __global const REAL *xk = x + (size_t)places[k] * COLS;
+        __global const STORED *block = contact + (size_t)k * AREA;
+        for (uint c = 0; c < COLS; c++)
+            for (uint r = 0; r < ROWS; r++)
+                s[r] += (REAL)block[r * COLS + c] * xk[c];
+    }
+#endif
 }
 
 #define MATRIX \
     const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
-    __global const uint *columns, __global const STORED *values
-#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values, x, s)
+    __global const uint *columns, __global const STORED *values PART
+#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
 __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
@@ -104,24 +122,33 @@ void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __gl
 // Entry (r, c) of block i of D.
 #define D(i, r, c) ((REAL)d[((i) / DSLICE * AREA + (r) * COLS + (c)) * DSLICE + (i) % DSLICE])
 
+// step = D_i (b - A x)_i
+#define STEP(i, step) \
+    { \
+        REAL t_[ROWS]; \
+        ROW(i, x, t_); \
+        for (uint r_ = 0; r_ < ROWS; r_++) \
+            t_[r_] = b[(i) * ROWS + r_] - t_[r_]; \
+        for (uint r_ = 0; r_ < ROWS; r_++) { \
+            step[r_] = 0; \
+            for (uint c_ = 0; c_ < ROWS; c_++) \
+                step[r_] += D(i, r_, c_) * t_[c_]; \
+        } \
+    }
+
 // s = beta s + omega D (b - A x), y = x + s                             Twin: Matrix::relax_into for CpuMatrix
 __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL omega, const REAL beta,
                                  __global const REAL *b, __global const REAL *x, __global REAL *s,
                                  __global REAL *y) {
     const size_t i = get_global_id(0);
     if (i < n) {
-        REAL t[ROWS];
-        ROW(i, x, t);
-        for (uint r = 0; r < ROWS; r++)
-            t[r] = b[i * ROWS + r] - t[r];
+        REAL step[ROWS];
+        STEP(i, step);
         for (uint r = 0; r < ROWS; r++) {
-            REAL step = 0;
-            for (uint c = 0; c < ROWS; c++)
-                step += D(i, r, c) * t[c];
             const size_t at = i * ROWS + r;
-            step = beta == 0 ? omega * step : omega * step + beta * s[at];
-            s[at] = step;
-            y[at] = x[at] + step;
+            const REAL t = beta == 0 ? omega * step[r] : omega * step[r] + beta * s[at];
+            s[at] = t;
+            y[at] = x[at] + t;
         }
     }
 }
@@ -136,16 +163,10 @@ __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint firs
         const size_t begin = chunks[2 * (first + item)], end = chunks[2 * (first + item) + 1];
         for (size_t k = 0; k < end - begin; k++) {
             const size_t i = backward ? end - 1 - k : begin + k;
-            REAL t[ROWS];
-            ROW(i, x, t);
+            REAL step[ROWS];
+            STEP(i, step);
             for (uint r = 0; r < ROWS; r++)
-                t[r] = b[i * ROWS + r] - t[r];
-            for (uint r = 0; r < ROWS; r++) {
-                REAL step = 0;
-                for (uint c = 0; c < ROWS; c++)
-                    step += D(i, r, c) * t[c];
-                x[i * ROWS + r] += omega * step;
-            }
+                x[i * ROWS + r] += omega * step[r];
         }
     }
 }

@@ -11,6 +11,8 @@
 //! | `vector.cl` | entry-wise operations |
 //! | `reduce.cl` | sums with the same bits at every run |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
+//! | `diagonal.cl` | inverses of their diagonal blocks |
+//! | `galerkin.cl` | coarse matrices |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
 
@@ -22,6 +24,10 @@ pub const VECTOR: [&str; 5] =
     [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
 /// Block sparse matrices of one block size in one layout.
 pub const MATRIX: [&str; 3] = [REAL, TREE, include_str!("../matrix.cl")];
+/// Inverses of the diagonal blocks of such matrices.
+pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
+/// Galerkin products of matrices of one block size each.
+pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
 /// Small dense blocks of one size.
 pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
 /// Dense blocks of any size.
@@ -45,10 +51,13 @@ mod tests {
         let all = [
             &super::VECTOR[..],
             &super::MATRIX,
+            &super::DIAGONAL,
+            &super::GALERKIN,
             &super::BLOCKS,
             &super::DENSE,
             &super::SCHWARZ,
             &super::SCHWARZ_NUMBERS,
+            &super::SCHWARZ_STRUCTURE,
         ]
         .concat();
         for source in all {

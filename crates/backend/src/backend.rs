@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{DenseBlocks, RowSets};
+use crate::{DenseBlocks, NumericPlace, RowSets, SetupError};
 
 /// A place where vectors, matrices and small inverses live and meet.
 ///
@@ -183,6 +183,21 @@ pub trait Smoother<B: Backend>: Send {
     /// The set of each node, where the smoother solves sets of coupled nodes exactly, numbered from 0; `u32::MAX` for nodes in none.
     fn sets(&self) -> Option<&[u32]> {
         None
+    }
+
+    /// Takes new values of A that are at the place already: `fill` writes them into its own copy of A, and it finds what follows from them there.
+    ///
+    /// # Errors
+    /// As the build, and [`SetupError::NotHere`] of smoothers that follow on the host alone. After an error it must follow again before it is used.
+    fn follow_here(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        let _ = fill;
+        Err(SetupError::NotHere { method: "this smoother" })
     }
 
     /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.

@@ -89,6 +89,14 @@ pub enum SetupError {
         /// Scalar column of the worst pair.
         column: usize,
     },
+    /// A method that follows new values on the host alone.
+    #[error(
+        "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
+    )]
+    NotHere {
+        /// The method.
+        method: &'static str,
+    },
     /// The coarsest matrix of a hierarchy cannot be solved.
     #[error(
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets |
 //! | [`setup`](Setup) | recipes and built objects: build, update, update in two phases |
+//! | [`numeric`](NumericPlace) | places that compute the numeric phase of a setup |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
@@ -21,6 +22,7 @@ pub mod conformance;
 mod cpu;
 mod dense_blocks;
 mod error;
+mod numeric;
 mod range;
 mod reference;
 mod row_sets;
@@ -30,6 +32,7 @@ pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;
+pub use numeric::NumericPlace;
 pub use range::check_range;
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;

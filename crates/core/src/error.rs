@@ -58,6 +58,18 @@ pub enum Error {
         /// How many there may be.
         limit: usize,
     },
+    /// More than a buffer of fixed size holds; what it held before is still there.
+    #[error(
+        "{what}: {count} are needed and there is room for {capacity}; make it anew with room for {count}"
+    )]
+    Capacity {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there is room for.
+        capacity: usize,
+    },
     /// A parameter outside its range.
     #[error("{name} is {value}, but must be {range}")]
     Parameter {

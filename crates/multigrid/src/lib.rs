@@ -8,7 +8,7 @@
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
 //! | [`coarsening`](Coarsening) | what a method says |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `free`, `bottom`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `numeric`, `free`, `bottom`, `table` |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 
 mod coarsening;
@@ -18,7 +18,7 @@ mod over_domains;
 mod smoothed_aggregation;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
-pub use hierarchy::Hierarchy;
+pub use hierarchy::{Hierarchy, NumericPlan};
 pub use multigrid::{Cycle, Keep, LevelSmoother, Multigrid, Relaxation, Smoothing};
 pub use over_domains::OverDomains;
 pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread};

@@ -6,6 +6,7 @@ use coarsen_backend::{Blocks, DenseBlocks, check_range};
 use coarsen_core::{Error, Real, parallel};
 
 use crate::backend::same_length;
+use crate::diagonal::Inversion;
 use crate::memory::{Buffer, bytes};
 use crate::program::{Entry, Module, real};
 use crate::queue::{Arg, Items};
@@ -18,12 +19,14 @@ const LARGE: usize = 33;
 ///
 /// Blocks below 33 x 33 lie in slices, entry by entry, where the items of the device run in step; larger ones row by row.
 pub struct DeviceBlocks<V: Real, S: Real = V> {
-    on: OpenCl<V>,
+    pub(crate) on: OpenCl<V>,
     pub(crate) size: usize,
-    count: usize,
-    slice: usize,
+    pub(crate) count: usize,
+    pub(crate) slice: usize,
     pub(crate) values: Buffer,
     kernel: Entry,
+    /// Where they are inverted here: what was wrong with them.
+    pub(crate) inversion: Option<Inversion>,
     of: PhantomData<S>,
 }
 
@@ -49,7 +52,7 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
         let mut values = vec![S::zero(); count.next_multiple_of(slice) * size * size];
         arrange(host, slice, &mut values);
         let values = queue.allocate(real::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
-        Ok(Self { on: on.plain(), size, count, slice, values, kernel, of: PhantomData })
+        Ok(Self { on: on.plain(), size, count, slice, values, kernel, inversion: None, of: PhantomData })
     }
 
     pub(crate) fn assert_fits(&self, on: &OpenCl<V>, rows: usize, size: usize, method: &str) {

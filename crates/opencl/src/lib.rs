@@ -24,6 +24,9 @@
 //! | [`scalar`](DeviceScalar) | promised numbers |
 //! | [`vector`](DeviceVector) | the vector |
 //! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
+//! | [`sum`](DeviceSum) | a matrix plus contact |
+//! | [`diagonal`](DeviceJacobi) | block Jacobi, inverted there |
+//! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices, and what follows from a matrix where it is |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at once |
 //! | [`schwarz`](DeviceDomains) | multilevel domains |
@@ -32,9 +35,12 @@
 mod backend;
 mod blocks;
 mod devices;
+mod diagonal;
 mod error;
+mod galerkin;
 mod matrix;
 mod memory;
+mod numeric;
 mod place;
 mod program;
 mod queue;
@@ -42,16 +48,20 @@ mod rows;
 mod scalar;
 mod schwarz;
 mod slots;
+mod sum;
 mod tune;
 mod vector;
 
 pub use blocks::DeviceBlocks;
 pub use coarsen_opencl_loader::Absent;
 pub use devices::{Device, devices};
+pub use diagonal::DeviceJacobi;
 pub use error::OpenClError;
-pub use matrix::{DeviceMatrix, Format};
+pub use galerkin::DeviceGalerkin;
+pub use matrix::{BlockRows, DeviceMatrix, Format, Operand};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
 pub use schwarz::{By, DeviceDomains, DeviceSchwarz, DeviceSubdomains};
+pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

@@ -142,6 +142,11 @@ impl<V: Real, S> OpenCl<V, S> {
         OpenCl { shared: self.shared.clone(), stored: PhantomData }
     }
 
+    /// The same place, storing matrices in `R`.
+    pub(crate) fn stored<R>(&self) -> OpenCl<V, R> {
+        OpenCl { shared: self.shared.clone(), stored: PhantomData }
+    }
+
     pub(crate) fn assert_same<R>(&self, other: &OpenCl<V, R>) {
         assert!(Arc::ptr_eq(&self.shared, &other.shared), "operands live in different OpenCL places");
     }

@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::path::PathBuf;
-
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
 use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
@@ -11,7 +9,7 @@ use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_opencl::OpenCl;
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Jacobi, Scaling};
-use coarsen_sparse::{Bsr, assembly, matrix_market};
+use coarsen_sparse::{Bsr, assembly};
 
 type Built<B> = Result<Box<dyn Prepared<<B as Backend>::Vector, f64>>, SetupError>;
 
@@ -87,15 +85,17 @@ fn problem(name: &str) -> Bsr<f64> {
     Problem::parse(name, &Options::default()).unwrap().matrix
 }
 
-/// Real matrices that the methods here can solve, or a printed reason why there are none.
+/// Real matrices that the methods here can solve.
 fn real() -> Vec<(String, Bsr<f64>)> {
-    let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir()) else {
-        println!("COARSEN_DATA names no folder, so there are no real matrices");
-        return Vec::new();
-    };
-    let names = ["nos3", "fv3", "hypre_beam_hex_459", "pyamg_bar", "polyfem_A_2", "wathenSmall", "bcsstk01"];
-    let read = |name| matrix_market::read(folder.join(format!("matrices/{name}.mtx.gz"))).unwrap();
-    names.into_iter().map(|name| (name.to_owned(), read(name))).collect()
+    common::real(&[
+        "nos3",
+        "fv3",
+        "hypre_beam_hex_459",
+        "pyamg_bar",
+        "polyfem_A_2",
+        "wathenSmall",
+        "bcsstk01",
+    ])
 }
 
 fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64]) -> Vec<f64> {

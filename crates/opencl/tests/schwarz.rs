@@ -7,43 +7,9 @@ use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
 use coarsen_core::{Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::OpenCl;
-use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Place, Schwarz, Storage};
-use coarsen_sparse::{Bsr, System, assembly};
-
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
-
-/// M⁻¹ r on a device.
-fn applied<T: Real>(
-    on: &OpenCl<T>,
-    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
-    r: &[T],
-) -> Vec<T> {
-    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
-    m.apply(&r, &mut z);
-    on.read(&z, &mut found).unwrap();
-    found
-}
-
-fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
-    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
-    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
-    if size > 0.0 { gap / size } else { gap }
-}
-
-/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
-fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
-    let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
-    let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
-    for i in 1..n.saturating_sub(1) as u32 {
-        places.extend([(i - 1, i), (i, i - 1)]);
-        values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
-    }
-    let a = assembly::from_blocks(n, n, (2, 2), &places, &values).unwrap();
-    (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
-}
+use coarsen_sparse::System;
+use common::{applied, chain, difference, in_step, problem};
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
 
@@ -89,13 +55,6 @@ macro_rules! agrees {
             }
         }
     };
-}
-
-/// The same device, taken for one whose items run in step.
-fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
-    let mut device = on.device().clone();
-    device.accelerator = true;
-    OpenCl::on(&device).unwrap()
 }
 
 agrees!(device_equals_host_in_f64, f64, Cpu::new());

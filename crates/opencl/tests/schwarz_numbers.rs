@@ -7,50 +7,9 @@ use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceSchwarz, OpenCl};
-use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage};
-use coarsen_sparse::{Bsr, System, assembly};
-
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
-
-/// M⁻¹ r on a device.
-fn applied<T: Real>(
-    on: &OpenCl<T>,
-    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
-    r: &[T],
-) -> Vec<T> {
-    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
-    m.apply(&r, &mut z);
-    on.read(&z, &mut found).unwrap();
-    found
-}
-
-fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
-    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
-    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
-    if size > 0.0 { gap / size } else { gap }
-}
-
-/// The same device, taken for one whose items run in step.
-fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
-    let mut device = on.device().clone();
-    device.accelerator = true;
-    OpenCl::on(&device).unwrap()
-}
-
-/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
-fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
-    let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
-    let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
-    for i in 1..n.saturating_sub(1) as u32 {
-        places.extend([(i - 1, i), (i, i - 1)]);
-        values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
-    }
-    let a = assembly::from_blocks(n, n, (2, 2), &places, &values).unwrap();
-    (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
-}
+use coarsen_sparse::{System, assembly};
+use common::{applied, chain, difference, in_step, problem};
 
 /// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what is stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)
@@ -92,6 +51,31 @@ where
 #[test]
 fn numbers_are_the_hosts_in_f64() {
     numbers_are_the_hosts::<f64>(1e-9);
+}
+
+/// On matrices of others, both forms of the kernels have the host's inverses, and need its iterations.
+#[test]
+fn real_matrices_have_the_hosts_numbers() {
+    let Some(here) = common::place::<f64>() else { return };
+    let recipe = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
+    for (name, a) in common::real(&["nos3", "fv3", "hypre_beam_hex_459"]) {
+        let on_the_host = Schwarz { coarse: Coarse::Domains, ..recipe };
+        let mut host = on_the_host.build(&a, &Cpu::<f64>::new()).unwrap();
+        let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
+        host.apply(&r, &mut z);
+        let mut x = vec![0.0; r.len()];
+        let expected = Cg::new(Stop::relative(1e-6)).solve(&a, &mut host, &r, &mut x).unwrap();
+        for on in [here.clone(), in_step(&here)] {
+            let mut m = DeviceSchwarz { recipe, ..Default::default() }.build(&a, &on).unwrap();
+            let gap = difference(&applied(&on, &mut m, &r), &z);
+            assert!(gap <= 1e-7, "{name}: {gap:.1e}");
+            let (there, b) = (on.matrix(&a).unwrap(), on.vector(&r).unwrap());
+            let mut x = b.like().unwrap();
+            let found = Cg::new(Stop::relative(1e-6)).solve(&there, &mut m, &b, &mut x).unwrap();
+            let (found, expected) = (found.iterations, expected.iterations);
+            assert!(found.abs_diff(expected) <= 1 + expected / 50, "{name}: {found}, {expected} on the host");
+        }
+    }
 }
 
 #[test]

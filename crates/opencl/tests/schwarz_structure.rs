@@ -4,41 +4,18 @@ mod common;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Setup, SetupError};
-use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop, Vector};
+use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{By, DeviceSchwarz, DeviceVector, OpenCl};
-use coarsen_problems::{Options, Problem};
+use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, System, assembly};
-
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
+use common::{applied, difference, in_step, problem};
 
 fn all() -> DeviceSchwarz {
     DeviceSchwarz {
         recipe: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
         structure: By::Device,
     }
-}
-
-/// M⁻¹ r on a device.
-fn applied<T: Real>(
-    on: &OpenCl<T>,
-    m: &mut impl Preconditioner<<OpenCl<T> as Backend>::Vector>,
-    r: &[T],
-) -> Vec<T> {
-    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
-    m.apply(&r, &mut z);
-    on.read(&z, &mut found).unwrap();
-    found
-}
-
-/// The same device, taken for one whose items run in step.
-fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
-    let mut device = on.device().clone();
-    device.accelerator = true;
-    OpenCl::on(&device).unwrap()
 }
 
 /// A as rows of scalars.

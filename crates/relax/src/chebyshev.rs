@@ -15,7 +15,8 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Update, check_range,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Update,
+    check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -23,6 +24,7 @@ use num_traits::zero;
 
 use crate::Spectrum;
 use crate::spai0::spai0;
+use crate::spectrum::SpectrumThere;
 
 /// The block diagonal M of a [`Chebyshev`] polynomial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +127,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
     spectrum: Spectrum<T>,
+    there: Option<SpectrumThere<B>>,
     radius: f64,
     class: Class,
     /// β and the class of what is prepared.
@@ -166,6 +169,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             on: on.clone(),
             pattern: a.pattern().clone(),
             spectrum,
+            there: None,
             radius,
             class,
             next: (radius, class),
@@ -256,6 +260,22 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
 
     fn prepared_radius(&self) -> Option<f64> {
         (self.recipe.scaling == Scaling::Inverse).then_some(self.next.0)
+    }
+
+    fn follow_here(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        if self.recipe.scaling == Scaling::Spai0 {
+            return Err(SetupError::NotHere { method: "spai0" });
+        }
+        fill(&mut self.a)?;
+        let here = (&self.on, &self.a, &mut self.m);
+        self.radius = SpectrumThere::follow(&mut self.there, &self.spectrum, here, "chebyshev")?;
+        Ok(())
     }
 
     fn bytes(&self) -> usize {

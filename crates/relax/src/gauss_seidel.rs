@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Reused, Setup, SetupError, Smoother, Staged, Sweep, Update,
-    check_range,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Sweep,
+    Update, check_range,
 };
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -150,6 +150,18 @@ impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
     /// Backward sweeps.
     fn finish(&mut self, b: &B::Vector, x: &mut B::Vector) {
         (0..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Backward, b, x));
+    }
+
+    fn follow_here(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        fill(&mut self.a)?;
+        self.on.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;
+        Ok(())
     }
 
     fn bytes(&self) -> usize {

@@ -7,11 +7,12 @@
 
 use std::ops::Range;
 
-use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::Real;
+use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, tree};
+use coarsen_core::{LinearOperator, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
+use num_traits::{one, zero};
 
 /// Rows that one task adds up.
 const LEAF: usize = 4096;
@@ -60,6 +61,47 @@ impl<T: Real> Spectrum<T> {
     /// Bytes of the room that Lanczos keeps.
     pub fn bytes(&self) -> usize {
         5 * size_of_val(&self.start[..])
+    }
+}
+
+/// The same at a place that computes the numeric phase itself.
+pub(crate) struct SpectrumThere<B: Backend> {
+    estimate: SpectralRadius<B::Vector>,
+    start: B::Vector,
+}
+
+impl<B: NumericPlace> SpectrumThere<B> {
+    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds it; room is made by the first call.
+    pub(crate) fn follow<T: Real>(
+        there: &mut Option<Self>,
+        of: &Spectrum<T>,
+        (on, a, d): (&B, &B::Matrix, &mut B::Blocks),
+        method: &'static str,
+    ) -> Result<f64, SetupError> {
+        let row_sum = on.invert_diagonal(a, d, method)?;
+        let n = a.shape().0;
+        if n == 0 {
+            return Ok(1.0);
+        }
+        let room = match there {
+            Some(room) => room,
+            none => {
+                let mut estimate = SpectralRadius::default();
+                (estimate.steps, estimate.safety) = (of.estimate.steps, of.estimate.safety);
+                none.insert(Self { estimate, start: on.vector(&start_vector(n))? })
+            }
+        };
+        let radius = room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.wide();
+        Ok(row_sum.map_or(radius, |bound| bound.min(radius)))
+    }
+}
+
+/// D⁻¹ of a place.
+struct Inverses<'a, B: Backend>(&'a B::Blocks);
+
+impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.0.apply(one(), r, zero(), z);
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | V, W, F and K |
 //! | `update` | new values on old structure |
+//! | [`numeric`](NumericPlan) | the same where the matrix is |
 //! | `patch` | new couplings on old transfers |
 //! | `free` | a diagonal for bodies that became a coarse node and nothing holds |
 //! | `bottom` | the coarse solve |
@@ -13,6 +14,7 @@
 mod bottom;
 mod cycle;
 mod free;
+mod numeric;
 mod patch;
 mod table;
 mod update;
@@ -29,6 +31,7 @@ use crate::multigrid::LevelSmoother;
 use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, Relaxation, Smoothing};
 use bottom::{Bottom, check_stalled};
 use free::Free;
+pub use numeric::NumericPlan;
 
 /// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
 ///

@@ -126,6 +126,24 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// The opposite of [`arrange`](Self::arrange).
+    pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
+        if self.slice == 1 {
+            return parallel::map(from, host.values_mut(), |v| v.to());
+        }
+        let (pattern, area, slice) = (host.pattern().clone(), host.block().0 * host.block().1, self.slice);
+        let mut blocks = host.values_mut().chunks_exact_mut(area);
+        for i in 0..pattern.rows() {
+            let (lane, first) = (i % slice, self.first(i) - i % slice);
+            for (k, block) in blocks.by_ref().take(pattern.row(i).len()).enumerate() {
+                let at = (first + k * slice) * area + lane;
+                block.iter_mut().enumerate().for_each(|(e, v)| *v = from[at + e * slice].to());
+            }
+        }
+    }
+}
+
 /// The longest row of every slice.
 fn widths(pattern: &Pattern, slice: usize) -> impl Iterator<Item = usize> {
     let n = pattern.rows();
@@ -148,6 +166,9 @@ mod tests {
         assert_eq!([values[0], values[32], values[1], values[65]], [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(sliced.columns(a.pattern())[65], 33);
         assert_eq!(sliced.lengths(a.pattern())[..3], [2, 1, 0]);
+        let mut again = coarsen_sparse::Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
+        sliced.collect(&values, &mut again);
+        assert_eq!(again, a);
         let ell = Layout::new(a.pattern(), Format::Ell);
         assert_eq!((ell.offsets.as_slice(), ell.slots, ell.width), (&[0, 2, 4][..], 128, 2));
         let rows = Layout::new(a.pattern(), Format::Rows);

@@ -1,6 +1,7 @@
 //! Block sparse rows on a device.
 
 mod format;
+mod operand;
 mod relax;
 
 use std::fmt;
@@ -8,17 +9,19 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use coarsen_backend::check_range;
-use coarsen_core::{Dot, Error, LinearOperator, Real, Vector};
+use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::blocks::slice_of;
+use crate::backend::same_length;
 use crate::memory::{Buffer, bytes, bytes_of_indices};
-use crate::program::{Entry, INDEX, Module, real};
-use crate::queue::{Arg, Items};
+use crate::program::{INDEX, real};
+use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OpenCl};
 
 pub use format::Format;
 use format::Layout;
+pub(crate) use operand::module;
+pub use operand::{BlockRows, Operand};
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
@@ -55,26 +58,6 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     of: PhantomData<S>,
 }
 
-/// The kernels of a matrix, in the order of their names; those of rectangular blocks end before `MultiplyDot`.
-#[derive(Clone, Copy)]
-enum Product {
-    Multiply,
-    MultiplyAdd,
-    Residual,
-    MultiplyDot,
-    RelaxInto,
-    Relax,
-}
-
-const NAMES: [&str; 6] = [
-    "coarsen_multiply",
-    "coarsen_multiply_add",
-    "coarsen_residual",
-    "coarsen_multiply_dot",
-    "coarsen_relax_into",
-    "coarsen_relax",
-];
-
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// A copy of a host matrix in the layout asked for.
     ///
@@ -92,16 +75,9 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let mut queue = on.queue();
         let (slot, row) = (block.0 * block.1 * size_of::<S>() + 4, 8);
         queue.check_room((slots * slot + pattern.rows() * row) as u64)?;
-        let (rows, cols, slice) = (block.0, block.1, format.slice());
-        let options = format!(
-            "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D DSLICE={}",
-            real::<S>(),
-            slice_of(rows, queue.slice())
-        );
-        let kernels = if rows == cols { &NAMES[..] } else { &NAMES[..Product::MultiplyDot as usize] };
-        let module = queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })?;
+        let module = operand::module::<V, S>(&mut queue, block, format.slice(), false)?;
         let layout = Layout::new(pattern, format);
-        let mut values = vec![S::zero(); slots * rows * cols];
+        let mut values = vec![S::zero(); slots * block.0 * block.1];
         layout.arrange(host, &mut values);
         let mut upload = |entry, bytes: &[u8]| queue.allocate(entry, bytes.len(), Some(bytes));
         let offsets = upload(INDEX, bytes_of_indices(&layout.offsets))?;
@@ -132,6 +108,42 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.layout.first(i) + k * self.layout.slice
     }
 
+    /// Its values on the host, into a matrix of the same pattern and blocks. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
+        self.check_same(host.pattern(), host.block())?;
+        let mut values = vec![S::zero(); self.layout.slots * self.block.0 * self.block.1];
+        self.on.queue().read(&self.values, &mut values)?;
+        self.layout.collect(&values, host);
+        Ok(())
+    }
+
+    /// The values of another matrix of the place, of the same pattern, blocks and layout. Nothing travels and nobody waits.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
+        self.on.assert_same(&from.on);
+        self.check_same(&from.pattern, from.block)?;
+        if self.format != from.format {
+            return Err(Error::Pattern { what: "the layout of a device matrix" });
+        }
+        let mut queue = self.on.queue();
+        let bytes = self.layout.slots * self.block.0 * self.block.1 * size_of::<S>();
+        queue.copy(&from.values, &self.values, bytes);
+        queue.state()
+    }
+
+    fn check_same(&self, pattern: &Arc<Pattern>, block: (usize, usize)) -> Result<(), Error> {
+        if !Pattern::same(&self.pattern, pattern) {
+            return Err(Error::Pattern { what: "values for a device matrix" });
+        }
+        same_length("rows of a block", self.block.0, block.0)?;
+        same_length("columns of a block", self.block.1, block.1)
+    }
+
     /// Where it lives.
     pub(crate) fn on(&self) -> &OpenCl<V> {
         &self.on
@@ -147,15 +159,6 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         &self.values
     }
 
-    fn kernel(&self, product: Product) -> Entry {
-        Entry { module: self.module, kernel: product as usize }
-    }
-
-    /// One item a block row.
-    fn items(&self) -> Items {
-        Items::Entries(self.pattern.rows())
-    }
-
     /// What all kernels begin with.
     pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
         let [offsets, lengths, columns, values] =
@@ -163,12 +166,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let width = Arg::Index(self.layout.width as u32);
         [Arg::Length(self.pattern.rows()), width, offsets, lengths, columns, values]
     }
+}
 
-    fn assert_fits(&self, x: &DeviceVector<V>, y: &DeviceVector<V>) {
-        let ((m, n), x_size, y_size) = (self.shape, x.size(), y.size());
-        assert!(x_size == n && y_size == m, "apply: a {m} x {n} matrix met x of {x_size} and y of {y_size}");
-        self.on.assert_same(&x.on);
-        self.on.assert_same(&y.on);
+impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
+    fn operand(&self) -> Operand<'_, V> {
+        let size = (self.pattern.rows(), self.pattern.columns());
+        Operand::new(&self.on, self.module, size, self.block, self.layout.slice, self.args())
     }
 }
 
@@ -178,37 +181,15 @@ impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceMatrix<V, S> {
     }
 
     fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.assert_fits(x, y);
-        let [n, width, offsets, lengths, columns, values] = self.args();
-        let [x, y] = [x, y].map(|v| Arg::Memory(&v.memory));
-        let args = [n, width, offsets, lengths, columns, values, x, y];
-        self.on.queue().launch(self.kernel(Product::Multiply), self.items(), &args);
+        self.operand().apply(x, y);
     }
 
     fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.assert_fits(x, y);
-        assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
-        if self.block.0 != self.block.1 {
-            self.apply(x, y);
-            return x.dot_magnitude(y);
-        }
-        let [value, magnitude] = DeviceScalar::results(&self.on);
-        let [n, width, offsets, lengths, columns, values] = self.args();
-        let [x, y] = [x, y].map(|v| Arg::Memory(&v.memory));
-        let args = [n, width, offsets, lengths, columns, values, x, y, Arg::Partial];
-        let out = [value.slot, magnitude.slot];
-        self.on.queue().reduce(self.kernel(Product::MultiplyDot), self.pattern.rows(), &args, &out);
-        Dot { value, magnitude }
+        self.operand().apply_dot(x, y)
     }
 
     fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-        self.assert_fits(x, r);
-        assert_eq!(b.size(), r.size(), "residual: b and r differ in length");
-        self.on.assert_same(&b.on);
-        let [n, width, offsets, lengths, columns, values] = self.args();
-        let [b, x, r] = [b, x, r].map(|v| Arg::Memory(&v.memory));
-        let args = [n, width, offsets, lengths, columns, values, b, x, r];
-        self.on.queue().launch(self.kernel(Product::Residual), self.items(), &args);
+        self.operand().residual(b, x, r);
     }
 }
 

@@ -131,6 +131,11 @@ impl<T: Real> Queue<T> {
         self.program.module(&self.context, wanted)
     }
 
+    /// Work groups of a reduction over `n` entries.
+    pub(crate) fn groups(&self, n: usize) -> usize {
+        self.program.groups(n)
+    }
+
     /// Items in a work group of an entry-wise kernel.
     pub(crate) fn local(&self) -> usize {
         self.program.local

@@ -2,8 +2,13 @@
 
 #![allow(dead_code)] // each test file uses its share
 
-use coarsen_core::Real;
+use std::path::PathBuf;
+
+use coarsen_backend::Backend;
+use coarsen_core::{Preconditioner, Real};
 use coarsen_opencl::{Device, OpenCl, OpenClError};
+use coarsen_problems::{Options, Problem};
+use coarsen_sparse::{Bsr, assembly, matrix_market};
 
 /// The default device; `None`, with the reason printed, where there is no OpenCL or no device for `T`.
 ///
@@ -30,4 +35,57 @@ pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
 /// A graphics card of its own memory: items in step, slices, staged transfers.
 pub(crate) fn card(device: &mut Device) {
     (device.accelerator, device.shared) = (true, false);
+}
+
+/// Real matrices by name, or a printed reason why there are none.
+pub(crate) fn real(names: &[&str]) -> Vec<(String, Bsr<f64>)> {
+    let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir()) else {
+        println!("COARSEN_DATA names no folder, so there are no real matrices");
+        return Vec::new();
+    };
+    let read = |name| matrix_market::read(folder.join(format!("matrices/{name}.mtx.gz"))).unwrap();
+    names.iter().map(|&name| (name.to_owned(), read(name))).collect()
+}
+
+/// A problem of the gallery.
+pub(crate) fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+/// M⁻¹ r on a device.
+pub(crate) fn applied<T: Real, S: Real>(
+    on: &OpenCl<T, S>,
+    m: &mut impl Preconditioner<<OpenCl<T, S> as Backend>::Vector>,
+    r: &[T],
+) -> Vec<T> {
+    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
+    m.apply(&r, &mut z);
+    on.read(&z, &mut found).unwrap();
+    found
+}
+
+/// ‖a − b‖ / ‖b‖.
+pub(crate) fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
+    if size > 0.0 { gap / size } else { gap }
+}
+
+/// A chain of n nodes on a line, of 2 x 2 blocks, its last node fixed.
+pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
+    let mut places: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
+    let mut values: Vec<f64> = (0..n).flat_map(|i| [2.1 + (i % 3) as f64 * 0.1, 0.3, 0.3, 2.2]).collect();
+    for i in 1..n.saturating_sub(1) as u32 {
+        places.extend([(i - 1, i), (i, i - 1)]);
+        values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
+    }
+    let a = assembly::from_blocks(n, n, (2, 2), &places, &values).unwrap();
+    (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
+}
+
+/// The same device, taken for one whose items run in step.
+pub(crate) fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
+    let mut device = on.device().clone();
+    device.accelerator = true;
+    OpenCl::on(&device).unwrap()
 }

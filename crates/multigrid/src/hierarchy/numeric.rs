@@ -1,0 +1,77 @@
+//! New values on old structure where the matrix is.
+//!
+//! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and Pᵀ A P for the next level. The host sees a
+//! few numbers a level, and the coarsest matrix, which it factors.
+
+use coarsen_backend::{NumericPlace, SetupError};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::Bsr;
+
+use super::Hierarchy;
+
+/// What [`Hierarchy::update_here`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
+///
+/// Belongs to the hierarchy that made it, until that one is built anew.
+pub struct NumericPlan<T: Real, B: NumericPlace> {
+    products: Vec<B::Galerkin>,
+    /// The coarsest matrix, at the place and here; a hierarchy of one level has it from its caller.
+    coarsest: Option<B::Matrix>,
+    host: Bsr<T>,
+}
+
+impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
+    /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
+    ///
+    /// # Errors
+    /// Those of the place.
+    pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
+        let last = self.levels.last().map(|level| &level.host.matrix);
+        let host = match last {
+            Some(matrix) => matrix.clone(),
+            None => Bsr::zeros(self.pattern.clone(), (self.block, self.block))?,
+        };
+        let coarsest = last.map(|matrix| self.on.matrix(matrix)).transpose()?;
+        let mut products = Vec::with_capacity(self.levels.len());
+        for (l, level) in self.levels.iter().enumerate() {
+            let next = self.levels.get(l + 1).map(|next| next.smoother.matrix());
+            let Some(coarse) = next.or(coarsest.as_ref()) else { break };
+            let matrices = [level.smoother.matrix(), &level.prolongation, coarse];
+            products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
+        }
+        Ok(NumericPlan { products, coarsest, host })
+    }
+
+    /// Follows a matrix of the place, of the pattern and the layout that was built for: matrices, inverted diagonals and bounds of all levels are computed there.
+    ///
+    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers). Matrices that the host shows ([`matrix`](Self::matrix)) stay those of the
+    /// last build or update; `update` may follow at any time. *Deviation* from `update`: a coarse node that has become free to move is an error, not
+    /// given a diagonal.
+    /// *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step, the coarsest matrix travels to the host and its factor
+    /// or inverse back.
+    ///
+    /// # Errors
+    /// [`SetupError::Level`] names level and row of a diagonal block that has no use, [`SetupError::NotHere`] a smoother that follows on the host alone,
+    /// [`SetupError::Coarsest`], and those of the place. After an error the hierarchy must follow a sound matrix before it is used.
+    pub fn update_here(&mut self, a: &B::Matrix, plan: &mut NumericPlan<T, B>) -> Result<(), SetupError> {
+        let Self { on, levels, bottom, .. } = self;
+        if plan.products.len() != levels.len() {
+            return Err(Error::Pattern { what: "the numeric plan of another hierarchy" }.into());
+        }
+        for l in 0..levels.len() {
+            let (finer, here) = levels.split_at_mut(l);
+            let fill = &mut |to: &mut B::Matrix| match finer.last().zip(plan.products[..l].last()) {
+                None => on.copy_values(a, to),
+                Some((fine, product)) => on.product(product, fine.smoother.matrix(), &fine.prolongation, to),
+            };
+            here[0].smoother.follow_here(fill).map_err(|cause| cause.on_level(l))?;
+        }
+        match (levels.last(), plan.products.last(), &mut plan.coarsest) {
+            (Some(fine), Some(product), Some(coarsest)) => {
+                on.product(product, fine.smoother.matrix(), &fine.prolongation, coarsest)?;
+                on.read_values(coarsest, &mut plan.host)?;
+            }
+            _ => on.read_values(a, &mut plan.host)?,
+        }
+        bottom.update(&plan.host).map_err(|cause| cause.on_level(levels.len()))
+    }
+}

@@ -1,0 +1,171 @@
+//! Hierarchies that follow a matrix of the device, against the host's update.
+
+mod common;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Cpu, Matrix, Setup, SetupError, UpdateExt};
+use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
+use coarsen_opencl::OpenCl;
+use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen_sparse::{Bsr, System, assembly};
+use common::{difference, problem};
+
+fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
+    Multigrid { smoothing, coarse_size: 30, ..Multigrid::smoothed_aggregation() }
+}
+
+/// The same places, other stiffness: S A S with S between 0.8 and 1.2, constant on a node.
+fn stiffened(a: &Bsr<f64>) -> Bsr<f64> {
+    let (mut changed, area) = (a.clone(), a.block().0 * a.block().1);
+    let s = |i: usize| 1.0 + 0.2 * (i as f64 * 0.9).sin();
+    let mut blocks = changed.values_mut().chunks_exact_mut(area);
+    for i in 0..a.pattern().rows() {
+        for &j in a.pattern().row(i) {
+            let factor = s(i) * s(j as usize);
+            blocks.next().into_iter().flatten().for_each(|v| *v *= factor);
+        }
+    }
+    changed
+}
+
+/// M⁻¹ r on a device, in the precision of the host.
+fn applied<V: Real, S: Real>(
+    on: &OpenCl<V, S>,
+    m: &mut impl Preconditioner<<OpenCl<V, S> as Backend>::Vector>,
+    r: &[f64],
+) -> Vec<f64> {
+    let r: Vec<V> = r.iter().map(|&v| V::of(v)).collect();
+    common::applied(on, m, &r).into_iter().map(Real::wide).collect()
+}
+
+/// New values that never leave the device give what the host's update gives: the same application to round-off, and as many iterations.
+fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
+    let p = problem(name);
+    let (a, changed) = (&p.matrix, stiffened(&p.matrix));
+    let n = a.shape().0;
+    let mut host = recipe(smoothing).build(p.system(), &Cpu::<f64>::new()).unwrap();
+    host.update(System { matrix: &changed, ..p.system() }).unwrap();
+    let mut there = recipe(smoothing).build(p.system(), on).unwrap();
+    assert!(there.levels() > 2, "{name}: {} levels", there.levels());
+    let mut plan = there.numeric_plan().unwrap();
+    let moved = on.matrix(&changed).unwrap();
+    there.update_here(&moved, &mut plan).unwrap();
+
+    let r = noise(n, 3);
+    let mut z = vec![0.0; n];
+    host.apply(&r, &mut z);
+    let found = applied(on, &mut there, &r);
+    let gap = difference(&found, &z);
+    assert!(gap <= tolerance, "{name}, {smoothing:?}: {gap:e}");
+
+    let accuracy = if V::EPSILON.wide() > 1e-10 { 1e-4 } else { 1e-8 };
+    let mut x = vec![0.0; n];
+    let expected = Cg::new(Stop::relative(accuracy)).solve(&changed, &mut host, &r, &mut x).unwrap();
+    let narrow: Vec<V> = r.iter().map(|&v| V::of(v)).collect();
+    let (b, mut x) = (on.vector(&narrow).unwrap(), on.vector(&vec![V::zero(); n]).unwrap());
+    let report = Cg::new(Stop::relative(V::of(accuracy))).solve(&moved, &mut there, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged);
+    assert!(report.iterations.abs_diff(expected.iterations) <= 1, "{name}: {}", report.iterations);
+
+    // The same values again: the same bits, and nothing is allocated.
+    let before = on.counters();
+    there.update_here(&moved, &mut plan).unwrap();
+    assert_eq!(on.counters().allocations, before.allocations);
+    assert_eq!(applied(on, &mut there, &r), found);
+    // What the host knows still follows from the host.
+    there.update(p.system()).unwrap();
+    let mut fresh = recipe(smoothing).build(p.system(), on).unwrap();
+    assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
+}
+
+/// The default ordering of Gauss-Seidel is that of the CPU where the device is one.
+fn smoothings() -> [Smoothing; 3] {
+    [
+        Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
+        Smoothing::Chebyshev(Chebyshev::damped()),
+        Smoothing::GaussSeidel(GaussSeidel::default()),
+    ]
+}
+
+#[test]
+fn scalar_hierarchies_follow() {
+    let Some(on) = common::place::<f64>() else { return };
+    smoothings().into_iter().for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
+}
+
+#[test]
+fn hierarchies_of_bodies_follow() {
+    let Some(on) = common::place::<f64>() else { return };
+    smoothings().into_iter().for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
+}
+
+#[test]
+fn hierarchies_follow_in_other_precisions() {
+    let Some(double) = common::place::<f64>() else { return };
+    let [chebyshev, ..] = smoothings();
+    follows(&double.mixed(), "elasticity3d:7", chebyshev, 1e-5);
+    let Some(single) = common::place::<f32>() else { return };
+    follows(&single, "poisson2d:24", chebyshev, 1e-3);
+}
+
+#[test]
+fn hierarchies_follow_on_a_card() {
+    let Some(card) = common::posing::<f64>(common::card) else { return };
+    let [chebyshev, ..] = smoothings();
+    follows(&card, "elasticity3d:7", chebyshev, 1e-10);
+}
+
+/// What has no use is named, and a sound matrix mends it; other patterns are refused, and so is what follows on the host alone.
+#[test]
+fn faults_are_named() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:24");
+    let [chebyshev, ..] = smoothings();
+    let mut m = recipe(chebyshev).build(p.system(), &on).unwrap();
+    let mut plan = m.numeric_plan().unwrap();
+    let r = noise(p.matrix.shape().0, 1);
+    let expected = applied(&on, &mut m, &r);
+    let mut broken = p.matrix.clone();
+    let at = broken.pattern().find(7, 7).unwrap();
+    broken.values_mut()[at] = -4.0;
+    let mut there = on.matrix(&broken).unwrap();
+    match m.update_here(&there, &mut plan).unwrap_err() {
+        SetupError::NotPositive { row: 7, diagonal, .. } => assert_eq!(diagonal, -4.0),
+        other => panic!("{other}"),
+    }
+    broken.values_mut()[at] = 0.0;
+    there.set_values(&broken).unwrap();
+    let fault = m.update_here(&there, &mut plan).unwrap_err();
+    assert!(matches!(fault, SetupError::ZeroDiagonal { row: 7, .. }), "{fault}");
+    there.set_values(&p.matrix).unwrap();
+    m.update_here(&there, &mut plan).unwrap();
+    assert!(difference(&applied(&on, &mut m, &r), &expected) < 1e-11);
+
+    let other = on.matrix(&assembly::from_triplets(576, 576, &[(0, 0, 1.0)]).unwrap()).unwrap();
+    let refused = m.update_here(&other, &mut plan).unwrap_err();
+    assert!(matches!(refused, SetupError::Place(Error::Pattern { .. })), "{refused}");
+    let smoothing = Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() });
+    let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
+    let mut plan = spai0.numeric_plan().unwrap();
+    let refused = spai0.update_here(&there, &mut plan).unwrap_err();
+    assert_eq!(refused, SetupError::NotHere { method: "spai0" });
+}
+
+/// A hierarchy without coarser levels is its coarse solve.
+#[test]
+fn one_level_follows() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:5");
+    let mut m = Multigrid::smoothed_aggregation().build(p.system(), &on).unwrap();
+    assert_eq!(m.levels(), 1);
+    let mut plan = m.numeric_plan().unwrap();
+    let mut twice = p.matrix.clone();
+    twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let r = noise(25, 1);
+    let before = applied(&on, &mut m, &r);
+    m.update_here(&on.matrix(&twice).unwrap(), &mut plan).unwrap();
+    let after: Vec<f64> = applied(&on, &mut m, &r).into_iter().map(|v| 2.0 * v).collect();
+    assert!(difference(&after, &before) < 1e-13);
+}

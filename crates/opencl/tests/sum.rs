@@ -1,0 +1,373 @@
+//! A matrix plus contact on a device against the host's, in every precision and layout.
+
+mod common;
+
+use std::sync::Arc;
+
+use coarsen_backend::conformance::{self, noise, ring};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, Sweep};
+use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{
+    DeviceBlocks, DeviceContacts, DeviceJacobi, DeviceMatrix, DeviceRows, DeviceScalar, DeviceSum,
+    DeviceVector, Format, OpenCl,
+};
+use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, Sum, assembly};
+
+/// A place that keeps the farther half of every row of a square matrix as contact.
+#[derive(Clone)]
+struct Split<V, S>(OpenCl<V, S>);
+
+/// The two parts there, and on the host a matrix of all places.
+struct SplitMatrix<V: Real, S: Real> {
+    whole: DeviceMatrix<V, S>,
+    elastic: DeviceMatrix<V, S>,
+    contact: DeviceContacts<V, S>,
+}
+
+/// A and C with A + C = `host`.
+fn split<T: Real>(host: &Bsr<T>) -> (Bsr<T>, Contacts<T>) {
+    let (n, b) = (host.pattern().rows(), host.block().0);
+    let mut parts = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
+    for i in 0..n {
+        for (j, block) in host.row(i) {
+            let (places, values) = &mut parts[usize::from((i + j) % 3 == 1)];
+            places.push((i as u32, j as u32));
+            values.extend_from_slice(block);
+        }
+        // A diagonal block is in both.
+        if let Some(k) = host.pattern().find(i, i).filter(|_| i % 2 == 0) {
+            for (places, values) in &mut parts {
+                if places.last() != Some(&(i as u32, i as u32)) && !places.contains(&(i as u32, i as u32)) {
+                    places.push((i as u32, i as u32));
+                    values.extend(host.value(k).iter().map(|_| T::zero()));
+                }
+            }
+        }
+    }
+    let [(at, values), (pairs, contact)] = parts;
+    let mut set = Contacts::new(n, b).unwrap();
+    set.replace(&pairs, &contact).unwrap();
+    (assembly::from_blocks(n, n, (b, b), &at, &values).unwrap(), set)
+}
+
+impl<V: Real, S: Real> Backend for Split<V, S> {
+    type Real = V;
+    type Stored = S;
+    type Vector = DeviceVector<V>;
+    type Matrix = SplitMatrix<V, S>;
+    type Blocks = SplitBlocks<V, S>;
+    type Rows = DeviceRows<V>;
+
+    fn name(&self) -> &'static str {
+        "split"
+    }
+
+    fn vector(&self, host: &[V]) -> Result<DeviceVector<V>, Error> {
+        self.0.vector(host)
+    }
+
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<SplitMatrix<V, S>, Error> {
+        let (elastic, set) = split(host);
+        let mut contact = DeviceContacts::new(&self.0, set.nodes(), set.block(), set.len())?;
+        contact.replace(&set)?;
+        Ok(SplitMatrix { whole: self.0.matrix(host)?, elastic: self.0.matrix(&elastic)?, contact })
+    }
+
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<SplitBlocks<V, S>, Error> {
+        self.0.blocks(host).map(SplitBlocks)
+    }
+
+    fn rows(&self, sets: &RowSets) -> Result<DeviceRows<V>, Error> {
+        self.0.rows(sets)
+    }
+
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        self.0.relaxation_order(pattern)
+    }
+
+    fn read(&self, v: &DeviceVector<V>, host: &mut [V]) -> Result<(), Error> {
+        self.0.read(v, host)
+    }
+
+    fn write(&self, host: &[V], v: &mut DeviceVector<V>) -> Result<(), Error> {
+        self.0.write(host, v)
+    }
+}
+
+struct SplitBlocks<V: Real, S: Real>(DeviceBlocks<V, S>);
+
+impl<V: Real, S: Real> Blocks<Split<V, S>> for SplitBlocks<V, S> {
+    fn count(&self) -> usize {
+        Blocks::<OpenCl<V, S>>::count(&self.0)
+    }
+
+    fn apply(&self, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
+        Blocks::<OpenCl<V, S>>::apply(&self.0, a, r, b, z);
+    }
+
+    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+        Blocks::<OpenCl<V, S>>::set_values(&mut self.0, host)
+    }
+}
+
+impl<V: Real, S: Real> SplitMatrix<V, S> {
+    fn sum(&self) -> DeviceSum<'_, V, S> {
+        DeviceSum::new(&self.elastic, &self.contact).unwrap()
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for SplitMatrix<V, S> {
+    fn shape(&self) -> (usize, usize) {
+        self.sum().shape()
+    }
+
+    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.sum().apply(x, y);
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.sum().apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.sum().residual(b, x, r);
+    }
+}
+
+impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
+    fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
+        self.sum().apply_add(a, x, b, y);
+    }
+
+    /// Row sets are those of the merged pattern.
+    fn relax(
+        &self,
+        rows: &DeviceRows<V>,
+        sweep: Sweep,
+        d: &SplitBlocks<V, S>,
+        omega: V,
+        b: &DeviceVector<V>,
+        x: &mut DeviceVector<V>,
+    ) {
+        self.whole.relax(rows, sweep, &d.0, omega, b, x);
+    }
+
+    fn relax_into(
+        &self,
+        d: &SplitBlocks<V, S>,
+        omega: V,
+        beta: V,
+        b: &DeviceVector<V>,
+        x: &DeviceVector<V>,
+        s: &mut DeviceVector<V>,
+        y: &mut DeviceVector<V>,
+    ) {
+        self.sum().relax_into(&d.0, omega, beta, b, x, s, y);
+    }
+
+    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        Matrix::<OpenCl<V, S>>::set_values(&mut self.whole, host)?;
+        let (elastic, set) = split(host);
+        Matrix::<OpenCl<V, S>>::set_values(&mut self.elastic, &elastic)?;
+        self.contact.replace(&set)
+    }
+}
+
+/// Products and relaxation of a sum are those of the merged matrix.
+macro_rules! conforms {
+    ($name:ident, $place:expr, $tolerance:expr) => {
+        #[test]
+        fn $name() {
+            let Some(on) = $place else { return };
+            conformance::products(&Split(on.clone()), $tolerance);
+            conformance::relaxation(&Split(on), $tolerance);
+        }
+    };
+}
+conforms!(sums_conform_in_double, common::place::<f64>(), 1e-14);
+conforms!(sums_conform_in_mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
+conforms!(sums_conform_in_single, common::place::<f32>(), 1e-6);
+
+fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
+    let mut host = vec![T::nan(); v.size()];
+    on.read(v, &mut host).unwrap();
+    host
+}
+
+/// Contacts of every kind between n nodes, K = b b-blocks of k I.
+fn touching(n: u32, count: u32, b: usize, seed: u32) -> (Vec<Stencil>, Vec<f64>) {
+    let node = |k: u32| (k.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % n;
+    let contacts = (0..count).map(|k| match (k % 3, node(5 * k)) {
+        (0, i) => Stencil::point_point(i, (i + 1 + k % (n - 1)) % n),
+        (1, i) => Stencil::vertex_face(i, [(i + 2) % n, (i + 5) % n, (i + 7) % n], [0.2, 0.3, 0.5]),
+        (_, i) => Stencil::edge_edge([i, (i + 1) % n], 0.25, [(i + 9) % n, (i + 11) % n], 0.7),
+    });
+    let stiffness = (0..count)
+        .flat_map(|k| (0..b * b).map(move |e| if e % (b + 1) == 0 { f64::from(1 + k % 4) } else { 0.1 }));
+    (contacts.collect(), stiffness.collect())
+}
+
+/// Contact comes and goes in the same memory: products follow, the bits of two runs agree, and nothing is allocated.
+fn sets_are_replaced(on: &OpenCl<f64>) {
+    let (n, b) = (200, 3);
+    let a = ring(n, b);
+    let elastic = on.matrix(&a).unwrap();
+    let mut contact = DeviceContacts::new(on, n, b, 1000).unwrap();
+    let (x, mut y) = (noise(n * b, 1), vec![0.0; n * b]);
+    let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(n * b).unwrap());
+    let mut host = Contacts::new(n, b).unwrap();
+    let mut check = |count: u32, contact: &mut DeviceContacts<f64>| {
+        let (contacts, stiffness) = touching(n as u32, count, b, count);
+        host.assemble(&contacts, &stiffness).unwrap();
+        contact.replace(&host).unwrap();
+        let there = DeviceSum::new(&elastic, contact).unwrap();
+        there.apply(&vx, &mut vy);
+        let first = read(on, &vy);
+        Sum { elastic: &a, contact: &host }.apply(&x, &mut y);
+        let close = |f: &f64, e: &f64| (f - e).abs() <= 1e-12 * (1.0 + e.abs());
+        assert!(first.iter().zip(&y).all(|(f, e)| close(f, e)), "{count}");
+        there.apply(&vx, &mut vy);
+        assert_eq!(first, read(on, &vy));
+    };
+    check(40, &mut contact);
+    let allocations = on.counters().allocations;
+    for count in [0, 7, 50, 0, 40] {
+        check(count, &mut contact);
+    }
+    assert_eq!(on.counters().allocations, allocations);
+}
+
+#[test]
+fn sets_are_replaced_in_place() {
+    let Some(on) = common::place::<f64>() else { return };
+    sets_are_replaced(&on);
+}
+
+#[test]
+fn sets_are_replaced_on_a_card() {
+    let Some(on) = common::posing::<f64>(common::card) else { return };
+    sets_are_replaced(&on);
+}
+
+/// What does not fit is named with its cure, and the old set stays.
+#[test]
+fn overflow_is_named_and_changes_nothing() {
+    let Some(on) = common::place::<f32>() else { return };
+    let mut contact = DeviceContacts::new(&on, 30, 1, 10).unwrap();
+    let mut host = Contacts::<f64>::new(30, 1).unwrap();
+    host.assemble(&[Stencil::point_point(3, 20)], &[2.0]).unwrap();
+    contact.replace(&host).unwrap();
+    let before = contact.read().unwrap();
+    assert_eq!(before, (host.places().to_vec(), vec![2.0, -2.0, -2.0, 2.0]));
+    let (many, stiffness) = touching(30, 20, 1, 3);
+    host.assemble(&many, &stiffness).unwrap();
+    let refused = contact.replace(&host).unwrap_err();
+    assert_eq!(refused, Error::Capacity { what: "contact blocks", count: host.len(), capacity: 10 });
+    assert!(refused.to_string().contains("make it anew with room for"));
+    host.assemble(&[Stencil::point_point(0, 1)], &[1e300]).unwrap();
+    assert!(matches!(contact.replace(&host), Err(Error::Range { .. })));
+    assert!(matches!(contact.replace(&Contacts::<f64>::new(31, 1).unwrap()), Err(Error::Shape { .. })));
+    assert_eq!(contact.read().unwrap(), before);
+    let elastic = on.matrix(&ring(31, 1)).unwrap();
+    assert!(matches!(DeviceSum::new(&elastic, &contact), Err(Error::Shape { .. })));
+}
+
+/// Inverses of diagonal blocks are the host's, of a matrix in every layout and of a sum.
+fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
+    let Some(here) = common::place::<V>() else { return };
+    let card = common::posing::<V>(common::card).unwrap();
+    for (on, b) in [(&here, 1), (&here, 3), (&here, 6), (&card, 3)] {
+        let n = 70;
+        let a = ring(n, b);
+        let (contacts, stiffness) = touching(n as u32, 30, b, 5);
+        let mut host = Contacts::new(n, b).unwrap();
+        host.assemble(&contacts, &stiffness).unwrap();
+        let mut contact = DeviceContacts::new(on, n, b, host.len()).unwrap();
+        contact.replace(&host).unwrap();
+        let r: Vec<V> = noise(n * b, 2).into_iter().map(V::of).collect();
+        let (vr, mut vz) = (on.vector(&r).unwrap(), on.zeros(n * b).unwrap());
+        let mut close = |m: &mut DeviceJacobi<V>, host: &Bsr<f64>| {
+            m.apply(&vr, &mut vz);
+            let d = DenseBlocks::inverse_diagonal(host, "test").unwrap();
+            let (mut z, wide) = (vec![0.0; n * b], r.iter().map(|v| v.wide()).collect::<Vec<_>>());
+            d.multiply(&wide, &mut z);
+            for (f, e) in read(on, &vz).iter().zip(&z) {
+                assert!((f.wide() - e).abs() <= tolerance, "{b}: {f}, expected {e}");
+            }
+        };
+        for format in [Format::Rows, Format::Ell, Format::Sliced] {
+            let elastic = DeviceMatrix::new(on, &a, format).unwrap();
+            let mut m = DeviceJacobi::new(&elastic, 1.0).unwrap();
+            close(&mut m, &a);
+            let sum = DeviceSum::new(&elastic, &contact).unwrap();
+            m.update_here(&sum).unwrap();
+            m.check().unwrap();
+            close(&mut m, &Sum { elastic: &a, contact: &host }.merge().unwrap());
+        }
+    }
+}
+
+#[test]
+fn diagonals_are_the_hosts_in_f64() {
+    diagonals_are_the_hosts::<f64>(1e-14);
+}
+
+#[test]
+fn diagonals_are_the_hosts_in_f32() {
+    diagonals_are_the_hosts::<f32>(1e-6);
+}
+
+/// A block without an inverse is named; so is one that no positive definite matrix has.
+#[test]
+fn faulty_diagonals_are_named() {
+    let Some(on) = common::place::<f64>() else { return };
+    let mut a = ring(50, 2);
+    let block = |a: &Bsr<f64>, i: usize| 4 * a.pattern().find(i, i).unwrap();
+    let (singular, negative) = (block(&a, 30), block(&a, 31));
+    a.values_mut()[singular..singular + 4].copy_from_slice(&[1.0, 2.0, 2.0, 4.0]);
+    a.values_mut()[negative..negative + 4].copy_from_slice(&[-3.0, 0.0, 0.0, 4.0]);
+    let mut there = on.matrix(&a).unwrap();
+    let fault = DeviceJacobi::new(&there, 1.0).err().unwrap();
+    assert_eq!(fault, SetupError::SingularBlock { node: 30, first_row: 60 });
+    a.values_mut()[singular + 3] = 9.0;
+    Matrix::<OpenCl<f64>>::set_values(&mut there, &a).unwrap();
+    match DeviceJacobi::new(&there, 1.0).err().unwrap() {
+        SetupError::NotPositive { row: 62, diagonal, .. } => assert!((diagonal + 3.0).abs() < 1e-14),
+        other => panic!("{other}"),
+    }
+    assert!(DeviceJacobi::new(&there, 0.0).is_err());
+}
+
+/// Conjugate gradients on a sum with block Jacobi of the sum: the iterations of the host's merged matrix.
+#[test]
+fn solves_run_on_sums() {
+    let Some(on) = common::place::<f64>() else { return };
+    let n = 300;
+    let entries = (0..n).flat_map(|i| {
+        let next = (i + 1 < n).then_some([(i, i + 1, -1.0), (i + 1, i, -1.0)]);
+        [(i, i, 2.05)].into_iter().chain(next.into_iter().flatten())
+    });
+    let chain = assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap();
+    let (contacts, stiffness) = touching(n, 60, 1, 9);
+    let mut set = Contacts::new(n as usize, 1).unwrap();
+    set.assemble(&contacts, &stiffness).unwrap();
+    let merged = Sum { elastic: &chain, contact: &set }.merge().unwrap();
+    let b = noise(n as usize, 3);
+    let mut x = vec![0.0; n as usize];
+    let mut host = DenseBlocks::inverse_diagonal(&merged, "test").unwrap();
+    let mut expected = Cg::new(Stop::relative(1e-8));
+    let expected = expected.solve(&merged, &mut &host, &b, &mut x).unwrap().converged().unwrap();
+    host.values_mut().fill(0.0);
+
+    let elastic = on.matrix(&chain).unwrap();
+    let mut contact = DeviceContacts::new(&on, n as usize, 1, set.len()).unwrap();
+    contact.replace(&set).unwrap();
+    let sum = DeviceSum::new(&elastic, &contact).unwrap();
+    let mut m = DeviceJacobi::new(&sum, 1.0).unwrap();
+    let (vb, mut vx) = (on.vector(&b).unwrap(), on.zeros(n as usize).unwrap());
+    let report =
+        Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &vb, &mut vx).unwrap().converged().unwrap();
+    assert!(report.iterations.abs_diff(expected.iterations) <= 1);
+    assert!(read(&on, &vx).iter().zip(&x).all(|(f, e)| (f - e).abs() < 1e-6));
+}

@@ -1,0 +1,148 @@
+// Inverses of the diagonal blocks of a matrix in device memory, plain or with a contact part; see matrix.cl for where blocks lie and
+// blocks.cl for where their inverses do. Build options define
+//   STORED  the type of values
+//   SIZE    rows and columns of a block
+//   SLICE, DSLICE, CONTACT  as in matrix.cl
+//   TINY    a pivot of a scaled row that is round-off
+
+#define AREA (SIZE * SIZE)
+
+#ifdef CONTACT
+#define PART , __global const uint *starts, __global const uint *places, __global const STORED *contact
+#define PART_GIVEN , starts, places, contact
+#else
+#define PART
+#define PART_GIVEN
+#endif
+#define MATRIX \
+    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    __global const uint *columns, __global const STORED *values PART
+
+// What is wrong with a block; the fault of block i is number FAULTS i + its kind.
+#define SOUND UINT_MAX
+#define SINGULAR 0
+#define NOT_POSITIVE 1
+#define FAULTS 2
+
+// Where row i begins, its lane, and how many blocks it has.
+#if SLICE == 1
+#define BASE(i) ((size_t)offsets[i])
+#define LANE(i) 0
+#define COUNT(i) (offsets[(i) + 1] - offsets[i])
+#else
+#define BASE(i) (width ? (i) / SLICE * width : (size_t)offsets[(i) / SLICE])
+#define LANE(i) ((i) % SLICE)
+#define COUNT(i) lengths[i]
+#endif
+
+// w = diagonal block i, zero where there is none.
+void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
+    const size_t base = BASE(i), lane = LANE(i);
+    const uint count = COUNT(i);
+    for (uint e = 0; e < AREA; e++)
+        w[e] = 0;
+    for (uint k = 0; k < count; k++)
+        if (columns[(base + k) * SLICE + lane] == i)
+            for (uint e = 0; e < AREA; e++)
+                w[e] = values[((base + k) * AREA + e) * SLICE + lane];
+#ifdef CONTACT
+    for (uint k = starts[i]; k < starts[i + 1]; k++)
+        if (places[k] == i)
+            for (uint e = 0; e < AREA; e++)
+                w[e] += contact[(size_t)k * AREA + e];
+#endif
+}
+
+// d = w^-1 by Gauss-Jordan elimination of (S w | S), S the scaling of the rows, with partial pivoting; whether there is one. Twin: dense_blocks::invert
+uint coarsen_invert(SUM *w, SUM *d) {
+    uint sound = 1;
+    for (uint r = 0; r < SIZE; r++) {
+        SUM largest = 0;
+        for (uint c = 0; c < SIZE; c++) {
+            largest = fmax(largest, fabs(w[r * SIZE + c]));
+            sound &= isfinite(w[r * SIZE + c]) != 0;
+        }
+        const SUM scale = 1 / largest;
+        sound &= isfinite(scale) != 0;
+        for (uint c = 0; c < SIZE; c++) {
+            w[r * SIZE + c] *= scale;
+            d[r * SIZE + c] = r == c ? scale : 0;
+        }
+    }
+    for (uint p = 0; p < SIZE && sound; p++) {
+        uint best = p;
+        for (uint r = p + 1; r < SIZE; r++)
+            best = fabs(w[r * SIZE + p]) > fabs(w[best * SIZE + p]) ? r : best;
+        sound = fabs(w[best * SIZE + p]) > (SUM)TINY;
+        const SUM scale = 1 / w[best * SIZE + p];
+        for (uint c = 0; c < SIZE; c++) {
+            const SUM wp = w[best * SIZE + c] * scale, dp = d[best * SIZE + c] * scale;
+            w[best * SIZE + c] = w[p * SIZE + c];
+            d[best * SIZE + c] = d[p * SIZE + c];
+            w[p * SIZE + c] = wp;
+            d[p * SIZE + c] = dp;
+        }
+        for (uint r = 0; r < SIZE; r++) {
+            const SUM factor = r == p ? 0 : w[r * SIZE + p];
+            for (uint c = 0; c < SIZE; c++) {
+                w[r * SIZE + c] -= factor * w[p * SIZE + c];
+                d[r * SIZE + c] -= factor * d[p * SIZE + c];
+            }
+        }
+    }
+    return sound;
+}
+
+// d = the inverses, the unit matrix where there is none; faults[group] = the first fault that a group met, or SOUND.
+// Twin: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
+    __local uint first[WIDTH];
+    uint fault = SOUND;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        SUM w[AREA], inverse[AREA];
+        coarsen_diagonal_block(i, n, width, offsets, lengths, columns, values PART_GIVEN, w);
+        const uint sound = coarsen_invert(w, inverse);
+        uint positive = 1;
+        for (uint r = 0; r < SIZE; r++)
+            positive &= inverse[r * (SIZE + 1)] > 0;
+        if (!sound || !positive)
+            fault = min(fault, (uint)i * FAULTS + (sound ? NOT_POSITIVE : SINGULAR));
+        for (uint e = 0; e < AREA; e++)
+            d[(i / DSLICE * AREA + e) * DSLICE + i % DSLICE] = (STORED)(sound ? inverse[e] : e % (SIZE + 1) == 0);
+    }
+    first[get_local_id(0)] = fault;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        for (uint k = 1; k < WIDTH; k++)
+            fault = min(fault, first[k]);
+        faults[get_group_id(0)] = fault;
+    }
+}
+
+// bounds[group] = the largest sum of |a_ij d_i| over a row of scalars that a group met, NaN where one is. Twin: spectrum::row_sums
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
+    __local SUM largest[WIDTH];
+    SUM bound = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const size_t base = BASE(i), lane = LANE(i);
+        const uint count = COUNT(i);
+        SUM sum = 0;
+        for (uint k = 0; k < count; k++)
+            sum += fabs((SUM)values[(base + k) * SLICE + lane]);
+#ifdef CONTACT
+        for (uint k = starts[i]; k < starts[i + 1]; k++)
+            sum += fabs((SUM)contact[k]);
+#endif
+        sum *= fabs((SUM)d[i]); // blocks of one entry lie one after the other
+        bound = isnan(sum) || sum > bound ? sum : bound;
+    }
+    largest[get_local_id(0)] = bound;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        for (uint k = 1; k < WIDTH; k++)
+            bound = isnan(largest[k]) || largest[k] > bound ? largest[k] : bound;
+        bounds[get_group_id(0)] = bound;
+    }
+}

@@ -1,0 +1,76 @@
+// A_c = P^T A P with every pattern known: Q = A P first, then P^T Q, each entry of either gathered from a list of block products in a fixed
+// order. Build options define
+//   STORED  the type of values
+//   B, K    rows and columns of a block of P
+//   ASLICE, PSLICE, CSLICE  rows of a slice of A, P and A_c, see matrix.cl
+//
+//   starts[t]    where the products of block t begin; right[2 p], right[2 p + 1] the slots of A and P of product p of Q,
+//                left[2 p], left[2 p + 1] the slot of P and the block of Q of product p of A_c
+//   slots[t]     where block t of A_c is
+
+#pragma OPENCL FP_CONTRACT ON
+
+// Entry e of the block of `area` entries in a slot, in slices of `slice` rows.
+#define PLACE(slot, e, area, slice) (((size_t)((slot) / (slice)) * (area) + (e)) * (slice) + (slot) % (slice))
+
+// Rows of Q = A P, an item a row of a block.                            Twin: Factors::make_q
+__kernel void coarsen_galerkin_right(const ulong count, __global const uint *starts, __global const uint *right,
+                                     __global const STORED *a, __global const STORED *p, __global REAL *q) {
+    const size_t item = get_global_id(0);
+    if (item >= count * B)
+        return;
+    const size_t t = item / B;
+    const uint r = item % B;
+    REAL sum[K];
+    for (uint c = 0; c < K; c++)
+        sum[c] = 0;
+    for (uint k = starts[t]; k < starts[t + 1]; k++) {
+        const uint from = right[2 * (size_t)k], to = right[2 * (size_t)k + 1];
+        for (uint x = 0; x < B; x++) {
+            const REAL v = a[PLACE(from, r * B + x, B * B, ASLICE)];
+            for (uint c = 0; c < K; c++)
+                sum[c] += v * (REAL)p[PLACE(to, x * K + c, B * K, PSLICE)];
+        }
+    }
+    for (uint c = 0; c < K; c++)
+        q[item * K + c] = sum[c];
+}
+
+// Rows of A_c = P^T Q, an item a row of a block.                        Twin: Factors::refill
+__kernel void coarsen_galerkin_left(const ulong count, __global const uint *starts, __global const uint *left,
+                                    __global const uint *slots, __global const STORED *p,
+                                    __global const REAL *q, __global STORED *coarse) {
+    const size_t item = get_global_id(0);
+    if (item >= count * K)
+        return;
+    const size_t t = item / K;
+    const uint r = item % K;
+    REAL sum[K];
+    for (uint c = 0; c < K; c++)
+        sum[c] = 0;
+    for (uint k = starts[t]; k < starts[t + 1]; k++) {
+        const uint from = left[2 * (size_t)k];
+        __global const REAL *block = q + (size_t)left[2 * (size_t)k + 1] * B * K;
+        for (uint x = 0; x < B; x++) {
+            const REAL v = p[PLACE(from, x * K + r, B * K, PSLICE)];
+            for (uint c = 0; c < K; c++)
+                sum[c] += v * block[x * K + c];
+        }
+    }
+    for (uint c = 0; c < K; c++)
+        coarse[PLACE(slots[t], r * K + c, K * K, CSLICE)] = (STORED)sum[c];
+}
+
+// Diagonal entries of unknowns without a basis function: the largest of their node, or 1. An item a node; dead[k], starts[i] <= k <
+// starts[i + 1], are its unknowns, slots[i] its block.                   Twin: hierarchy::give_diagonal
+__kernel void coarsen_galerkin_dead(const ulong count, __global const uint *starts, __global const uint *dead,
+                                    __global const uint *slots, __global STORED *coarse) {
+    const size_t i = get_global_id(0);
+    if (i >= count)
+        return;
+    STORED largest = 0;
+    for (uint r = 0; r < K; r++)
+        largest = fmax(largest, coarse[PLACE(slots[i], r * (K + 1), K * K, CSLICE)]);
+    for (uint k = starts[i]; k < starts[i + 1]; k++)
+        coarse[PLACE(slots[i], dead[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
+}
