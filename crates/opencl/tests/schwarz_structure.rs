@@ -90,11 +90,6 @@ fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> 
     }
 }
 
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size.max(1e-300)
-}
-
 #[test]
 fn what_the_device_builds_is_what_plain_loops_build() {
     let Some(here) = common::place::<f64>() else { return };
