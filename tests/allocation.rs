@@ -1,13 +1,16 @@
-//! The second solve and the second update allocate nothing: not one byte, at one thread and at two.
+//! The second solve, the second update and the second descent allocate nothing: not one byte, at one thread and at two.
 
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use coarsen::elastic::{Elastic, Follower, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
+use coarsen::optimize::{Direction, Forcing, Gradient, ScaledNorm};
 use coarsen::parallel;
 use coarsen::prelude::*;
+use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
 use common::{multigrids, noise, recipes};
 
 /// Counts the bytes asked for while a test measures.
@@ -94,7 +97,49 @@ fn second_solve_and_second_update_allocate_nothing() {
                 });
                 assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
             }
+            bodies(threads);
         })
         .unwrap();
+    }
+}
+
+/// An elastic body under drivers whose preconditioner follows it, as a time step has them: values, gradients, Hessians, refreshes.
+fn bodies(threads: usize) {
+    type Soft = Elastic<Tetrahedra<StableNeoHookean>>;
+    let jacobi = |scene: &mut Scene| {
+        Follower::build(&mut scene.body, &scene.start, |system| {
+            Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
+        })
+        .unwrap()
+    };
+    let scene = || Scene::bar_step(6, [1e5; 2], 1.0 / 30.0).unwrap();
+    let mut around = scene();
+    let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
+        ("l-bfgs", Box::new(following(Lbfgs::new(4, jacobi(&mut around))))),
+        ("gradient", Box::new(following(Gradient::scaled(jacobi(&mut around))))),
+        ("newton", Box::new(Newton::inexact())),
+        ("newton, preconditioned forcing", Box::new(preconditioned)),
+    ];
+    for (name, mut direction) in ways {
+        let mut scene = scene();
+        let m = jacobi(&mut scene);
+        let Scene { body, start } = scene;
+        let characteristic = body.potential.characteristic();
+        let weights = characteristic.iter().flat_map(|c| [1.0 / c; 3]).collect();
+        let mut norm = ScaledNorm::new(weights, 0.0).unwrap();
+        let (mut f, mut x) = (Elastic::new(body, m).projecting_on_demand(), start.clone());
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
+        descent.stop.max_iterations = 6;
+        descent.refresh = Refresh::Every(2);
+        let mut minimize = || {
+            x.copy_from_slice(&start);
+            direction.as_mut().forget();
+            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut norm).unwrap();
+            assert!(report.iterations == 6 && report.refreshes >= 3, "{name}: {report}");
+        };
+        minimize();
+        minimize();
+        assert_eq!(bytes(minimize), 0, "a body under {name} at {threads} threads");
     }
 }

@@ -4,79 +4,49 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use coarsen::backend::Prepared;
+use coarsen::elastic::{Elastic, Follower, following};
 use coarsen::optimize::{
-    AcceleratedGradient, Beta, Constant, DescentError, DescentMonitor, Direction, Gradient, Iterate,
-    Linearized, NonlinearCg, OrElse, Preconditioned, Refreshed, ScaledNorm, Verdict, check_gradient,
-    check_hessian,
+    AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, OrElse,
+    ScaledNorm, Verdict, check_gradient, check_hessian,
 };
 use coarsen::prelude::*;
 use coarsen::problems::{
-    CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Scene, Spring, Springs,
+    BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Scene, Spring, Springs,
     StableNeoHookean, TetMesh, Tetrahedra,
 };
 use common::noise;
 
-type Follower = Box<dyn Prepared<Vec<f64>, f64>>;
 type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
-type Elastic = Linearized<
-    Body,
-    Bsr<f64>,
-    Follower,
-    fn(&mut Body, &Vec<f64>, &mut Bsr<f64>) -> Result<(), DescentError>,
-    fn(&Bsr<f64>, &Vec<f64>, &mut Follower) -> Result<(), DescentError>,
->;
-
-fn follow(a: &Bsr<f64>, x: &[f64], m: &mut Follower) -> Result<(), DescentError> {
-    m.update_from(System { positions: Some(x.as_chunks().0), ..a.into() })
-        .map_err(DescentError::linearize)?;
-    Ok(())
-}
-
-fn elastic(mut body: Body, x: &[f64], m: Follower) -> Elastic {
-    let hessian = body.hessian(x).clone();
-    let assemble = |f: &mut Body, x: &Vec<f64>, a: &mut Bsr<f64>| {
-        a.values_mut().copy_from_slice(f.hessian(x).values());
-        Ok(())
-    };
-    let f: Elastic = Linearized::new(body, hessian, m, assemble, |a, x, m| follow(a, x, m));
-    f.projecting(|body, stand_in| {
-        body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
-    })
-}
+type Soft = Elastic<Tetrahedra<StableNeoHookean>>;
+type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Smoothed aggregation with the translations and rotations of the points.
 fn sa(body: &mut Body, x: &[f64]) -> Follower {
     let recipe = Multigrid { coarse_size: 100, ..Multigrid::smoothed_aggregation() };
-    let system = System { positions: Some(x.as_chunks().0), ..body.hessian(x).into() };
-    Box::new(recipe.build_from(system, &Cpu::new()).unwrap())
-}
-
-fn following<D>(direction: D) -> Box<dyn Direction<Vec<f64>, Elastic>>
-where
-    D: Direction<Vec<f64>, Elastic> + Preconditioned<Vec<f64>, Inverse = Follower> + 'static,
-{
-    let update = |f: &mut Elastic, x: &Vec<f64>, m: &mut Follower| follow(f.objective.hessian(x), x, m);
-    Box::new(Refreshed::new(direction, update))
+    Follower::build(body, x, |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
 /// Every driver with its line search; `tight` says that it is More-Thuente's.
-fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Box<dyn Direction<Vec<f64>, Elastic>>)> {
+fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Way)> {
     vec![
         ("newton", false, Box::new(Newton::inexact())),
         ("newton, 32 inner iterations", false, Box::new(Newton::fixed(32))),
-        ("l-bfgs", false, following(Lbfgs::new(8, sa(body, x)))),
-        ("ncg+", true, following(NonlinearCg::new(Beta::PolakRibierePlus, sa(body, x)))),
-        ("ncg", true, following(NonlinearCg::new(Beta::DaiKou, sa(body, x)))),
-        ("accelerated", false, following(AcceleratedGradient::new(0.9, sa(body, x)))),
-        ("gradient", false, following(Gradient::scaled(sa(body, x)))),
+        ("l-bfgs", false, Box::new(following(Lbfgs::new(8, sa(body, x))))),
+        ("ncg+", true, Box::new(following(NonlinearCg::new(Beta::PolakRibierePlus, sa(body, x))))),
+        ("ncg", true, Box::new(following(NonlinearCg::new(Beta::DaiKou, sa(body, x))))),
+        ("accelerated", false, Box::new(following(AcceleratedGradient::new(0.9, sa(body, x))))),
+        ("gradient", false, Box::new(following(Gradient::scaled(sa(body, x))))),
         ("chain", false, Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(body, x)))))),
         ("constant matrix", false, constant(body, x)),
     ]
 }
 
+fn on_demand(body: Body, m: Follower) -> Soft {
+    Elastic::new(body, m).projecting_on_demand()
+}
+
 /// The global step of Projective Dynamics.
-fn constant(body: &mut Body, x: &[f64]) -> Box<dyn Direction<Vec<f64>, Elastic>> {
+fn constant(body: &mut Body, x: &[f64]) -> Way {
     body.curvature = Curvature::Constant;
     let (m, a) = (sa(body, x), body.last_hessian().clone());
     body.curvature = Curvature::Projected;
@@ -94,14 +64,7 @@ impl DescentMonitor<Vec<f64>> for Falling {
     }
 }
 
-fn minimize(
-    name: &str,
-    tight: bool,
-    direction: &mut Box<dyn Direction<Vec<f64>, Elastic>>,
-    f: &mut Elastic,
-    x: &mut Vec<f64>,
-    stop: Stop<f64>,
-) {
+fn minimize(name: &str, tight: bool, direction: &mut Way, f: &mut Soft, x: &mut Vec<f64>, stop: Stop<f64>) {
     let stop = Stop { max_iterations: 10_000, ..stop };
     let falling = &mut Falling(f64::INFINITY);
     let report = if tight {
@@ -131,7 +94,7 @@ fn every_driver_finds_the_twisted_bar() {
     {
         let Scene { mut body, start: mut x } = Scene::bar_twist(3).unwrap();
         let m = sa(&mut body, &x);
-        minimize(name, tight, &mut direction, &mut elastic(body, &x, m), &mut x, Stop::relative(1e-9));
+        minimize(name, tight, &mut direction, &mut on_demand(body, m), &mut x, Stop::relative(1e-9));
         let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
         assert!(gap < 1e-6, "{name} ends {gap:e} m away");
     }
@@ -149,11 +112,11 @@ fn every_driver_takes_the_same_time_steps() {
     for (name, tight, mut direction) in drivers(&mut body, &start) {
         let Scene { mut body, start: mut x } = scene();
         let m = sa(&mut body, &x);
-        let mut f = elastic(body, &x, m);
+        let mut f = on_demand(body, m);
         let (mut v, begin) = (vec![0.0; x.len()], std::time::Instant::now());
         for _ in 0..20 {
             let before = x.clone();
-            f.objective.begin(&before, &v, [0.0; 3]);
+            f.body.begin(&before, &v, [0.0; 3]);
             direction.as_mut().forget();
             minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(1e-5));
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
@@ -175,13 +138,13 @@ fn stiff_parts_cost_few_iterations() {
         let mut norm = ScaledNorm::new(weights, 1e-7 * (characteristic.len() as f64).sqrt()).unwrap();
         let mut recipe = Multigrid::smoothed_aggregation();
         recipe.coarsening.prune = 1e-3;
-        let system = System { positions: Some(x.as_chunks().0), ..body.hessian(&x).into() };
-        let m: Follower = Box::new(recipe.build_from(system, &Cpu::new()).unwrap());
+        let m =
+            Follower::build(&mut body, &x, |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))
+                .unwrap();
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
         descent.refresh = Refresh::WhenSlower(1);
         let mut lbfgs = following(Lbfgs::new(8, m));
-        let spare = sa(&mut body, &x);
-        let report = descent.minimize(&mut elastic(body, &x, spare), &mut lbfgs, &mut x, &mut norm).unwrap();
+        let report = descent.minimize(&mut body, &mut lbfgs, &mut x, &mut norm).unwrap();
         println!("{middle:e} Pa: {report}");
         report.converged().unwrap().iterations
     });
@@ -206,11 +169,38 @@ fn derivatives(name: &str, potential: impl Potential, x: &[f64]) {
         assert!(gradient.error < 1e-8, "{name}: {gradient:?}");
         let hessian = check_hessian(&mut f, &a, x, [&d, &e]).unwrap();
         assert!(hessian.error < 1e-6, "{name}: {hessian:?}");
-        let (mut pd, mut ad) = (d.clone(), d.clone());
-        p.apply(&d, &mut pd);
-        a.apply(&d, &mut ad);
-        assert!(pd.dot(&d) >= ad.dot(&d) && pd.dot(&d) > 0.0, "{name}: projection only adds curvature");
     }
+    // Projection only adds curvature, in every direction: neither P nor P - A has a negative eigenvalue.
+    let (n, mut scratch) = (x.len(), vec![0.0; x.len()]);
+    let [least, most] = ends_of_spectrum(n, |v, y| p.apply(v, y));
+    assert!(least > -1e-9 * most, "{name}: P has the eigenvalue {least:e} beside {most:e}");
+    let [added, _] = ends_of_spectrum(n, |v, y| {
+        p.apply(v, y);
+        a.apply(v, &mut scratch);
+        y.iter_mut().zip(&scratch).for_each(|(y, a)| *y -= a);
+    });
+    assert!(added > -1e-9 * most, "{name}: P - A has the eigenvalue {added:e} beside {most:e}");
+}
+
+/// The least and the largest eigenvalue of a symmetric matrix, by power iterations on it and on c - A with c above both.
+fn ends_of_spectrum(n: usize, mut apply: impl FnMut(&Vec<f64>, &mut Vec<f64>)) -> [f64; 2] {
+    let mut power = |shift: f64, sign: f64| {
+        let (mut v, mut y, mut found) = (noise(n, 21), vec![0.0; n], 0.0);
+        for _ in 0..2000 {
+            let norm = v.norm();
+            if norm == 0.0 {
+                break; // A = 0
+            }
+            v.iter_mut().for_each(|v| *v /= norm);
+            apply(&v, &mut y);
+            found = y.dot(&v);
+            v.iter_mut().zip(&y).for_each(|(v, y)| *v = shift * *v + sign * y);
+        }
+        found
+    };
+    let first = power(0.0, 1.0); // the largest in magnitude
+    let bound = 1.1 * first.abs();
+    [power(bound, -1.0), power(bound, 1.0)]
 }
 
 #[test]
@@ -303,6 +293,22 @@ fn impossible_bodies_are_refused() {
     assert!(error.to_string().contains("tetrahedron 2"), "{error}");
     bent.tets[2][0] = 99;
     assert!(Tetrahedra::new(StableNeoHookean, &bent, &none, material).is_err());
+    for (young, poisson) in
+        [(0.0, 0.3), (f64::NAN, 0.3), (f64::INFINITY, 0.3), (1.0, 0.5), (1.0, 0.6), (1.0, -1.0)]
+    {
+        let moduli = |e: usize| if e == 3 { Lame::new(young, poisson) } else { Lame::new(1.0, 0.3) };
+        let error = Tetrahedra::new(StableNeoHookean, &mesh, &none, moduli).err().unwrap();
+        assert!(matches!(error, BodyError::Material { index: 3, .. }), "{error}");
+    }
+    assert!(Tetrahedra::new(StableNeoHookean, &mesh, &none, |_| Lame::new(1.0, -0.9)).is_ok());
+    let mut loose = mesh.clone();
+    loose.nodes.push([9.0; 3]);
+    let mut held = vec![false; loose.nodes.len()];
+    let error = Tetrahedra::new(StableNeoHookean, &loose, &held, material).err().unwrap();
+    assert!(matches!(error, BodyError::Loose { node } if node + 1 == loose.nodes.len()), "{error}");
+    held[loose.nodes.len() - 1] = true;
+    assert!(Tetrahedra::new(StableNeoHookean, &loose, &held, material).is_ok());
+    assert!(Scene::bar_step(0, [1e5; 2], 0.01).err().unwrap().to_string().contains("bar-step"));
     assert!(Scene::bar_twist(0).is_err() && Scene::bar_step(2, [1e5, f64::NAN], 0.01).is_err());
     assert!(Scene::stretched("/no/such/mesh", 0.01).is_err());
 }

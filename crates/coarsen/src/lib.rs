@@ -29,10 +29,12 @@
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`problems`] | the gallery |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
+//! | [`elastic`] | soft bodies whose preconditioner follows the Hessian |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
+pub mod elastic;
 
 pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use coarsen_core::{

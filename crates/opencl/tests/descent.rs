@@ -68,15 +68,13 @@ fn assemble<V: Vector>(f: &mut Quartic<V>, x: &V, hessian: &mut Diagonal<V>) -> 
 /// Every driver, and whether it wants a tight line search.
 fn drivers<V: Vector>(above: &dyn Fn() -> V) -> Vec<(&'static str, bool, Box<dyn Direction<V, Curved<V>>>)> {
     let inner = Cg::new(Stop::relative(V::Real::of(1e-3)));
-    let mut gathered = Lbfgs::scaled(5);
-    gathered.gathered = true;
     vec![
         ("gradient", false, Box::new(Gradient::steepest())),
         ("ncg+", true, Box::new(NonlinearCg::new(Beta::PolakRibierePlus, Identity))),
         ("ncg", true, Box::new(NonlinearCg::new(Beta::DaiKou, Identity))),
         ("accelerated", false, Box::new(AcceleratedGradient::new(V::Real::of(0.8), Identity))),
         ("l-bfgs", false, Box::new(Lbfgs::scaled(5))),
-        ("l-bfgs, gathered", false, Box::new(gathered)),
+        ("l-bfgs, gathered", false, Box::new(Lbfgs::scaled(5).gathering())),
         ("newton", false, Box::new(Newton::exact())),
         ("newton, inexact", false, Box::new(Newton::inexact())),
         ("newton, 4 inner iterations", false, Box::new(Newton::fixed(4))),

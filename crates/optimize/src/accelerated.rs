@@ -14,6 +14,7 @@ use coarsen_core::{Preconditioner, Real, Vector};
 use num_traits::Float;
 
 use crate::direction::vectors;
+use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// Accelerated gradient descent: a preconditioned gradient step and a share of the last step.
@@ -70,6 +71,14 @@ impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for AcceleratedGradient<V, P> {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        let (radius, one) = (self.radius, V::Real::of(1.0));
+        let range = "0 or more, and below 1";
+        within("AcceleratedGradient::radius", radius, radius >= V::Real::of(0.0) && radius < one, range)?;
+        vectors::<V, 2>(&mut self.kept, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let [z, s] = vectors(&mut self.kept, x)?;
         self.inverse.apply(g, z);
@@ -104,6 +113,11 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         if let [_, kept] = &mut self.kept[..] {
             kept.copy(s);
         }
+    }
+
+    /// The step of another says nothing of α, and is no momentum.
+    fn witness(&mut self, _: &V, _: &V) {
+        self.omega = Omega::First;
     }
 
     fn forget(&mut self) {

@@ -6,9 +6,9 @@
 //! | c₁ | `armijo` | share of the first-order decrease that is asked for |
 //! | ε | `noise` times `start.round_off` | what energies may differ by for no reason |
 
-use coarsen_core::Real;
+use coarsen_core::{Error, Real};
 
-use crate::line_search::NOISE;
+use crate::line_search::{NOISE, first_trial, within};
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 
 /// σ of Hager & Zhang: the share of the first slope that may remain after a step that was cut.
@@ -19,7 +19,7 @@ const FLATTER: f64 = 0.9;
 /// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), kept between a tenth and half of α. A value that is
 /// not finite counts as too high. Where the decrease that the slope forecasts is below the round-off of the energy, values
 /// cannot judge: a step then needs φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (approximate Wolfe conditions;
-/// the whole first step does without the second bound), and the parabola is that through both slopes.
+/// the first trial does without the second bound), and the parabola is that through both slopes.
 /// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps;
 /// for nonlinear conjugate gradients take [`MoreThuente`](crate::MoreThuente), which also steps forward.
 /// *Cost* one value a trial; one gradient more where round-off rules.
@@ -50,18 +50,16 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         if slope.is_nan() || slope >= T::zero() {
             return Err(LineSearchFailure::Ascent { slope: slope_wide });
         }
-        let mut alpha = first.min(most);
-        if alpha.is_nan() || alpha <= T::zero() {
-            return Err(LineSearchFailure::Blocked { most: most.wide() });
-        }
+        let whole = first_trial(first, most)?;
+        let mut alpha = whole;
         let noise = self.noise * round_off;
-        let mut finite = false;
+        let (mut finite, mut spent) = (false, true);
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let blurred = -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
             let (accepted, share) = if blurred {
                 let here = phi.slope(alpha);
-                (self.flattens(here, slope, alpha == first), slope / (slope - here))
+                (self.flattens(here, slope, alpha == whole), slope / (slope - here))
             } else {
                 let (rise, fall) = (value - at0, alpha * slope);
                 let enough = value < at0 && value <= at0 + self.armijo * fall;
@@ -73,16 +71,42 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
             finite |= value.is_finite();
             let shorter = alpha * self.keep(share);
             if shorter < least || shorter == T::zero() {
+                spent = false;
                 break;
             }
             alpha = shorter;
         }
         let alpha = alpha.wide();
-        Err(if finite {
-            LineSearchFailure::RoundOff { alpha }
-        } else {
-            LineSearchFailure::NotFinite { alpha }
+        Err(match (finite, spent) {
+            (false, _) => LineSearchFailure::NotFinite { alpha },
+            (true, false) => LineSearchFailure::RoundOff { alpha },
+            (true, true) => LineSearchFailure::Exhausted { evaluations: self.trials, alpha },
         })
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        let half = T::of(0.5);
+        let [low, high] = self.shrink;
+        within(
+            "Backtracking::armijo",
+            self.armijo,
+            self.armijo > T::zero() && self.armijo < half,
+            "in (0, 1/2)",
+        )?;
+        within(
+            "Backtracking::shrink[0]",
+            low,
+            low > T::zero() && low <= high,
+            "above 0, and at most shrink[1]",
+        )?;
+        within("Backtracking::shrink[1]", high, high < T::one(), "below 1")?;
+        within(
+            "Backtracking::noise",
+            self.noise,
+            self.noise >= T::one() && self.noise.is_finite(),
+            "1 or more",
+        )?;
+        within("Backtracking::trials", T::of(self.trials as f64), self.trials > 0, "1 or more")
     }
 }
 
@@ -144,6 +168,40 @@ mod tests {
         let blocked = Start { most: 0.0, ..bounded };
         let failure = search(&mut Of(|a| 1.0 - a, |_| -1.0), &blocked).unwrap_err();
         assert_eq!(failure, LineSearchFailure::Blocked { most: 0.0 });
+        let unknown = Start { most: f64::NAN, ..bounded };
+        let failure = search(&mut Of(|a| 1.0 - a, |_| -1.0), &unknown).unwrap_err();
+        assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
+    }
+
+    /// 1e6 - 1e-12 α under a bound of 1/4: nothing can be seen, and the slope does not change before the bound.
+    #[test]
+    fn a_bound_is_no_cut() {
+        let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
+        let step = search(&mut Of(|a| 1e6 - 1e-12 * a, |_| -1e-12), &bounded).unwrap();
+        assert_eq!(step.alpha, 0.25);
+    }
+
+    #[test]
+    fn a_spent_budget_is_told_from_round_off() {
+        let mut few = Backtracking { trials: 3, ..Backtracking::default() };
+        let failure = few.search(&mut Of(|a| a, |_| 1.0), &start(0.0, -1.0)).unwrap_err();
+        assert!(matches!(failure, LineSearchFailure::Exhausted { evaluations: 3, .. }), "{failure}");
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        let good = Backtracking::<f64>::default();
+        assert!(good.validate().is_ok());
+        let bad = [
+            Backtracking { armijo: 0.5, ..good },
+            Backtracking { armijo: f64::NAN, ..good },
+            Backtracking { shrink: [0.0, 0.5], ..good },
+            Backtracking { shrink: [0.6, 0.5], ..good },
+            Backtracking { shrink: [0.1, 1.0], ..good },
+            Backtracking { noise: f64::NAN, ..good },
+            Backtracking { trials: 0, ..good },
+        ];
+        assert!(bad.iter().all(|b| matches!(b.validate(), Err(Error::Parameter { .. }))));
     }
 
     #[test]

@@ -8,9 +8,10 @@
 //! | p | `p` | search direction |
 //! | (g_old, z_old) | `rho` | |
 //! | (g_old, p) | `slope` | |
+//! | (p, M p) | `square` | |
 //!
 //! M being symmetric, (y, z) = (g, z) − (g, z_old) and (y, M⁻¹ y) = (g, z) − 2 (g, z_old) + (g_old, z_old): all of it comes
-//! from one reduction over g.
+//! from one reduction over g. With p_new = −z + β p, (p_new, M p_new) = (g, z) − 2 β (g, p) + β² (p, M p).
 
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use num_traits::Float;
@@ -24,8 +25,8 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 pub enum Beta {
     /// max(0, (y, z) / (g_old, z_old)): restarts itself where steps are bad. Nocedal & Wright 2006, (5.44), (5.45).
     PolakRibierePlus,
-    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)²: Dai & Kou 2013, (2.11) with their choice of τ, closest to the
-    /// self-scaled memoryless quasi-Newton direction.
+    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², not below ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11) with their choice of τ,
+    /// closest to the self-scaled memoryless quasi-Newton direction, and with their truncation from below.
     #[default]
     DaiKou,
 }
@@ -63,7 +64,11 @@ pub struct NonlinearCg<V: Vector, P> {
 struct Last<T> {
     rho: T,
     slope: T,
+    square: T,
 }
+
+/// η of the truncation of Dai & Kou.
+const TRUNCATION: f64 = 0.5;
 
 /// (g, p) must be below this share of −(g, z).
 const DESCENT: f64 = 1e-3;
@@ -76,6 +81,11 @@ impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg<V, P> {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        vectors::<V, 3>(&mut self.kept, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let found = self.inverse.class();
         if found > Class::Symmetric {
@@ -90,11 +100,14 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         let restart = V::Real::of(0.0);
         let mut beta = match &self.last {
             None => restart,
-            Some(Last { rho, slope }) => {
+            Some(Last { rho, slope, square }) => {
                 let (yz, yp) = (gz - gz_old, gp - *slope);
                 match self.beta {
                     Beta::PolakRibierePlus => (yz / *rho).max(restart),
-                    Beta::DaiKou => (yz - (yz - gz_old + *rho) * gp / yp) / yp,
+                    Beta::DaiKou => {
+                        let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
+                        beta.max(V::Real::of(TRUNCATION) * gp / *square)
+                    }
                 }
             }
         };
@@ -105,7 +118,9 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         p.axpby(&minus(g), z, &g.scalar(beta));
         d.copy(p);
         std::mem::swap(z, z_old);
-        self.last = Some(Last { rho: gz, slope });
+        let before = self.last.as_ref().map_or(restart, |last| last.square);
+        let square = gz - (beta + beta) * gp + beta * beta * before;
+        self.last = Some(Last { rho: gz, slope, square });
         Ok(Proposal::Scaled(num_traits::one()))
     }
 

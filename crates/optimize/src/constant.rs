@@ -49,6 +49,11 @@ where
     M: Preconditioner<V>,
     K: Krylov<V>,
 {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        vectors::<V, 1>(&mut self.p, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let [p] = vectors(&mut self.p, x)?;
         p.fill(num_traits::zero());

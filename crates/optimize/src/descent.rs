@@ -21,11 +21,12 @@ use crate::{DescentError, DescentMonitor, DescentOutcome, DescentReport, Directi
 /// Minimises an objective: direction, step length, step, until a criterion is met.
 ///
 /// Stops at ‖∇f‖₂ ≤ max(`stop.relative` ‖∇f(x₀)‖₂, `stop.absolute`), at the other criteria that are set, or when nothing
-/// helps any more; [`DescentReport::outcome`] says which. f never rises by more than its round-off. A direction that
-/// does not descend, and one whose line search fails, is given up for a safer one ([`Direction::retreat`]), then tried
+/// helps any more; [`DescentReport::outcome`] says which. A step raises f by at most the noise of the
+/// line search, 256 times its round-off unless set, and only where less than a few times that is to be gained. A direction
+/// that does not descend, and one whose line search fails, is given up for a safer one ([`Direction::retreat`]), then tried
 /// again with a new preconditioner, and only then the descent ends.
 /// *Cost* per iteration: what the direction costs, a value a trial step, 1 gradient, 3 reductions, 5 passes; 4 vectors. After
-/// the first `minimize` of a length nothing is allocated.
+/// the first `minimize` of a length nothing is allocated here; what refreshing a preconditioner allocates is its own.
 /// *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```
@@ -75,6 +76,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         D: Direction<V, F> + ?Sized,
     {
         self.validate()?;
+        direction.prepare(x)?;
         let criteria = Criteria { stop: self.stop, decrease: self.decrease, step: self.step };
         let [g, d, trial, g_trial] = vectors(&mut self.kept, x)?;
         let mut run = Run::begin(f, x, g, &criteria); // 1
@@ -112,6 +114,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
 
     fn validate(&self) -> Result<(), Error> {
         self.stop.validate()?;
+        self.search.validate()?;
         for (name, value) in [("Descent::decrease", self.decrease), ("Descent::step", self.step)] {
             if value.is_nan() || value < V::Real::of(0.0) {
                 return Err(Error::Parameter { name, value: value.wide(), range: "0 or more" });

@@ -40,9 +40,26 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// mathematics refuses is a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// A step s = α d was taken, and the gradient has changed by y.
+    /// Makes the vectors that steps from x will need; a descent calls it before the first.
+    ///
+    /// # Errors
+    /// [`DescentError`] for parameters outside their range, and for memory that is not to be had.
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        let _ = x;
+        Ok(())
+    }
+
+    /// The step s = α d along the d last proposed was taken, and the gradient has changed by y.
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         let _ = (s, y, alpha);
+    }
+
+    /// The step s, which another rule proposed, was taken, and the gradient has changed by y.
+    ///
+    /// What refers to the own last proposal is void; unless a rule says otherwise it forgets all it has learnt.
+    fn witness(&mut self, s: &V, y: &V) {
+        let _ = (s, y);
+        self.forget();
     }
 
     /// Drops what earlier steps taught: the objective is another one now.
@@ -67,8 +84,14 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         (**self).propose(f, x, g, d)
     }
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        (**self).prepare(x)
+    }
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         (**self).learn(s, y, alpha);
+    }
+    fn witness(&mut self, s: &V, y: &V) {
+        (**self).witness(s, y);
     }
     fn forget(&mut self) {
         (**self).forget();

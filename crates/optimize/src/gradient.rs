@@ -57,6 +57,11 @@ impl<V: Vector, P: Preconditioner<V>> Gradient<V, P> {
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Gradient<V, P> {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        vectors::<V, 1>(&mut self.z, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let [z] = vectors(&mut self.z, x)?;
         self.inverse.apply(g, z);

@@ -1,5 +1,7 @@
 //! How far along a direction.
 
+use coarsen_core::{Error, Real};
+
 /// Multiples of [`Objective::round_off`](coarsen_core::Objective::round_off) by which energies may differ for no reason. Hager
 /// & Zhang 2005 allow 10⁻⁶ |f|, which would let energies rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
@@ -62,14 +64,14 @@ pub enum LineSearchFailure {
         /// The shortest step tried.
         alpha: f64,
     },
-    /// The step has become so short that x does not change, and the energy does not fall.
-    #[error("the energy does not fall down to step {alpha:.3e}, where x no longer changes")]
+    /// The steps left to try are so short, or so close to each other, that x does not change, and the energy does not fall.
+    #[error("the energy does not fall; at step {alpha:.3e} the trials no longer change x")]
     RoundOff {
-        /// The shortest step tried.
+        /// The last step tried.
         alpha: f64,
     },
     /// The budget of evaluations is spent.
-    #[error("{evaluations} evaluations found no step; the best was {alpha:.3e}")]
+    #[error("{evaluations} evaluations found no step; the last was {alpha:.3e}")]
     Exhausted {
         /// Points tried.
         evaluations: usize,
@@ -125,10 +127,39 @@ pub trait LineSearch<T> {
     /// # Errors
     /// [`LineSearchFailure`] says what φ did instead of falling.
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
+
+    /// Whether the parameters lie in their ranges; a descent asks before it begins.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the one that does not.
+    fn validate(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The smaller one of the step to try first and the largest allowed. `Float::min` would drop a NaN.
+pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFailure> {
+    if most.is_nan() || most <= T::zero() {
+        return Err(LineSearchFailure::Blocked { most: most.wide() });
+    }
+    Ok(if first < most { first } else { most })
+}
+
+/// An error unless a parameter is `good`.
+pub(crate) fn within<T: Real>(
+    name: &'static str,
+    value: T,
+    good: bool,
+    range: &'static str,
+) -> Result<(), Error> {
+    if good { Ok(()) } else { Err(Error::Parameter { name, value: value.wide(), range }) }
 }
 
 impl<T, L: LineSearch<T> + ?Sized> LineSearch<T> for Box<L> {
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
         (**self).search(phi, start)
+    }
+    fn validate(&self) -> Result<(), Error> {
+        (**self).validate()
     }
 }

@@ -27,6 +27,11 @@ pub trait Linearize<V: Vector>: Objective<V> {
         self.linearize(x)
     }
 
+    /// Whether [`relinearize`](Self::relinearize) rebuilds anything: a constant preconditioner is not asked for twice.
+    fn renews(&self) -> bool {
+        true
+    }
+
     /// Makes the Hessians from now on positive definite stand-ins, or the true ones again; false where there is no choice.
     ///
     /// Newton's method asks for the true one first, and for the stand-in where that shows negative curvature, and whenever the
@@ -81,6 +86,7 @@ pub struct Linearized<F, A, M, Assemble, Update> {
     pub inverse: M,
     assemble: Assemble,
     update: Update,
+    renews: bool,
     project: Option<fn(&mut F, bool)>,
 }
 
@@ -91,7 +97,12 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
         Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
         Update: FnMut(&A, &V, &mut M) -> Result<(), DescentError>,
     {
-        Self { objective, hessian, inverse, assemble, update, project: None }
+        Self { objective, hessian, inverse, assemble, update, renews: true, project: None }
+    }
+
+    /// Leaves the preconditioner as it is: `update` is not called, and refreshes count as none.
+    pub fn with_constant_inverse(self) -> Self {
+        Self { renews: false, ..self }
     }
 
     /// With a choice of Hessians: `project(f, true)` makes what `assemble` writes positive definite, `project(f, false)` true.
@@ -141,8 +152,14 @@ where
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
         (self.assemble)(&mut self.objective, x, &mut self.hessian)?;
-        (self.update)(&self.hessian, x, &mut self.inverse)?;
+        if self.renews {
+            (self.update)(&self.hessian, x, &mut self.inverse)?;
+        }
         Ok((&self.hessian, &mut self.inverse))
+    }
+
+    fn renews(&self) -> bool {
+        self.renews
     }
 
     fn project(&mut self, stand_in: bool) -> bool {

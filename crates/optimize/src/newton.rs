@@ -23,10 +23,10 @@ pub enum Forcing<T> {
     /// up to a factor, no wasted inner iterations far from the solution. Eisenstat & Walker 1996, (2.6) and §2.1.
     EisenstatWalker,
     /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): weighs stiff and soft parts by the preconditioner, so that stiff ones do not ask
-    /// for tolerances that soft ones need. τ is the outer tolerance in that norm. Wang et al. 2020 (HOT), §5.3.
+    /// for tolerances that soft ones need. Wang et al. 2020 (HOT), §5.3.
     /// Deviation: the inner solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ.
+        /// τ: the paper takes the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
         floor: T,
     },
 }
@@ -38,7 +38,8 @@ pub enum Forcing<T> {
 /// stand-in where the objective has one ([`Linearize::project`]: projection on demand), or [`OrElse`](crate::OrElse) takes
 /// another one. An objective whose Hessian is always a stand-in converges linearly where the true one is indefinite.
 /// *Use* where Hessians are cheap beside the solve, or where high accuracy is asked for.
-/// *Cost* 1 Hessian, 1 inner solve; 1 vector and those of the inner method.
+/// *Cost* 1 Hessian, 1 inner solve; one Hessian more where a refresh meets a choice of Hessians, since the preconditioner wants
+/// the stand-in; 1 vector and those of the inner method.
 /// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva,
 /// Löschner, Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
@@ -51,6 +52,8 @@ pub struct Newton<V: Vector, K> {
     /// Inner iterations since the start or the last [`forget`](Direction::forget).
     pub inner_iterations: usize,
     last: Option<Last<V::Real>>,
+    /// Whether `last` is that of this x: a second proposal from it keeps η.
+    chosen: bool,
     renew: bool,
     hessian: Hessian,
     p: Vec<V>,
@@ -84,7 +87,7 @@ impl<V: Vector> Newton<V, Cg<V>> {
         Self::with(Cg::default(), Forcing::EisenstatWalker)
     }
 
-    /// A fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3: 32).
+    /// A fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in their Table 1).
     pub fn fixed(iterations: usize) -> Self {
         let stop = Stop { max_iterations: iterations, ..Stop::relative(num_traits::zero()) };
         Self::with(Cg::new(stop), Forcing::AsGiven)
@@ -99,6 +102,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             forcing,
             inner_iterations: 0,
             last: None,
+            chosen: false,
             renew: false,
             hessian: Hessian::Given,
             p: Vec::new(),
@@ -110,6 +114,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::of);
         let eta = match &self.last {
             None => most,
+            Some(Last { eta, .. }) if self.chosen => return *eta,
             Some(Last { norm: old, eta: before }) => {
                 let safeguard = gamma * *before * *before;
                 let eta = gamma * (norm / *old).powi(2); // (2.6)
@@ -117,11 +122,17 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             }
         };
         self.last = Some(Last { norm, eta });
+        self.chosen = true;
         eta
     }
 }
 
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        vectors::<V, 1>(&mut self.p, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let renew = std::mem::take(&mut self.renew);
         if renew && f.project(true) {
@@ -160,12 +171,19 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         })
     }
 
-    fn learn(&mut self, _: &V, _: &V, _: V::Real) {
+    fn learn(&mut self, s: &V, y: &V, _: V::Real) {
+        <Self as Direction<V, F>>::witness(self, s, y);
+    }
+
+    /// Another's step leads to another x, as an own one does.
+    fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
+        self.chosen = false;
     }
 
     fn forget(&mut self) {
         self.last = None;
+        self.chosen = false;
         self.hessian = Hessian::Given;
         self.inner_iterations = 0;
     }
@@ -178,8 +196,8 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         choice
     }
 
-    fn refresh(&mut self, _: &mut F, _: &V) -> Result<bool, DescentError> {
-        self.renew = true;
-        Ok(true)
+    fn refresh(&mut self, f: &mut F, _: &V) -> Result<bool, DescentError> {
+        self.renew = f.renews();
+        Ok(self.renew)
     }
 }

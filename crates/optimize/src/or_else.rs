@@ -6,7 +6,7 @@ use crate::{DescentError, Direction, Proposal};
 
 /// The first direction; where it is refused, does not descend or leads nowhere, the second one for one step.
 ///
-/// Both learn from every step. Chains nest: `OrElse::new(newton, OrElse::new(lbfgs, Gradient::steepest()))`.
+/// Both learn from every step, each knowing whether it was its own. Chains nest: `OrElse::new(newton, OrElse::new(lbfgs, Gradient::steepest()))`.
 /// *Use* for Hessians that may be indefinite far from the solution. *Reference* the fallback list of PolySolve.
 ///
 /// ```
@@ -38,10 +38,25 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
         if self.fallen { self.second.propose(f, x, g, d) } else { self.first.propose(f, x, g, d) }
     }
 
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        self.first.prepare(x)?;
+        self.second.prepare(x)
+    }
+
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
+        if std::mem::take(&mut self.fallen) {
+            self.first.witness(s, y);
+            self.second.learn(s, y, alpha);
+        } else {
+            self.first.learn(s, y, alpha);
+            self.second.witness(s, y);
+        }
+    }
+
+    fn witness(&mut self, s: &V, y: &V) {
         self.fallen = false;
-        self.first.learn(s, y, alpha);
-        self.second.learn(s, y, alpha);
+        self.first.witness(s, y);
+        self.second.witness(s, y);
     }
 
     fn forget(&mut self) {

@@ -25,8 +25,8 @@ pub enum Refresh {
 /// The age of the preconditioner, and the measured contraction that [`Refresh::WhenSlower`] judges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// The iteration of the last refresh.
-    born: usize,
+    /// The iteration of the last refresh; none in this descent where the preconditioner is the caller's.
+    born: Option<usize>,
     /// The last iteration judged, plus one: every iteration is judged once, however often it is tried.
     judged: usize,
     /// log ‖∇f‖ at the start of this stretch.
@@ -46,7 +46,9 @@ impl Pace {
             Refresh::Never => false,
             Refresh::AtStart => k == 0,
             Refresh::Every(n) => k.is_multiple_of(n.max(1)),
-            Refresh::WhenSlower(n) => k == 0 || self.slower(n.max(1), k - self.born, norm.wide().ln()),
+            Refresh::WhenSlower(n) => {
+                k == 0 || self.slower(n.max(1), k - self.born.unwrap_or(0), norm.wide().ln())
+            }
         };
         if due {
             self.renewed(k, norm);
@@ -56,12 +58,12 @@ impl Pace {
 
     /// The preconditioner is that of iteration `k`.
     pub(crate) fn renewed<T: Real>(&mut self, k: usize, norm: T) {
-        *self = Self { born: k, judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
+        *self = Self { born: Some(k), judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
     }
 
-    /// Whether the preconditioner is older than iteration `k`.
+    /// Whether the preconditioner is older than iteration `k`, or nobody knows how old it is.
     pub(crate) fn stale(&self, k: usize) -> bool {
-        k > self.born
+        self.born.is_none_or(|born| k > born)
     }
 
     fn slower(&mut self, stretch: usize, age: usize, log: f64) -> bool {
@@ -134,8 +136,14 @@ where
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         self.direction.propose(f, x, g, d)
     }
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        self.direction.prepare(x)
+    }
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         self.direction.learn(s, y, alpha);
+    }
+    fn witness(&mut self, s: &V, y: &V) {
+        self.direction.witness(s, y);
     }
     fn forget(&mut self) {
         self.direction.forget();

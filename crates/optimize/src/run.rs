@@ -173,6 +173,9 @@ impl<T: Real> Run<T> {
             return Ok(Err(Refusal::Ascent { slope: slope.wide() }));
         }
         let first = match proposal {
+            Proposal::Scaled(first) if !(first.is_finite() && first > T::zero()) => {
+                return Ok(Err(Refusal::NotFinite));
+            }
             Proposal::Scaled(first) => self.predict(slope).unwrap_or(first),
             _ => T::one(),
         };

@@ -31,7 +31,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤ round-off carry no curvature and are left out, so that H stays
 /// positive definite; after a failure all pairs are dropped.
 /// *Use* as the first choice for large smooth problems: one gradient and one application of H₀ an iteration, no Hessian.
-/// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby, none of which waits; 2 m + 1 vectors.
+/// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby, none of which waits; 2 m + 1 vectors, made before the first step.
 /// *Reference* Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
 ///
 /// ```
@@ -46,9 +46,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 pub struct Lbfgs<V: Vector, P> {
     /// H₀.
     pub initial: P,
-    /// Two reductions of many inner products instead of 2 m of one, and one more a step: for places where a reduction costs more
-    /// than a pass, as between machines. The same direction up to round-off.
-    pub gathered: bool,
+    gathered: bool,
     gamma: Option<V::Real>,
     pairs: Pairs<V>,
     alphas: Vec<V::Scalar>,
@@ -71,6 +69,14 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
+    /// Two reductions of many inner products instead of 2 m of one, and one more a step: for places where a reduction costs more
+    /// than a pass, as between machines. The same direction up to round-off. What was learnt is forgotten.
+    pub fn gathering(mut self) -> Self {
+        self.gathered = true;
+        self.pairs.clear();
+        self
+    }
+
     /// Pairs in use.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
@@ -78,7 +84,14 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
+    fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        self.pairs.prepare(x)?;
+        vectors::<V, 1>(&mut self.r, x)?;
+        Ok(())
+    }
+
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        self.pairs.prepare(x)?;
         let [r] = vectors(&mut self.r, x)?;
         d.copy(g); // 1
         if self.gathered {
@@ -92,15 +105,18 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
+        <Self as Direction<V, F>>::witness(self, s, y);
+    }
+
+    /// Curvature is worth knowing whoever chose the step.
+    fn witness(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);
         let floor = V::Real::of(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
-        if self.pairs.window() == 0 || sy.is_nan() || sy <= floor || !yy.is_finite() {
+        if !self.pairs.is_prepared() || sy.is_nan() || sy <= floor || !yy.is_finite() {
             return; // no curvature
         }
-        if self.pairs.push(s, y, sy.recip()).is_err() {
-            return; // no memory at that place: fewer pairs, the direction stays one of descent
-        }
+        self.pairs.push(s, y, sy.recip());
         if self.gathered {
             self.pairs.multiply();
         }

@@ -28,6 +28,18 @@ impl<V: Vector> Pairs<V> {
         Self { window, stored: Vec::with_capacity(window), oldest: 0, count: 0, products }
     }
 
+    /// Makes room for all pairs of vectors like x; what is remembered of vectors of another length is forgotten.
+    pub(super) fn prepare(&mut self, x: &V) -> Result<(), Error> {
+        if self.stored.first().is_some_and(|pair| pair.s.size() != x.size()) {
+            self.stored.clear();
+            self.clear();
+        }
+        while self.stored.len() < self.window {
+            self.stored.push(Pair { s: x.like()?, y: x.like()?, rho: V::Real::of(0.0) });
+        }
+        Ok(())
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -51,16 +63,14 @@ impl<V: Vector> Pairs<V> {
         (self.oldest, self.count) = (0, 0);
     }
 
-    /// Takes a copy of a pair.
-    pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) -> Result<(), Error> {
-        if self.stored.first().is_some_and(|pair| pair.s.size() != s.size()) {
-            self.stored.clear();
-            self.clear();
-        }
+    /// Whether there is room for pairs.
+    pub(super) fn is_prepared(&self) -> bool {
+        self.window > 0 && self.stored.len() == self.window
+    }
+
+    /// Takes a copy of a pair, once there is room.
+    pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) {
         let slot = self.slot(self.count);
-        if slot == self.stored.len() {
-            self.stored.push(Pair { s: s.like()?, y: y.like()?, rho });
-        }
         let pair = &mut self.stored[slot];
         pair.s.copy(s);
         pair.y.copy(y);
@@ -70,7 +80,6 @@ impl<V: Vector> Pairs<V> {
         } else {
             self.count += 1;
         }
-        Ok(())
     }
 
     /// The inner products of the newest pair with all others.

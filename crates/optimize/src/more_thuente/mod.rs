@@ -13,9 +13,9 @@
 
 mod trial;
 
-use coarsen_core::Real;
+use coarsen_core::{Error, Real};
 
-use crate::line_search::NOISE;
+use crate::line_search::{NOISE, first_trial, within};
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 use trial::{Interval, Point};
 
@@ -25,6 +25,9 @@ const SHRINK: f64 = 0.66;
 /// Before a minimiser is bracketed, trials grow at least and at most by these factors of the last increase (§4: δ_max = 4;
 /// the lower one from the authors' code in MINPACK-2).
 const GROW: [f64; 2] = [1.1, 4.0];
+
+/// How near a point without a value a falling φ is followed, as a share of the step.
+const NEAR: f64 = 0.1;
 
 /// Falls of φ that are less than this many times its round-off are measured by slopes.
 const BLUR: f64 = 16.0;
@@ -41,7 +44,7 @@ const BLUR: f64 = 16.0;
 pub struct MoreThuente<T> {
     /// μ, in (0, 1/2).
     pub decrease: T,
-    /// η, in (μ, 1).
+    /// η, in [μ, 1).
     pub curvature: T,
     /// Relative width of the interval at which the search gives up narrowing it.
     pub width: T,
@@ -74,31 +77,31 @@ impl<T: Real> MoreThuente<T> {
 
 impl<T: Real> LineSearch<T> for MoreThuente<T> {
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
-        let &Start { value: at0, round_off, slope, least, mut most, .. } = start;
+        let &Start { value: at0, round_off, slope, first, least, most } = start;
         let zero = T::zero();
         if slope.is_nan() || slope >= zero {
             return Err(LineSearchFailure::Ascent { slope: slope.wide() });
         }
-        let mut alpha = start.first.min(most);
-        if alpha.is_nan() || alpha <= zero {
-            return Err(LineSearchFailure::Blocked { most: most.wide() });
-        }
+        let mut alpha = first_trial(first, most)?;
         let mu_slope = self.decrease * slope;
         let noise = self.noise * round_off;
         let mut interval = Interval::at(Point { alpha: zero, value: zero, slope });
-        let (mut stage_one, mut finite) = (true, false);
+        let (mut stage_one, mut finite, mut spent) = (true, false, true);
+        let mut wall = T::infinity(); // the nearest point without a value; never tried again
         let [mut width, mut width_before] = [T::infinity(); 2];
 
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
             if !slope_here.is_finite() {
-                // Deviation: the paper knows no points without a value; they bound the search.
-                most = alpha;
-                alpha = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
-                if alpha <= least || alpha == interval.low.alpha {
+                // Deviation: the paper knows no points without a value; they bound the search, and do not belong to it.
+                wall = if alpha > interval.low.alpha { alpha } else { wall };
+                let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
+                if shorter <= least || shorter == interval.low.alpha || shorter == alpha {
+                    spent = false;
                     break;
                 }
+                alpha = shorter;
                 continue;
             }
             finite = true;
@@ -110,12 +113,13 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             if enough && p.slope.abs() <= -self.curvature * slope {
                 return Ok(Step { alpha, value }); // (1.1), (1.2)
             }
-            if alpha == most && enough && p.slope <= mu_slope {
+            let at_bound = alpha == most || wall - alpha <= T::of(NEAR) * alpha;
+            if at_bound && enough && p.slope <= mu_slope {
                 return Ok(Step { alpha, value }); // still falling at the bound
             }
             stage_one &= !(enough && p.slope >= zero);
 
-            let ends = interval.reach(alpha, most);
+            let ends = interval.reach(alpha, most.min(wall));
             alpha = if stage_one && rise <= interval.low.value && !enough {
                 interval.tilted(mu_slope, |psi, p| psi.next(p, ends), p) // psi of (2.1)
             } else {
@@ -128,22 +132,41 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
                 }
                 width_before = width;
                 width = high - low;
-                if high - low <= self.width * high || alpha <= low || alpha >= high {
+                if high - low <= self.width * high || alpha <= low || alpha.max(least) >= high {
+                    spent = false;
                     break; // nothing between the ends
                 }
             }
             alpha = alpha.max(least).min(most);
+            if alpha >= wall {
+                alpha = interval.low.alpha + (wall - interval.low.alpha) * T::of(0.5);
+            }
         }
         let Point { alpha: best, value: rise, .. } = interval.low;
         if best > zero && rise < zero && rise <= mu_slope * best {
             return Ok(Step { alpha: best, value: phi.value(best) });
         }
         let alpha = alpha.wide();
-        Err(match (finite, interval.bracketed) {
+        Err(match (finite, spent) {
             (false, _) => LineSearchFailure::NotFinite { alpha },
-            (true, true) => LineSearchFailure::RoundOff { alpha },
-            (true, false) => LineSearchFailure::Exhausted { evaluations: self.trials, alpha },
+            (true, false) => LineSearchFailure::RoundOff { alpha },
+            (true, true) => LineSearchFailure::Exhausted { evaluations: self.trials, alpha },
         })
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        let Self { decrease, curvature, width, noise, trials } = *self;
+        within(
+            "MoreThuente::decrease",
+            decrease,
+            decrease > T::zero() && decrease < T::of(0.5),
+            "in (0, 1/2)",
+        )?;
+        let curved = curvature >= decrease && curvature < T::one();
+        within("MoreThuente::curvature", curvature, curved, "at least MoreThuente::decrease, and below 1")?;
+        within("MoreThuente::width", width, width >= T::zero() && width < T::one(), "in [0, 1)")?;
+        within("MoreThuente::noise", noise, noise >= T::one() && noise.is_finite(), "1 or more")?;
+        within("MoreThuente::trials", T::of(trials as f64), trials > 0, "1 or more")
     }
 }
 

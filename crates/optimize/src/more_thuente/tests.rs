@@ -1,6 +1,13 @@
 //! The authors' six functions with their starting points: Moré & Thuente 1994, §5, Tables I to VI.
 
+use std::cell::Cell;
+
 use super::*;
+
+thread_local! {
+    /// Where the energy of a test ends.
+    static EDGE: Cell<f64> = const { Cell::new(0.0) };
+}
 
 /// φ and φ′ as one function, and how often it was asked.
 struct Of {
@@ -120,6 +127,63 @@ fn a_line_that_falls_for_ever_is_followed_to_the_bound() {
     let endless = Start { most: f64::INFINITY, ..start };
     let found = MoreThuente { trials: 5, ..MoreThuente::default() }.search(&mut phi, &endless).unwrap();
     assert!(found.alpha > 100.0); // the lowest point seen
+}
+
+#[test]
+fn parameters_are_checked() {
+    let good = MoreThuente::<f64>::default();
+    assert!(good.validate().is_ok() && MoreThuente::<f64>::tight().validate().is_ok());
+    let bad = [
+        MoreThuente { decrease: 0.0, ..good },
+        MoreThuente { decrease: 0.2, curvature: 0.1, ..good },
+        MoreThuente { curvature: f64::NAN, ..good },
+        MoreThuente { width: -1.0, ..good },
+        MoreThuente { noise: 0.5, ..good },
+        MoreThuente { trials: 0, ..good },
+    ];
+    assert!(bad.iter().all(|b| matches!(b.validate(), Err(Error::Parameter { .. }))));
+}
+
+#[test]
+fn a_bound_that_is_no_number_blocks() {
+    let mut phi = Of { f: |a| [-a, -1.0], points: Vec::new() };
+    let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::NAN };
+    let failure = MoreThuente::default().search(&mut phi, &start).unwrap_err();
+    assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
+    assert!(phi.points.is_empty());
+}
+
+/// A rise from the first trial on, and a budget that ends inside the bracket.
+#[test]
+fn a_spent_budget_is_told_from_round_off() {
+    let start =
+        Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::INFINITY };
+    let mut phi = Of { f: |a| [a, 1.0], points: Vec::new() };
+    let few = MoreThuente { trials: 3, ..MoreThuente::default() }.search(&mut phi, &start).unwrap_err();
+    assert!(matches!(few, LineSearchFailure::Exhausted { evaluations: 3, .. }), "{few}");
+    assert_eq!(phi.points.len(), 3);
+    let coarse = Start { least: 1e-3, ..start };
+    let near = MoreThuente::default().search(&mut phi, &coarse).unwrap_err();
+    assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
+}
+
+/// No point is asked for twice, and none beyond one that had no value.
+#[test]
+fn a_wall_is_not_run_into_again() {
+    for edge in [0.3, 2.0, 7.7] {
+        EDGE.set(edge);
+        let f = |a: f64| if a < EDGE.get() { [-a, -1.0] } else { [f64::INFINITY; 2] };
+        let mut phi = Of { f, points: Vec::new() };
+        let start =
+            Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 1e-12, most: f64::INFINITY };
+        let step = MoreThuente::default().search(&mut phi, &start).unwrap();
+        assert!(step.alpha < edge && step.alpha > 0.7 * edge, "{step:?}");
+        let mut wall = f64::INFINITY;
+        for (k, &point) in phi.points.iter().enumerate() {
+            assert!(point < wall && !phi.points[..k].contains(&point), "{:?}", phi.points);
+            wall = if point < edge { wall } else { point };
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 use super::mat3::{Svd, eigen};
 use super::potential::Energy;
+use crate::BodyError;
 
 /// The two moduli of an isotropic material, in Pa.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +22,8 @@ pub struct Lame {
 }
 
 impl Lame {
-    /// From Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2.
+    /// From Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2; [`Tetrahedra::new`](crate::Tetrahedra::new) refuses
+    /// what comes of others.
     ///
     /// ```
     /// let soft = coarsen_problems::Lame::new(1e5, 0.25);
@@ -30,6 +32,17 @@ impl Lame {
     pub fn new(young: f64, poisson: f64) -> Self {
         let mu = young / (2.0 * (1.0 + poisson));
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
+    }
+
+    /// Itself, if μ and the bulk modulus λ + 2/3 μ are positive: every strain costs energy.
+    pub(super) fn checked(self, index: usize) -> Result<Self, BodyError> {
+        let Self { lambda, mu } = self;
+        let good = |v: f64| v.is_finite() && v > 0.0;
+        if good(mu) && good(lambda + mu * (2.0 / 3.0)) {
+            Ok(self)
+        } else {
+            Err(BodyError::Material { index, lambda, mu })
+        }
     }
 }
 

@@ -25,15 +25,43 @@ pub enum BodyError {
     },
     /// An element without volume or length, or turned inside out.
     #[error(
-        "{what} {index} measures {measure:.3e}, which must be positive; renumber its nodes, or remove it"
+        "{what} {index} measures {measure:.3e}, which must be positive and finite; renumber its nodes, or remove it"
     )]
     Degenerate {
         /// Tetrahedron or spring.
         what: &'static str,
         /// Which one.
         index: usize,
-        /// Its volume in m³, or its length in m.
+        /// Its volume in m³; its length in m or stiffness in N/m.
         measure: f64,
+    },
+    /// Moduli of no stable material.
+    #[error(
+        "tetrahedron {index} has the moduli λ = {lambda:e}, μ = {mu:e}, but μ and λ + 2/3 μ must be positive and finite; take E > 0 and -1 < ν < 1/2"
+    )]
+    Material {
+        /// Which tetrahedron.
+        index: usize,
+        /// λ in Pa.
+        lambda: f64,
+        /// μ in Pa.
+        mu: f64,
+    },
+    /// A node that no inertia holds.
+    #[error(
+        "free node {node} has a mass of {mass:e} kg, which must be positive and finite; hold it, or correct the density"
+    )]
+    Mass {
+        /// Its number among the free nodes.
+        node: usize,
+        /// Its mass.
+        mass: f64,
+    },
+    /// A free node that belongs to nothing.
+    #[error("node {node} is free, but no element touches it; remove it, or hold it")]
+    Loose {
+        /// Its number in the mesh.
+        node: usize,
     },
     /// A list of the wrong length.
     #[error("{what}: expected {expected} entries, found {found}")]

@@ -43,16 +43,18 @@ impl<P: Potential> ImplicitEuler<P> {
     /// Steps of `h` seconds for nodes of these `masses` in kg.
     ///
     /// # Errors
-    /// [`BodyError::Length`] and [`BodyError::Value`] for masses and steps that do not fit.
+    /// [`BodyError::Length`], [`BodyError::Mass`] and [`BodyError::Value`] for masses and steps that do not fit.
     pub fn new(potential: P, masses: &[f64], h: f64) -> Result<Self, BodyError> {
         let (expected, found) = (potential.nodes(), masses.len());
         if expected != found {
             return Err(BodyError::Length { what: "masses", expected, found });
         }
-        let numbers =
-            [("the time step", h), ("a mass", masses.iter().copied().fold(f64::INFINITY, f64::min))];
-        if let Some((what, found)) = numbers.into_iter().find(|(_, v)| !(v.is_finite() && *v > 0.0)) {
-            return Err(BodyError::Value { what, found, range: "positive and finite" });
+        let good = |v: f64| v.is_finite() && v > 0.0;
+        if !good(h) {
+            return Err(BodyError::Value { what: "the time step", found: h, range: "positive and finite" });
+        }
+        if let Some((node, &mass)) = masses.iter().enumerate().find(|(_, m)| !good(**m)) {
+            return Err(BodyError::Mass { node, mass });
         }
         let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
         let inertia = masses.iter().map(|m| m / (h * h)).collect();
@@ -139,5 +141,25 @@ impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
             *g = self.inertia[k / 3] * (x[k] - self.target[k]);
         }
         self.potential.add_gradient(x, g);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Spring, Springs};
+
+    #[test]
+    fn every_mass_is_looked_at() {
+        let rope = || {
+            let spring = Spring { ends: [0, 1], stiffness: 1.0, length: 1.0 };
+            Springs::new(vec![spring], &[false; 2], &[[0.0; 3]; 2]).unwrap()
+        };
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let refused = ImplicitEuler::new(rope(), &[1.0, bad], 0.1).err();
+            assert!(matches!(refused, Some(BodyError::Mass { node: 1, .. })), "{bad}: {refused:?}");
+            let refused = ImplicitEuler::new(rope(), &[1.0; 2], bad).err();
+            assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
+        }
     }
 }

@@ -44,7 +44,7 @@ impl Scene {
     /// # Errors
     /// [`BodyError`] for n = 0 and bodies too large.
     pub fn bar_twist(n: usize) -> Result<Self, BodyError> {
-        let mesh = bar(n)?;
+        let mesh = bar("bar-twist", n)?;
         let twisted: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| twist(p)).collect();
         let held = nodes_where(&mesh, |p| p[0] < EDGE || p[0] > 4.0 - EDGE);
         let material = Lame::new(YOUNG, POISSON);
@@ -69,7 +69,7 @@ impl Scene {
                 range: "positive and finite",
             });
         }
-        let mesh = bar(n)?;
+        let mesh = bar("bar-step", n)?;
         let inside = |e: usize| {
             let x = mesh.tets[e].iter().map(|&i| mesh.nodes[i as usize][0]).sum::<f64>() / 4.0;
             (1.0..3.0).contains(&x)
@@ -114,13 +114,11 @@ impl Scene {
     }
 }
 
-fn bar(n: usize) -> Result<TetMesh, BodyError> {
-    ProblemError::check_size("bar-twist", n, 1, 1)?;
-    Grid::new(
-        "bar-twist",
-        [n.saturating_mul(4).saturating_add(1), n.saturating_add(1), n.saturating_add(1)],
-        3,
-    )?;
+/// The mesh of a bar of 4N x N x N cells, for the problem `name`.
+fn bar(name: &'static str, n: usize) -> Result<TetMesh, BodyError> {
+    ProblemError::check_size(name, n, 1, 1)?;
+    let nodes = |cells: usize| cells.saturating_add(1);
+    Grid::new(name, [nodes(n.saturating_mul(4)), nodes(n), nodes(n)], 3)?;
     Ok(TetMesh::bar([4 * n, n, n], 1.0 / n as f64))
 }
 

@@ -50,7 +50,7 @@ impl Springs {
     /// Springs among nodes at `positions`, some of which are `held` there.
     ///
     /// # Errors
-    /// [`BodyError`] for ends that are no nodes, and stiffnesses or lengths that are not positive.
+    /// [`BodyError`] for ends that are no nodes, and stiffnesses or lengths that are not positive and finite.
     pub fn new(springs: Vec<Spring>, held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         let nodes = Nodes::new(held, positions)?;
         for (index, spring) in springs.iter().enumerate() {
@@ -58,8 +58,8 @@ impl Springs {
                 let (node, nodes) = (node as usize, held.len());
                 return Err(BodyError::Node { what: "spring", index, node, nodes });
             }
-            let measure = spring.stiffness.min(spring.length);
-            if !(measure > 0.0 && spring.stiffness.is_finite()) {
+            let bad = |v: &f64| !(v.is_finite() && *v > 0.0);
+            if let Some(measure) = [spring.stiffness, spring.length].into_iter().find(bad) {
                 return Err(BodyError::Degenerate { what: "spring", index, measure });
             }
         }
@@ -124,6 +124,29 @@ impl Potential for Springs {
                     values[9 * block + 3 * p + q] +=
                         sign * ((spring.stiffness - across) * n[p] * n[q] + unit);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_looked_at() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            for (stiffness, length) in [(bad, 1.0), (1.0, bad)] {
+                let springs = [(1.0, 1.0), (stiffness, length)].map(|(s, l)| Spring {
+                    ends: [0, 1],
+                    stiffness: s,
+                    length: l,
+                });
+                let refused = Springs::new(springs.to_vec(), &[false; 2], &[[0.0; 3]; 2]).err();
+                assert!(
+                    matches!(refused, Some(BodyError::Degenerate { index: 1, .. })),
+                    "{stiffness} {length}: {refused:?}"
+                );
             }
         }
     }

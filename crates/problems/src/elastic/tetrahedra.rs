@@ -39,7 +39,7 @@ const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// A body of linear tetrahedra of one density, its moduli free to differ by element.
 ///
 /// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count. Nothing is
-/// allocated after construction.
+/// allocated by values, gradients and Hessians.
 /// *Cost* of a Hessian: an SVD, 9 outer products of 12 an element, and a scatter on one thread.
 pub struct Tetrahedra<D> {
     density: D,
@@ -66,7 +66,8 @@ impl<D: Density> Tetrahedra<D> {
     /// number.
     ///
     /// # Errors
-    /// [`BodyError`] for corners that are no nodes, and elements without positive volume.
+    /// [`BodyError`] for corners that are no nodes, elements without positive volume, moduli of no stable material, and free
+    /// nodes without an element.
     pub fn new(
         density: D,
         mesh: &TetMesh,
@@ -87,12 +88,13 @@ impl<D: Density> Tetrahedra<D> {
             let edge = |p: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| p[k] - a[k]) };
             let edges = [edge(b), edge(c), edge(d)]; // Dmᵀ
             let six = determinant(&edges);
-            if six.is_nan() || six <= 0.0 {
+            if !(six.is_finite() && six > 0.0) {
                 return Err(BodyError::Degenerate { what: "tetrahedron", index, measure: six / 6.0 });
             }
             let [nb, nc, nd] = cofactor(&edges).map(|row| row.map(|x| x / six)); // Dm⁻¹
             let na = std::array::from_fn(|k| -(nb[k] + nc[k] + nd[k]));
-            Ok(Element { corners, gradients: [na, nb, nc, nd], volume: six / 6.0, material: material(index) })
+            let material = material(index).checked(index)?;
+            Ok(Element { corners, gradients: [na, nb, nc, nd], volume: six / 6.0, material })
         });
         let elements = elements.collect::<Result<Vec<_>, _>>()?;
         let nodes = Nodes::new(held, &mesh.nodes)?;
@@ -107,6 +109,10 @@ impl<D: Density> Tetrahedra<D> {
                     starts[slot as usize + 1] += 1;
                 }
             }
+        }
+        let loose = |slot: &u32| *slot != HELD && starts[*slot as usize + 1] == 0;
+        if let Some(node) = nodes.slots.iter().position(loose) {
+            return Err(BodyError::Loose { node });
         }
         incident.sort_unstable();
         (0..nodes.free).for_each(|i| starts[i + 1] += starts[i]);
@@ -135,8 +141,9 @@ impl<D: Density> Tetrahedra<D> {
     /// The characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without its time step, since x
     /// are positions.
     ///
-    /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements around the node; ℓᵢ the area of the polyhedron
-    /// that they form. A gradient divided by it measures strain, in stiff and in soft parts alike.
+    /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements around the node; ℓᵢ the area of their faces
+    /// opposite to it. Inside a body these close the polyhedron of the paper; at a node of the surface they leave it open, so that
+    /// it has about half the ℓᵢ of one inside. A gradient divided by it measures strain, in stiff and in soft parts alike.
     pub fn characteristic(&self) -> Vec<f64> {
         let stiffness = |e: &Element| {
             let modes = self.density.modes(e.material, &REST);
