@@ -10,7 +10,7 @@ use coarsen::problems::Scene;
 use crate::body::method;
 use crate::plot;
 
-const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
+pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
 const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
 
 /// Cells across the bar: 93 x 24 x 24 nodes, one face of them held.
@@ -23,7 +23,7 @@ const STEP: f64 = 1.0 / 30.0;
 /// The error that the table asks for, the one at which a run ends, and the seconds it may take.
 const ASKED: f64 = 1e-3;
 const END: f64 = 1e-6;
-const LIMIT: f64 = 15.0;
+const LIMIT: f64 = 12.0;
 
 /// Seconds and relative errors of one run.
 pub(crate) struct Curve {
@@ -84,6 +84,7 @@ pub(crate) fn run(names: &[&str]) {
                 Curve { name: precond, points }
             })
             .collect();
-        plot::write(&format!("benches/descent-{name}.svg"), name, END, &curves).expect("a picture");
+        plot::write(&format!("book/src/methods/descent_{}.svg", name.replace('-', "_")), name, END, &curves)
+            .expect("a picture");
     }
 }

@@ -3,16 +3,16 @@
 //! Three questions on bodies of stable neo-Hookean tetrahedra (density 1000 kg/m³, ν = 0.4):
 //!
 //! - `curves`: Fig. 5 of Wu, Wang & Wang 2022. Gradient descent, accelerated gradient, L-BFGS, nonlinear CG and Newton (32 inner
-//!   iterations), each with block Jacobi, smoothed aggregation and multilevel Schwarz refreshed every eight iterations:
+//!   iterations), each with point Jacobi, block Jacobi, smoothed aggregation and multilevel Schwarz refreshed every eight iterations:
 //!   (f − f*) / (f₀ − f*) against time, an SVG each.
 //! - `materials`: a bar whose middle is up to 10⁵ times stiffer than its ends (Wang et al. 2020, HOT): iterations of L-BFGS around one
 //!   multigrid cycle, and of Newton with diagonal CG.
 //! - `steps`: twenty implicit Euler steps of the stretched armadillo; the end states of all drivers.
 //!
 //! ```text
-//! cargo bench --bench descent -- curves lbfgs            # one method; all five without a name
+//! cargo bench --bench descent -- curves lbfgs            # one method, or several; all without a name
 //! cargo bench --bench descent -- materials
-//! COARSEN_DATA=... cargo bench --bench descent -- steps inexact-newton lbfgs
+//! COARSEN_DATA=... cargo bench --bench descent -- steps newton-inexact lbfgs
 //! ```
 //!
 //! Times include assembly and setup, on all threads of the machine.
@@ -23,10 +23,16 @@ mod materials;
 mod plot;
 mod steps;
 
-fn main() {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let names = words.iter().skip(1).map(String::as_str).collect::<Vec<_>>();
     let asked = words.first().map(String::as_str);
+    if let Err(message) = check(asked, &names) {
+        eprintln!("error: {message}");
+        return ExitCode::from(2);
+    }
     coarsen::parallel::threads(0, || {
         if matches!(asked, None | Some("curves")) {
             curves::run(&names);
@@ -39,4 +45,20 @@ fn main() {
         }
     })
     .expect("a pool of threads");
+    ExitCode::SUCCESS
+}
+
+/// Whether there is such a question, with methods of these names.
+fn check(asked: Option<&str>, names: &[&str]) -> Result<(), String> {
+    let methods: &[&str] = match asked {
+        None | Some("materials") => &[],
+        Some("curves") => &curves::METHODS,
+        Some("steps") => &steps::METHODS,
+        Some(other) => return Err(format!("no question {other}; there are curves, materials, steps")),
+    };
+    match names.iter().find(|name| !methods.contains(name)) {
+        Some(name) if methods.is_empty() => Err(format!("materials takes no method, but {name} was given")),
+        Some(name) => Err(format!("no method {name}; there are {}", methods.join(", "))),
+        None => Ok(()),
+    }
 }

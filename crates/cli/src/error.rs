@@ -29,6 +29,9 @@ pub(crate) enum Failure {
         "the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE, in Gmsh's text format"
     )]
     NoMesh,
+    /// A mesh for a problem that makes its own.
+    #[error("--mesh is for armadillo-stretch; a bar makes its own tetrahedra, so leave --mesh out")]
+    UnusedMesh,
     /// A preconditioner of a Hessian that cannot be built.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -106,7 +109,11 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Problem(_) | Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh => 2,
+            Self::Problem(_)
+            | Self::BlockSize { .. }
+            | Self::Direct { .. }
+            | Self::NoMesh
+            | Self::UnusedMesh => 2,
             Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }

@@ -7,14 +7,15 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use coarsen::elastic::{Follower, following};
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
-    Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Preconditioned, Refresh, Refreshed,
+    Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,
 };
 use coarsen::problems::Scene;
 use coarsen::{Identity, Stop, parallel};
 
-use crate::elastic::{Elastic, Follower, build, elastic, follow};
+use crate::elastic::{Soft, build};
 use crate::error::Failure;
 use crate::plot::{self, Curve};
 use crate::solve::check_place;
@@ -158,6 +159,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 /// The head of the report, how the descent ended, and relative gradients.
 fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
     let (name, Scene { mut body, start: mut x }) = match options.problem {
+        Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
         Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
         Body::ArmadilloStretch => {
             let data = std::env::var_os("COARSEN_DATA").map(|folder| PathBuf::from(folder).join(ARMADILLO));
@@ -165,20 +167,20 @@ fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>)
             ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
         }
     };
-    let inverse = build(options.precond, body.hessian(&x), &x)?;
+    let inverse = build(options.precond, &mut body, &x)?;
     // Newton's method asks the objective for a preconditioner, the others have their own.
-    let (own, of_objective): (Follower, Follower) = if options.direction == Way::Newton {
-        (Box::new(Identity), inverse)
+    let (own, of_objective) = if options.direction == Way::Newton {
+        (Follower::constant(Box::new(Identity)), inverse)
     } else {
-        (inverse, Box::new(Identity))
+        (inverse, Follower::constant(Box::new(Identity)))
     };
     let (mut direction, search) = way(options.direction, options.precond, own);
+    let mut f = Soft::new(body, of_objective).projecting_on_demand();
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
     let mut history = DescentHistory::default();
-    let report =
-        descent.minimize(&mut elastic(body, &x, of_objective), &mut direction, &mut x, &mut history)?;
+    let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history)?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
     let text = format!(
         "problem   {name}: {} unknowns\nmethod    {} with {}\n",
@@ -194,26 +196,18 @@ fn way(
     way: Way,
     precond: Inverse,
     inverse: Follower,
-) -> (Box<dyn Direction<Vec<f64>, Elastic>>, Box<dyn LineSearch<f64>>) {
+) -> (Box<dyn Direction<Vec<f64>, Soft>>, Box<dyn LineSearch<f64>>) {
     let armijo = Box::new(Backtracking::default());
     match way {
         Way::Newton => (Box::new(Newton::inexact()), armijo),
         Way::Lbfgs if precond == Inverse::None => {
             (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
         }
-        Way::Lbfgs => (following(Lbfgs::new(WINDOW, inverse)), armijo),
-        Way::Ncg => (following(NonlinearCg::new(Beta::DaiKou, inverse)), Box::new(MoreThuente::tight())),
-        Way::Agd => (following(AcceleratedGradient::new(RADIUS, inverse)), armijo),
-        Way::Gradient => (following(Gradient::scaled(inverse)), armijo),
+        Way::Lbfgs => (Box::new(following(Lbfgs::new(WINDOW, inverse))), armijo),
+        Way::Ncg => {
+            (Box::new(following(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
+        }
+        Way::Agd => (Box::new(following(AcceleratedGradient::new(RADIUS, inverse))), armijo),
+        Way::Gradient => (Box::new(following(Gradient::scaled(inverse))), armijo),
     }
-}
-
-/// A direction whose preconditioner is that of the body.
-fn following<D>(direction: D) -> Box<dyn Direction<Vec<f64>, Elastic>>
-where
-    D: Direction<Vec<f64>, Elastic> + Preconditioned<Vec<f64>, Inverse = Follower> + 'static,
-{
-    Box::new(Refreshed::new(direction, |f: &mut Elastic, x: &Vec<f64>, m: &mut Follower| {
-        follow(f.objective.hessian(x), x, m)
-    }))
 }

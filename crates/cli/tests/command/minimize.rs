@@ -37,4 +37,6 @@ fn ends_and_errors_have_their_codes() {
     assert!(none.code == 3 && none.err.contains("at least 1"), "{}", none.err);
     let mesh = coarsen("minimize --problem armadillo-stretch --mesh /no/such.msh");
     assert!(mesh.code == 3 && mesh.err.contains("/no/such.msh"), "{}", mesh.err);
+    let unused = coarsen("minimize --problem bar-twist:2 --mesh /no/such.msh");
+    assert!(unused.code == 2 && unused.err.contains("leave --mesh out"), "{}", unused.err);
 }
