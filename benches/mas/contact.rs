@@ -1,12 +1,13 @@
 //! Contact that comes and goes (Fig. 21, §6.3).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_problems::{NumpyRandom, Problem, cloth};
-use coarsen_schwarz::{Coarse, Coupling, Schwarz};
+use coarsen_schwarz::{Coarse, Coupling, Schwarz, Subdomains};
 use coarsen_sparse::{Contacts, Sum, System};
 
 use crate::{Outcome, fastest};
@@ -48,48 +49,110 @@ pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Conta
     Ok((next, touched))
 }
 
+/// Fig. 21, and patches: ten in a row, each after another hundredth of the pairs was replaced.
 pub(crate) fn contact() -> Outcome<()> {
     let side = 317;
     let p = cloth(side, 0.01)?;
-    let b = p.right_hand_side(1);
-    println!("contact: cloth:317 at 10 ms with springs; iterations to 5e-4, then 1 % of the pairs replaced");
-    println!("   pairs form           its   solve    build   update    patch  domains redone  patch/update");
+    println!(
+        "contact: cloth:317 at 10 ms with springs, 2 threads; iterations to 5e-4; seconds; ten patches, each of 1 % of the pairs"
+    );
+    println!(
+        "   pairs form            its   solve    build   update   patch: mean   largest  domains  mean/update   its, patched and updated"
+    );
     for pairs in [0, 1000, 10_000] {
-        let contact = springs(&p, side, pairs, 3)?;
-        let (next, touched) = replaced(&p, side, pairs)?;
-        let strength = |theta| Coupling::Strength { theta };
-        for (name, coarse, coupling) in [
-            ("mas", Coarse::Domains, Coupling::Adjacency),
-            ("mas exact", Coarse::Auto, Coupling::Adjacency),
-            ("strength 0", Coarse::Auto, strength(0.0)),
-            ("strength .25", Coarse::Auto, strength(0.25)),
+        let adjacency = Coupling::Adjacency;
+        let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        for (name, recipe) in [
+            ("mas, adjacency", Schwarz { coupling: adjacency, ..plain }),
+            ("mas", plain),
+            ("exact, adjacency", Schwarz { coupling: adjacency, ..Schwarz::multilevel() }),
+            ("exact", Schwarz::multilevel()),
+            ("exact, none aside", Schwarz { aside: 0.0, ..Schwarz::multilevel() }),
+            ("exact, 30 % aside", Schwarz { aside: 0.3, ..Schwarz::multilevel() }),
         ] {
-            let recipe = Schwarz { coarse, coupling, ..Schwarz::multilevel() };
-            parallel::threads(0, || -> Outcome<()> {
-                let sum = Sum { elastic: &p.matrix, contact: &contact };
-                let system = System { positions: Some(&p.positions), ..System::from(&sum) };
-                let changed = Sum { elastic: &p.matrix, contact: &next };
-                let mut m = recipe.build(system, &Cpu::new())?;
-                let (mut x, begun) = (vec![0.0; b.len()], std::time::Instant::now());
-                let report = Cg::new(Stop::relative(5e-4)).solve(&sum, &mut m, &b, &mut x)?.usable()?;
-                let solve = begun.elapsed().as_secs_f64();
-                let build = fastest(3, || drop(recipe.build(system, &Cpu::new())));
-                let update = fastest(3, || drop(m.update(&changed)));
-                let mut share = 0.0;
-                let patch = fastest(3, || {
-                    if let Ok(Reused::Rest { redone, of }) = m.patch(&changed, &touched) {
-                        share = redone as f64 / of as f64;
-                    }
-                });
-                println!(
-                    "{pairs:>8} {name:12} {:>5} {solve:7.3} {build:8.3} {update:8.3} {patch:8.4} {:13.1} % {:11.1} %",
-                    report.iterations,
-                    100.0 * share,
-                    100.0 * patch / update
-                );
-                Ok(())
-            })??;
+            parallel::threads(2, || row(&p, side, pairs, name, &recipe))??;
         }
     }
     Ok(())
+}
+
+fn system<'a>(p: &'a Problem, contact: &'a Contacts<f64>) -> System<'a, f64> {
+    System { positions: Some(&p.positions), ..System::from(&Sum { elastic: &p.matrix, contact }) }
+}
+
+fn row(p: &Problem, side: usize, pairs: usize, name: &str, recipe: &Schwarz) -> Outcome<()> {
+    let b = p.right_hand_side(1);
+    let contact = springs(p, side, pairs, 3)?;
+    let mut cg = Cg::new(Stop { max_iterations: 4000, ..Stop::relative(5e-4) });
+    let mut x = vec![0.0; b.len()];
+    let mut solve = |m: &mut Subdomains<f64, Cpu>, contact: &Contacts<f64>| -> Outcome<usize> {
+        x.fill(0.0);
+        let sum = Sum { elastic: &p.matrix, contact };
+        Ok(cg.solve(&sum, m, &b, &mut x)?.usable()?.iterations)
+    };
+    let mut m = recipe.build(system(p, &contact), &Cpu::new())?;
+    let begun = Instant::now();
+    let iterations = solve(&mut m, &contact)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let build = fastest(3, || drop(recipe.build(system(p, &contact), &Cpu::new())));
+    let update = fastest(3, || drop(m.update(system(p, &contact))));
+    let (mut now, mut spent, mut largest, mut share) = (contact, 0.0, 0.0_f64, 0.0);
+    for round in 0..10 {
+        let (next, touched) = exchanged(p, side, pairs, &now, round)?;
+        now = next;
+        let begun = Instant::now();
+        let reused = m.patch(system(p, &now), &touched)?;
+        let patch = begun.elapsed().as_secs_f64();
+        (spent, largest) = (spent + patch, largest.max(patch));
+        if let Reused::Rest { redone, of } = reused {
+            share += 10.0 * redone as f64 / of as f64;
+        }
+    }
+    let patched = solve(&mut m, &now)?;
+    m.update(system(p, &now))?;
+    let updated = solve(&mut m, &now)?;
+    let ratio = 10.0 * spent / update;
+    println!(
+        "{pairs:>8} {name:18} {iterations:>5} {seconds:7.3} {build:8.3} {update:8.3} {:13.4} {largest:9.4} {share:6.1} % {ratio:10.1} % {patched:>14} {updated:>7}",
+        spent / 10.0
+    );
+    Ok(())
+}
+
+/// A hundredth of the pairs replaced, others in each round, and the vertices whose contacts changed.
+fn exchanged(
+    p: &Problem,
+    side: usize,
+    pairs: usize,
+    before: &Contacts<f64>,
+    round: usize,
+) -> Outcome<(Contacts<f64>, Vec<u32>)> {
+    // Every pair has one block above the diagonal.
+    let above: Vec<(u32, u32)> = before.places().iter().filter(|p| p.0 < p.1).copied().collect();
+    let share = pairs / 100;
+    let gone: HashSet<(u32, u32)> =
+        above.iter().skip(round * share % above.len().max(1)).take(share).copied().collect();
+    let new = springs(p, side, share, 100 + round as u64)?;
+    let mut lost: HashMap<u32, [f64; 9]> = HashMap::new();
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for (&(i, j), block) in before.places().iter().zip(before.values().chunks_exact(9)) {
+        if gone.contains(&(i.min(j), i.max(j))) {
+            let sum = lost.entry(i).or_insert([0.0; 9]);
+            sum.iter_mut().zip(block).for_each(|(s, v)| *s += v);
+        } else {
+            places.push((i, j));
+            values.extend_from_slice(block);
+        }
+    }
+    for (&i, block) in &lost {
+        places.push((i, i));
+        values.extend_from_slice(block); // what the pair had added to the diagonal, with the opposite sign
+    }
+    places.extend_from_slice(new.places());
+    values.extend_from_slice(new.values());
+    let mut next = Contacts::new(side * side, 3)?;
+    next.replace(&places, &values)?;
+    let ends = gone.iter().chain(new.places()).flat_map(|p| [p.0, p.1]);
+    let touched: std::collections::BTreeSet<u32> = ends.collect();
+    Ok((next, touched.into_iter().collect()))
 }

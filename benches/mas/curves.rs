@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen_core::{Iteration, LinearOperator, Stop, parallel};
+use coarsen_core::{Iteration, LinearOperator, Outcome, Stop, parallel};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_problems::{Problem, garment};
 
 use crate::chart::{Line, chart};
-use crate::{Outcome, build};
+use crate::{Outcome as Result, build};
 
 /// The preconditioners of the figures.
 const METHODS: [&str; 9] =
@@ -24,16 +24,16 @@ const MOST: usize = 800;
 const GOALS: [f64; 2] = [1e-3, 1e-6];
 
 /// The T-shirt, about 120,000 vertices.
-pub(crate) fn shirt() -> Outcome<()> {
+pub(crate) fn shirt() -> Result<()> {
     figure("diffcloth_tshirt1900.obj.gz", "shirt")
 }
 
 /// The dress, about 330,000 vertices.
-pub(crate) fn dress() -> Outcome<()> {
+pub(crate) fn dress() -> Result<()> {
     figure("diffcloth_dress-v5k-f10k.obj.gz", "dress")
 }
 
-fn figure(file: &str, name: &str) -> Outcome<()> {
+fn figure(file: &str, name: &str) -> Result<()> {
     let Ok(data) = std::env::var("COARSEN_DATA") else {
         println!("{name}: left out, COARSEN_DATA is not set");
         return Ok(());
@@ -41,7 +41,7 @@ fn figure(file: &str, name: &str) -> Outcome<()> {
     let mesh = Path::new(&data).join("meshes").join(file);
     let p = garment(&mesh.to_string_lossy(), 3, 0.01, 0.0)?;
     let b = p.right_hand_side(1);
-    let exact = parallel::threads(2, || -> Outcome<Vec<f64>> {
+    let exact = parallel::threads(2, || -> Result<Vec<f64>> {
         let (mut m, mut x) = (build("sa", p.system())?, vec![0.0; b.len()]);
         Cg::new(Stop::relative(1e-9)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
         Ok(x)
@@ -52,7 +52,12 @@ fn figure(file: &str, name: &str) -> Outcome<()> {
     );
     let (mut by_iterations, mut by_seconds) = (Vec::<Line>::new(), Vec::<Line>::new());
     for method in METHODS {
-        let curve = curve(method, &p, &b, &exact)?;
+        let (curve, outcome) = curve(method, &p, &b, &exact)?;
+        if !matches!(outcome, Outcome::Stopped | Outcome::IterationLimit) {
+            let end = curve.len().saturating_sub(1);
+            println!("{method:14} left out: {} after {end} iterations", outcome.name());
+            continue;
+        }
         let [one, two] = [seconds(method, &p, &b, 1)?, seconds(method, &p, &b, 2)?];
         print!("{method:14}{:8.3} {:8.3}", one.0, two.0);
         for goal in GOALS {
@@ -84,8 +89,8 @@ fn figure(file: &str, name: &str) -> Outcome<()> {
     )
 }
 
-/// The error after each iteration, until it is far below the goals.
-fn curve(method: &str, p: &Problem, b: &[f64], exact: &[f64]) -> Outcome<Vec<(f64, f64)>> {
+/// The error after each iteration, until it is far below the goals, and how the method ended.
+fn curve(method: &str, p: &Problem, b: &[f64], exact: &[f64]) -> Result<(Vec<(f64, f64)>, Outcome)> {
     parallel::threads(2, || {
         let mut m = build(method, p.system())?;
         let (mut x, b) = (vec![0.0; b.len()], b.to_vec());
@@ -105,8 +110,8 @@ fn curve(method: &str, p: &Problem, b: &[f64], exact: &[f64]) -> Outcome<Vec<(f6
             ControlFlow::Continue(())
         };
         let stop = Stop { max_iterations: MOST, ..Stop::relative(1e-12) };
-        let _ = driver(method, stop).solve_with(&p.matrix, &mut m, &b, &mut x, &mut monitor)?;
-        Ok(points)
+        let report = driver(method, stop).solve_with(&p.matrix, &mut m, &b, &mut x, &mut monitor)?;
+        Ok((points, report.outcome))
     })?
 }
 
@@ -119,7 +124,7 @@ fn driver(method: &str, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
 }
 
 /// Seconds of setup and of one iteration.
-fn seconds(method: &str, p: &Problem, b: &[f64], threads: usize) -> Outcome<(f64, f64)> {
+fn seconds(method: &str, p: &Problem, b: &[f64], threads: usize) -> Result<(f64, f64)> {
     parallel::threads(threads, || {
         let begun = Instant::now();
         let mut m = build(method, p.system())?;

@@ -117,6 +117,16 @@ pub enum SetupError {
         /// Bytes of its factor.
         bytes: usize,
     },
+    /// A domain of an overlapping Schwarz method that cannot be factored.
+    #[error(
+        "the domain of {unknowns} unknowns that holds node {node} cannot be factored: A restricted to it is singular; fix a degree of freedom there, or take larger domains"
+    )]
+    Domain {
+        /// A node of it.
+        node: usize,
+        /// Its scalar unknowns.
+        unknowns: usize,
+    },
     /// A level of a hierarchy below the finest; rows and nodes are those of that level.
     #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]
     Level {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::aggregation::Aggregation;
 use crate::domains::Domains;
 use crate::minimize::Minimize;
+use crate::overlap::Overlap;
 
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
@@ -61,6 +62,9 @@ pub(crate) struct Source {
     /// Share of the vertices of the problem pinned that have a constraint
     #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
     pub(crate) share: Option<f64>,
+    /// Matrix of contact, added to that of the file: forces between pairs, as a simulator keeps them apart
+    #[arg(long, value_name = "FILE", requires = "matrix")]
+    pub(crate) contact: Option<PathBuf>,
     /// Coordinates, a row a node
     #[arg(long, value_name = "FILE")]
     pub(crate) coordinates: Option<PathBuf>,
@@ -93,6 +97,9 @@ pub(crate) struct Given {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) domains: Domains,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) overlap: Overlap,
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
@@ -319,6 +326,10 @@ pub(crate) enum Precond {
     Sa,
     /// Multilevel additive Schwarz
     Mas,
+    /// One level of additive Schwarz, with overlap
+    As,
+    /// The same, restricted: for unsymmetric matrices, under gmres or bicgstab
+    Ras,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]

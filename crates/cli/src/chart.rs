@@ -22,6 +22,7 @@ fn colour(row: &Row) -> RGBColor {
     match row.precond {
         Precond::Sa => RGBColor(213, 94, 0),
         Precond::Mas => RGBColor(170, 0, 60),
+        Precond::As | Precond::Ras => RGBColor(120, 90, 20),
         Precond::Ic0 | Precond::Ilu0 => RGBColor(0, 114, 178),
         Precond::Chebyshev => RGBColor(0, 158, 115),
         Precond::BlockJacobi => RGBColor(86, 180, 233),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
-use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage};
+use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage, Weights};
 use serde::Serialize;
 
 /// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
@@ -26,6 +26,12 @@ pub(crate) struct Domains {
     /// One level after the other (multiplicative), not all at once
     #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
     pub(crate) mas_hybrid: bool,
+    /// What the coarse levels move of a supernode, all levels at once [default: constants]
+    #[arg(long, value_enum, conflicts_with_all = ["mas_hybrid", "mas_exact", "mas_coarse", "mas_weights"])]
+    pub(crate) mas_modes: Option<ModesName>,
+    /// The factors of the levels [default: ones]
+    #[arg(long, value_enum, conflicts_with = "mas_hybrid")]
+    pub(crate) mas_weights: Option<WeightsName>,
     /// Where domains begin to grow [default: auto]
     #[arg(long, value_enum)]
     pub(crate) mas_order: Option<OrderName>,
@@ -68,8 +74,28 @@ pub(crate) enum OrderName {
     Curve,
     /// The Cuthill-McKee order
     Graph,
+    /// The Cuthill-McKee order of strong couplings
+    Strong,
     /// As it is
     Natural,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModesName {
+    /// One value for each unknown of a node
+    Constants,
+    /// Rigid-body modes
+    Rigid,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WeightsName {
+    /// 1 for each
+    Ones,
+    /// Those of least energy
+    Energy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -106,6 +132,7 @@ impl Domains {
         let over = match (self.mas_hybrid, self.mas_coarse) {
             (true, _) => Multigrid::hybrid(),
             (false, Some(CoarseName::Sa)) => Multigrid::over_domains(),
+            (false, _) if self.mas_modes == Some(ModesName::Rigid) => Multigrid::additive(),
             _ => return Form::Additive(self.schwarz(Schwarz::multilevel())),
         };
         let OverDomains { domains, levels, below } = over.smoothing;
@@ -125,11 +152,17 @@ impl Domains {
             (None, Some(CoarseName::Exact)) => Coarse::Exact { unknowns: EXACT },
             (None, _) => recipe.coarse,
         };
+        recipe.weights = match self.mas_weights {
+            None => recipe.weights,
+            Some(WeightsName::Ones) => Weights::Ones,
+            Some(WeightsName::Energy) => Weights::Energy,
+        };
         recipe.order = match self.mas_order {
             None => recipe.order,
             Some(OrderName::Auto) => Order::Auto,
             Some(OrderName::Curve) => Order::Curve,
             Some(OrderName::Graph) => Order::Graph,
+            Some(OrderName::Strong) => Order::Strong,
             Some(OrderName::Natural) => Order::Natural,
         };
         recipe.coupling = match self.mas_coupling {
@@ -154,6 +187,8 @@ impl Domains {
             ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
             ("--mas-coarse", self.mas_coarse.map(crate::args::name)),
             ("--mas-hybrid", self.mas_hybrid.then(String::new)),
+            ("--mas-modes", self.mas_modes.map(crate::args::name)),
+            ("--mas-weights", self.mas_weights.map(crate::args::name)),
             ("--mas-order", self.mas_order.map(crate::args::name)),
             (
                 "--mas-coupling",

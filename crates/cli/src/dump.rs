@@ -113,7 +113,8 @@ fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
     add("--threads", threads.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
-    let methods = given.aggregation.words().into_iter().chain(given.domains.words());
+    let methods =
+        given.aggregation.words().into_iter().chain(given.domains.words()).chain(given.overlap.words());
     for (option, value) in methods {
         words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a switch has no value
     }

@@ -53,6 +53,9 @@ pub(crate) enum Failure {
     /// An option of multilevel additive Schwarz, and another preconditioner.
     #[error("{option} is an option of --precond mas; leave it out, or take that preconditioner")]
     NotDomains { option: &'static str },
+    /// An option of additive Schwarz on one level, and another preconditioner.
+    #[error("{option} is an option of --precond as and ras; leave it out, or take one of these")]
+    NotOverlap { option: &'static str },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
     #[error(
         "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
@@ -114,6 +117,7 @@ impl Failure {
             Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
+            | Self::NotOverlap { .. }
             | Self::Varies { .. }
             | Self::Sequence { .. }
             | Self::NotThere { .. }

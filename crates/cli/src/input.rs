@@ -4,7 +4,7 @@ use std::path::Path;
 
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::matrix_market::{self, ReadError, Source};
-use coarsen::sparse::{Bsr, Filtered, NearKernel};
+use coarsen::sparse::{Bsr, Contacts, Filtered, NearKernel, Sum};
 
 use crate::args::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
@@ -78,6 +78,9 @@ impl Input {
                 Self::problem(problem(spec, Options { dt: named.dt, jump: named.jump, share: named.share })?)?
             }
         };
+        if let Some(path) = &named.contact {
+            input.matrix = sum(&input.matrix, path)?;
+        }
         if let Some(path) = &named.coordinates {
             input.positions = Some(points(path, input.matrix.shape().0)?);
         }
@@ -128,6 +131,22 @@ fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
     }
     let columns: Vec<&[f64]> = (0..vectors.columns()).map(|j| vectors.column(j)).collect();
     Ok(NearKernel::from_columns(&columns)?)
+}
+
+/// A + C, C from a file.
+fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
+    let (n, c) = (a.shape().0, open(path)?.system()?);
+    rows(path, "as many as the matrix has", n, c.shape().0)?;
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        for (j, value) in c.row(i) {
+            places.push((i as u32, j as u32));
+            values.extend_from_slice(value);
+        }
+    }
+    let mut contact = Contacts::new(n, 1)?;
+    contact.replace(&places, &values)?;
+    Ok(Sum { elastic: a, contact: &contact }.merge()?)
 }
 
 /// One point a row; axes that are not given are 0.

@@ -10,6 +10,7 @@ use coarsen::{LinearOperator, Outcome};
 use crate::args::{Method, Precision, Precond};
 use crate::domains::Form;
 use crate::ending::Ending;
+use crate::overlap::Overlap;
 use crate::progress::Progress;
 use crate::renumber;
 use crate::trial::Forecast;
@@ -31,6 +32,8 @@ pub(crate) struct Job<'a> {
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
     /// The recipe of [`Precond::Mas`].
     pub(crate) domains: Form,
+    /// The recipe of [`Precond::As`], and restricted of [`Precond::Ras`].
+    pub(crate) overlap: Overlap,
     pub(crate) null_space: Option<NearKernel>,
     /// Whether constants are in the kernel of A, on some component at least.
     pub(crate) floats: bool,

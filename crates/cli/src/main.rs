@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line; `aggregation` and `domains` are the options of `--precond sa` and `--precond mas` |
+//! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras` |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
 //! | `ready` | the system in blocks, looked at; `modes` is its near-kernel |
 //! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
@@ -42,6 +42,7 @@ mod job;
 mod measure;
 mod memory;
 mod minimize;
+mod overlap;
 mod plot;
 mod progress;
 mod ready;

@@ -87,6 +87,7 @@ impl<'a> Ready<'a> {
             preconds: vec![Precond::None],
             aggregation: given.aggregation.recipe(),
             domains: given.domains.recipe(),
+            overlap: given.overlap.clone(),
             null_space: self.null_space.clone(),
             floats: self.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
             tolerance: given.tol,

@@ -214,7 +214,8 @@ fn in_double<D: Stage, M: Stage>(
 fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
     let begun = Instant::now();
     // Domains have a precision of their own.
-    let stores = job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas));
+    let stores =
+        job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas | Precond::As | Precond::Ras));
     let worth = stores && matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
     let mut notes = Vec::new();
     if worth {
@@ -291,6 +292,11 @@ fn check_aggregation(options: &Solve, choice: &Choice) -> Result<(), Failure> {
         && options.precond != Precond::Auto
     {
         return Err(Failure::NotDomains { option });
+    }
+    let words = options.given.overlap.words();
+    let overlaps = choice.preconds.iter().any(|p| matches!(p, Precond::As | Precond::Ras));
+    if let Some(&(option, _)) = words.first().filter(|_| !overlaps && options.precond != Precond::Auto) {
+        return Err(Failure::NotOverlap { option });
     }
     let words = options.given.aggregation.words();
     if !choice.preconds.contains(&Precond::Sa) {

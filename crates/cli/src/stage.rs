@@ -61,6 +61,10 @@ where
             Precond::Mas => return domains(&job.domains, job.system, self),
             Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
             Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
+            Precond::As | Precond::Ras => {
+                let recipe = job.overlap.recipe(precond == Precond::Ras);
+                (Box::new(recipe.build_from(job.system, self)?), None)
+            }
             other => return anywhere(other, job, self),
         })
     }
@@ -108,7 +112,13 @@ fn anywhere<B: Backend>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built
         Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
         Precond::Ssor => Box::new(ssor.build_from(system, on)?),
         Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-        Precond::Auto | Precond::None | Precond::Mas | Precond::Ic0 | Precond::Ilu0 => Box::new(Identity),
+        Precond::Auto
+        | Precond::None
+        | Precond::Mas
+        | Precond::As
+        | Precond::Ras
+        | Precond::Ic0
+        | Precond::Ilu0 => Box::new(Identity),
     };
     Ok((one_level, None))
 }
@@ -182,6 +192,7 @@ impl Stages {
 
     /// Whether a preconditioner can be applied there.
     pub(crate) fn builds(&self, precond: Precond) -> bool {
-        matches!(self, Self::Cpu) || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::Mas)
+        matches!(self, Self::Cpu)
+            || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::Mas | Precond::As | Precond::Ras)
     }
 }

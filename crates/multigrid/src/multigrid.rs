@@ -69,6 +69,11 @@ pub enum Cycle {
     W,
     /// An F-cycle between two V-cycles from every visit: symmetric, which an F-cycle and a V-cycle alone are not.
     F,
+    /// All levels at once from the same residual, their corrections added up: z = N b + P (the same below) Pᵀ b.
+    ///
+    /// Nothing waits for anything, and iterations are more. Domains relax once; another smoother N relaxes before and after, so that it is symmetric.
+    /// *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
+    Additive,
     /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not a linear map.
     K,
 }

@@ -35,6 +35,13 @@ impl Domains {
         growth.finish()
     }
 
+    /// Domains that are stretches of the numbering; `starts` has one more for the end.
+    pub(crate) fn stretches(starts: &[u32]) -> Self {
+        let at =
+            starts.windows(2).enumerate().flat_map(|(d, s)| (0..s[1] - s[0]).map(move |k| [d as u32, k]));
+        Self { order: (0..starts[starts.len() - 1]).collect(), starts: starts.to_vec(), at: at.collect() }
+    }
+
     /// Domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1

@@ -20,14 +20,19 @@
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
 //! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
 //! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
+//! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them |
+//! | [`weights`](Weights) | the factors of the levels |
 //! | `table` | what a person reads |
 
+mod additive;
 mod check;
+mod cover;
 mod cpu;
 mod dense;
 mod domains;
 mod eliminate;
 mod exact;
+mod inner;
 mod links;
 mod order;
 mod packed;
@@ -42,8 +47,11 @@ mod structure;
 mod subdomains;
 mod table;
 mod touching;
+mod weights;
 
+pub use additive::{AdditiveSchwarz, OverlappingDomains};
 pub use cpu::CpuDomains;
+pub use inner::Inner;
 pub use links::Coupling;
 pub use order::Order;
 pub use place::{Domains, Inverses, Packed, Place, Top};
@@ -53,3 +61,4 @@ pub use reference::ReferenceDomains;
 pub use schwarz::{Coarse, Schwarz, Storage};
 pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;
+pub use weights::Weights;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
+use coarsen_core::{Error, Real};
 
 use crate::domains::{Domains, NONE};
 use crate::source::Source;
@@ -20,6 +20,18 @@ pub enum Coupling {
         /// In 0..1; 0 weighs couplings and drops none.
         theta: f64,
     },
+}
+
+impl Coupling {
+    /// A threshold in range.
+    pub(crate) fn validate(self) -> Result<(), Error> {
+        match self {
+            Self::Strength { theta } if !(0.0..1.0).contains(&theta) => {
+                Err(Error::Parameter { name: "Coupling::Strength::theta", value: theta, range: "in 0..1" })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Rows of neighbours with weights; a weight of 0 is a coupling that does not count.
@@ -64,6 +76,11 @@ impl Links {
             links.drop_weak(theta as f32);
         }
         (links, coupled)
+    }
+
+    /// No links between `nodes` nodes.
+    pub(crate) fn none(nodes: usize) -> Self {
+        Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
 
     /// A neighbour of the row in the making; contact between neighbours is no second link.

@@ -4,6 +4,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_sparse::{Graph, System, morton};
 
+use crate::links::Links;
+
 /// Where the growth of domains begins, and which node it prefers among equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -14,6 +16,8 @@ pub enum Order {
     Curve,
     /// The Cuthill-McKee order of the pattern; *cost* a few searches and a sort of each row.
     Graph,
+    /// The Cuthill-McKee order of the couplings that count, the strongest parts of the graph: nodes of a stiff region stand side by side.
+    Strong,
     /// The numbering as it is.
     Natural,
 }
@@ -32,9 +36,15 @@ impl Order {
     ///
     /// # Errors
     /// What [`morton::order`] finds wrong with the positions.
-    pub(crate) fn of<T: Real>(self, system: &System<'_, T>) -> Result<Vec<u32>, SetupError> {
+    pub(crate) fn of<T: Real>(self, system: &System<'_, T>, links: &Links) -> Result<Vec<u32>, SetupError> {
         Ok(match (self.resolve(system), system.positions) {
             (Self::Curve, Some(positions)) => morton::order(positions)?,
+            (Self::Strong, _) => {
+                let edges = (0..links.nodes() as u32).flat_map(|i| {
+                    links.row(i as usize).filter(move |l| l.0 > i && l.1 > 0.0).map(move |l| (i, l.0))
+                });
+                Graph::from_edges(links.nodes(), &edges.collect::<Vec<_>>())?.cuthill_mckee()
+            }
             (Self::Natural, _) => (0..system.matrix.pattern().rows() as u32).collect(),
             _ if system.contact.is_some_and(|c| !c.is_empty()) => {
                 Graph::of(system.whole()?.pattern())?.cuthill_mckee()
@@ -47,6 +57,8 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::links::Coupling;
+    use crate::source::Source;
     use coarsen_sparse::{Contacts, Sum, assembly};
 
     #[test]
@@ -60,10 +72,27 @@ mod tests {
         let points = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
         let bare = System::from(&a);
         let placed = System { positions: Some(&points), ..bare };
-        assert_eq!(Order::Auto.of(&placed).unwrap(), [0, 2, 1]);
-        assert_eq!(Order::Auto.of(&bare).unwrap(), Order::Graph.of(&placed).unwrap());
-        assert_eq!(Order::Curve.of(&bare).unwrap(), Order::Graph.of(&bare).unwrap());
-        assert_eq!(Order::Natural.of(&placed).unwrap(), [0, 1, 2]);
+        let (links, _) = Links::of(Source::new(&a), Coupling::Adjacency);
+        let order = |order: Order, system: &System<'_, f64>| order.of(system, &links).unwrap();
+        assert_eq!(order(Order::Auto, &placed), [0, 2, 1]);
+        assert_eq!(order(Order::Auto, &bare), order(Order::Graph, &placed));
+        assert_eq!(order(Order::Curve, &bare), order(Order::Graph, &bare));
+        assert_eq!(order(Order::Natural, &placed), [0, 1, 2]);
+    }
+
+    /// Two chains, 0 2 4 and 1 3 5, with rungs a thousand times weaker between them: one chain comes after the other.
+    #[test]
+    fn strong_parts_stand_together() {
+        let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();
+        for (i, j, v) in
+            [(0, 2, -1.0), (2, 4, -1.0), (1, 3, -1.0), (3, 5, -1.0), (0, 1, -1e-3), (4, 5, -1e-3)]
+        {
+            entries.extend([(i, j, v), (j, i, v)]);
+        }
+        let a = assembly::from_triplets(6, 6, &entries).unwrap();
+        let (links, _) = Links::of(Source::new(&a), Coupling::Strength { theta: 0.25 });
+        let order = Order::Strong.of(&System::from(&a), &links).unwrap();
+        assert!(order[..3].iter().all(|i| i % 2 == order[0] % 2), "{order:?}");
     }
 
     /// Two nodes that only contact couples stand side by side.
@@ -72,7 +101,8 @@ mod tests {
         let a = assembly::from_triplets(4, 4, &(0..4).map(|i| (i, i, 1.0)).collect::<Vec<_>>()).unwrap();
         let mut contact = Contacts::new(4, 1).unwrap();
         contact.replace(&[(0, 3), (3, 0)], &[-0.5; 2]).unwrap();
-        let order = Order::Graph.of(&System::from(&Sum { elastic: &a, contact: &contact })).unwrap();
+        let system = System::from(&Sum { elastic: &a, contact: &contact });
+        let order = Order::Graph.of(&system, &Links::none(4)).unwrap();
         let at = |i| order.iter().position(|&j| j == i).unwrap();
         assert_eq!(at(0).abs_diff(at(3)), 1, "{order:?}");
     }

@@ -96,6 +96,15 @@ impl Plan {
         Ok(plan)
     }
 
+    /// One level whose domains are stretches of the numbering, not coupled to each other; `starts` has one more for the end.
+    pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
+        let domains = Domains::stretches(starts);
+        let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };
+        plan.push(domains, &Links::none(starts.len() - 1))?;
+        plan.maps.clear();
+        Ok(plan)
+    }
+
     fn push(&mut self, domains: Domains, coarse: &Links) -> Result<(), SparseError> {
         let map = match self.maps.last() {
             None => (0..domains.size()).map(|i| domains.of(i)).collect(),

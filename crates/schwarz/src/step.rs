@@ -14,6 +14,7 @@ use num_traits::one;
 use crate::place::{Domains, Place};
 use crate::schwarz::{Coarse, Schwarz};
 use crate::subdomains::Subdomains;
+use crate::weights::Weights;
 
 /// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
@@ -75,7 +76,13 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
             let (name, range) = ("DampedDomains::factor", "above 0 and below 2");
             return Err(Error::Parameter { name, value: self.factor, range }.into());
         }
-        let one_level = Schwarz { levels: 1, coarse: Coarse::Domains, refresh: None, ..self.schwarz };
+        let one_level = Schwarz {
+            levels: 1,
+            coarse: Coarse::Domains,
+            refresh: None,
+            weights: Weights::Ones,
+            ..self.schwarz
+        };
         let whole = system.whole()?;
         let merged = System { contact: None, matrix: &whole, ..system }; // an update must find the same pattern
         let domains = one_level.build_from(merged, on)?;

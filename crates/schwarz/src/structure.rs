@@ -36,7 +36,7 @@ impl Schwarz {
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
         check::check(source, system.contact, &left_out, self.storage, &mut Checked::default())?;
         let order = if coupled.contains(&true) {
-            self.order.of(&system)?
+            self.order.of(&system, &links)?
         } else {
             (0..coupled.len() as u32).collect()
         };

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::{Preconditioner, Real};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
+use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
@@ -28,6 +29,8 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) domains: B::Domains,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
+    /// The factor of each level, that of `top` at the end.
+    pub(crate) weights: Vec<f64>,
     bytes: usize,
     pub(crate) seconds: Seconds,
     updates: usize,
@@ -79,17 +82,30 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
         check::check(source, system.contact, &left_out, recipe.storage, &mut checked)?;
         let order = if coupled.contains(&true) {
-            recipe.order.of(&system)?
+            recipe.order.of(&system, &links)?
         } else {
             (0..coupled.len() as u32).collect()
         };
         let limits = Limits { domain: recipe.domain, levels: recipe.levels, top };
         let plan = Arc::new(Plan::new(source.block(), links, &order, &coupled, limits)?);
-        let mut seconds = Seconds { structure: begun.elapsed(), ..Seconds::default() };
+        let mut built = Self::on_plan(recipe, plan, system, checked, on)?;
+        built.numbers.starts = starts;
+        built.seconds.structure = begun.elapsed() - built.seconds.inverses - built.seconds.top;
+        built.weigh(system)?;
+        Ok(built)
+    }
 
+    /// The numbers of a system that has been checked.
+    pub(crate) fn on_plan(
+        recipe: &Schwarz,
+        plan: Arc<Plan>,
+        system: System<'_, T>,
+        checked: Checked<T>,
+        on: &B,
+    ) -> Result<Self, SetupError> {
+        let mut seconds = Seconds::default();
         let begun = Instant::now();
         let mut numbers = Numbers::new(&plan, recipe, checked)?;
-        numbers.starts = starts;
         let mut inverses = Inverses {
             packed: plan
                 .floors
@@ -112,6 +128,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             + numbers.coarse.iter().map(Bsr::bytes).sum::<usize>()
             + plan.bytes()
             + top.as_ref().map_or(0, Exact::bytes);
+        let weights = vec![1.0; plan.levels() + usize::from(top.is_some())];
         let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
         Ok(Self {
             recipe: *recipe,
@@ -121,6 +138,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             domains,
             numbers,
             top,
+            weights,
             bytes,
             seconds,
             updates: 0,
@@ -195,7 +213,12 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let begun = Instant::now();
         if let Some(top) = &mut self.top {
             let last = numbers.coarse.len() - 1;
-            top.update(plan, &numbers.coarse[last], &numbers.sizes[last], system.contact);
+            let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
+            let most = (recipe.aside * plan.top_nodes() as f64) as usize;
+            let touched = which.map(|which| &which[which.len() - 1]);
+            if !touched.is_some_and(|t| top.set_aside(plan, t, matrix, system.contact, most)) {
+                top.update(plan, matrix, sizes, system.contact);
+            }
         }
         seconds.top = begun.elapsed();
         self.updates += 1;
@@ -265,12 +288,15 @@ impl<T: Real> Numbers<T> {
 
 impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        let top = &mut self.top;
+        let (top, weight) = (&mut self.top, B::Real::of(self.weights[self.weights.len() - 1]));
         self.domains.apply(
             r,
             &mut |r, z| {
                 if let Some(top) = top {
                     top.solve(r, z);
+                    if weight != B::Real::one() {
+                        z.iter_mut().for_each(|z| *z = *z * weight);
+                    }
                 }
             },
             z,
@@ -295,6 +321,7 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
         }
         self.check(&system)?;
         self.follow(system, None)?;
+        self.weigh(system)?;
         Ok(Reused::Structure)
     }
 

@@ -1,11 +1,11 @@
 //! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint bodies.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reference, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reference, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Arithmetic, Coarse, Coupling, Order, Plan, Schwarz, Storage};
-use coarsen_sparse::{Bsr, Contacts, Sum, System, assembly};
+use coarsen_schwarz::{Arithmetic, Coarse, Coupling, Order, Plan, Schwarz, Storage, Weights};
+use coarsen_sparse::{Bsr, System, assembly};
 
 fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
@@ -182,89 +182,6 @@ fn disjoint_bodies_do_not_couple() {
     assert!(z[3 * n..].iter().all(|v| *v == 0.0) && z[..3 * n].iter().any(|v| *v != 0.0));
 }
 
-/// Springs between nodes that are far apart in the mesh.
-fn springs(p: &Problem, count: usize, seed: u64, stiffness: f64) -> (Vec<(u32, u32)>, Vec<f64>) {
-    let n = p.matrix.pattern().rows();
-    let ends = noise(2 * count, seed);
-    let (mut places, mut values) = (Vec::new(), Vec::new());
-    for pair in ends.chunks_exact(2) {
-        let [i, j] = [0, 1].map(|k| (((pair[k] + 1.0) / 2.0 * (n - 60) as f64) as usize + 30) as u32);
-        let mut spring = [0.0; 9];
-        spring.iter_mut().step_by(4).for_each(|v| *v = stiffness);
-        for (place, sign) in [((i, i), 1.0), ((i, j), -1.0), ((j, i), -1.0), ((j, j), 1.0)] {
-            places.push(place);
-            values.extend(spring.map(|v| sign * v));
-        }
-    }
-    (places, values)
-}
-
-#[test]
-fn contact_takes_part_on_every_level() {
-    let p = problem("cloth:25");
-    let mut contact = Contacts::new(625, 3).unwrap();
-    let (places, values) = springs(&p, 40, 5, 10.0);
-    contact.replace(&places, &values).unwrap();
-    let sum = Sum { elastic: &p.matrix, contact: &contact };
-    let merged = sum.merge().unwrap();
-    for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 200 }] {
-        let recipe = Schwarz { coarse, ..exact() };
-        let parts = System { positions: Some(&p.positions), ..System::from(&sum) };
-        let whole = System { positions: Some(&p.positions), ..System::from(&merged) };
-        let (mut m, mut w) =
-            (recipe.build(parts, &Cpu::new()).unwrap(), recipe.build(whole, &Cpu::new()).unwrap());
-        assert_eq!(m.plan().domains(0), w.plan().domains(0));
-        let r = noise(1875, 6);
-        for level in 0..m.plan().levels() {
-            assert_eq!(m.plan().domains(level), w.plan().domains(level));
-            for d in 0..m.plan().domains(level) {
-                assert_eq!(
-                    m.plan().members(level, d),
-                    w.plan().members(level, d),
-                    "{coarse:?} level {level}"
-                );
-            }
-        }
-        let off = difference(&applied(&mut m, &r), &applied(&mut w, &r));
-        assert!(off < 1e-10, "{coarse:?}: {off:.1e}");
-    }
-}
-
-/// A patch of the rows that changed equals an update of all, and touches few domains.
-#[test]
-fn patch_equals_update_on_the_same_maps() {
-    let p = problem("cloth:45");
-    let n = p.matrix.pattern().rows();
-    let build = |recipe: Schwarz, contact: &Contacts<f64>| {
-        let sum = Sum { elastic: &p.matrix, contact };
-        recipe.build(System { positions: Some(&p.positions), ..System::from(&sum) }, &Cpu::new()).unwrap()
-    };
-    let mut contact = Contacts::new(n, 3).unwrap();
-    let (places, values) = springs(&p, 6, 5, 10.0);
-    contact.replace(&places, &values).unwrap();
-    let (new_places, new_values) = springs(&p, 5, 9, 40.0);
-    let mut touched: Vec<u32> = places.iter().chain(&new_places).map(|p| p.0).collect();
-    touched.sort_unstable();
-    touched.dedup();
-    for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 300 }] {
-        let recipe = Schwarz { coarse, ..Schwarz::multilevel() };
-        let (mut patched, mut updated) = (build(recipe, &contact), build(recipe, &contact));
-        let mut next = contact.clone();
-        next.replace(&new_places, &new_values).unwrap();
-        let sum = Sum { elastic: &p.matrix, contact: &next };
-        let reused = patched.patch(&sum, &touched).unwrap();
-        assert_eq!(updated.update(&sum).unwrap(), Reused::Structure);
-        let Reused::Rest { redone, of } = reused else { panic!("{reused:?}") };
-        assert!(redone < of / 2, "{redone} of {of}");
-        let r = noise(3 * n, 6);
-        assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
-        patched.patch(&p.matrix, &touched).unwrap(); // contact gone
-        updated.update(&p.matrix).unwrap();
-        assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
-        assert_eq!(patched.age(), 2);
-    }
-}
-
 #[test]
 fn order_and_domains_are_refreshed_as_asked() {
     let p = problem("cloth:21");
@@ -348,4 +265,37 @@ fn bad_parameters_are_named() {
     let mut m =
         Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build(&p.matrix, &Cpu::new()).unwrap();
     assert!(m.patch(&p.matrix, &[100_000]).is_err());
+}
+
+/// Factors of least energy leave no more of the energy of the probe than ones do, and make no operator indefinite.
+#[test]
+fn weights_leave_the_least_energy() {
+    for p in problems() {
+        for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 150 }] {
+            let plain = Schwarz { coarse, ..exact() };
+            let weighted = Schwarz { weights: Weights::Energy, ..plain };
+            let mut r: Vec<f64> = coarsen_krylov::start_vector(p.matrix.shape().0);
+            let mut m = weighted.build(p.system(), &Cpu::new()).unwrap();
+            let b = m.plan().block();
+            m.plan().left_out().iter().for_each(|&i| r[i as usize * b..(i as usize + 1) * b].fill(0.0));
+            // ‖e − z‖²_A − ‖e‖²_A for the error e of A e = r.
+            let energy = |m: &mut dyn Preconditioner<Vec<f64>>| {
+                let (z, mut az) = (applied(m, &r), vec![0.0; r.len()]);
+                p.matrix.apply(&z, &mut az);
+                z.iter().zip(&az).map(|(z, az)| z * az).sum::<f64>()
+                    - 2.0 * z.iter().zip(&r).map(|(z, r)| z * r).sum::<f64>()
+            };
+            let ones = energy(&mut plain.build(p.system(), &Cpu::new()).unwrap());
+            let least = energy(&mut m);
+            assert!(least < 0.0 && least <= ones * (1.0 - 1e-12), "{}: {least} and {ones}", p.name);
+            assert!(m.weights()[0] > 0.0 && m.weights().iter().all(|&w| w >= 0.0), "{m}");
+            let (u, v) = (noise(r.len(), 7), noise(r.len(), 8));
+            let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            assert!(dot(&u, &mu) > 0.0 && (dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-10 * dot(&u, &mu));
+            let before = m.weights().to_vec();
+            m.update(p.system()).unwrap();
+            assert_eq!(m.weights(), before, "unchanged values change no factor");
+        }
+    }
 }

@@ -4,14 +4,17 @@ use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Action, Preconditioner, Upkeep};
+use coarsen::{Action, Preconditioner, Real, Upkeep};
 
 use crate::args::{Follow, Precision, Precond, Solve};
 use crate::domains::Form;
 use crate::error::Failure;
+use crate::overlap::Overlap;
 use crate::stage::OVER_RELAXATION;
+
+/// Unknowns beyond which `auto` puts a hierarchy above the domains: the table by size of `benches/README.md`, contact changed in each step.
+const LARGE: usize = 100_000;
 
 /// A preconditioner that is built, updated and patched.
 pub(super) struct Follower {
@@ -19,7 +22,10 @@ pub(super) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
+    /// What is said of the choice of `auto`.
+    because: &'static str,
     domains: Form,
+    overlap: Overlap,
     built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
     /// The elastic matrix of the last build or update: rows that a patch does not name must be as they were.
     elastic: Bsr<f64>,
@@ -27,13 +33,33 @@ pub(super) struct Follower {
 
 impl Follower {
     pub(super) fn new(options: &Solve, sequence: &Sequence) -> Self {
-        let precond = if options.precond == Precond::Auto { Precond::Mas } else { options.precond };
+        let auto = options.precond == Precond::Auto;
+        let precond = if auto { Precond::Mas } else { options.precond };
+        let asked = auto && !options.given.domains.words().is_empty();
+        let large = auto && !asked && sequence.elastic().shape().0 > LARGE;
+        let because = match (auto, large) {
+            (false, _) => "",
+            (true, false) if asked => " (auto, in the form asked for)",
+            (true, false) => {
+                " (auto: up to 100,000 unknowns a patch of domains is the cheapest to follow contact)"
+            }
+            (true, true) => {
+                " with a hierarchy above (auto: beyond 100,000 unknowns its iterations pay for its setup)"
+            }
+        };
+        let domains = if large {
+            Form::Multiplicative(Multigrid::over_domains())
+        } else {
+            options.given.domains.recipe()
+        };
         Self {
             precond,
             follow: options.follow,
             mixed: options.precision == Precision::Mixed,
             aggregation: options.given.aggregation.recipe(),
-            domains: options.given.domains.recipe(),
+            because,
+            domains,
+            overlap: options.given.overlap.clone(),
             built: None,
             elastic: sequence.elastic().clone(),
         }
@@ -41,6 +67,11 @@ impl Follower {
 
     pub(super) fn precond(&self) -> Precond {
         self.precond
+    }
+
+    /// What a report says beside the name.
+    pub(super) fn because(&self) -> &'static str {
+        self.because
     }
 
     /// Decides and does what is decided; what could be reused, in words.
@@ -91,14 +122,11 @@ impl Follower {
         if self.mixed { self.build_on(system, &Cpu::mixed()) } else { self.build_on(system, &Cpu::new()) }
     }
 
-    fn build_on<B>(
+    fn build_on<S: Real>(
         &self,
         system: System<'_, f64>,
-        on: &B,
-    ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError>
-    where
-        B: Place<Real = f64, Vector = Vec<f64>>,
-    {
+        on: &Cpu<f64, S>,
+    ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
         let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
         match self.precond {
             Precond::Sa => boxed(&self.aggregation, system, on),
@@ -112,6 +140,9 @@ impl Follower {
             Precond::Ssor => boxed(&ssor, system, on),
             Precond::Ic0 => boxed(&Ic0::default(), system, on),
             Precond::Ilu0 => boxed(&Ilu0, system, on),
+            Precond::As | Precond::Ras => {
+                boxed(&self.overlap.recipe(self.precond == Precond::Ras), system, on)
+            }
             Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
         }
     }

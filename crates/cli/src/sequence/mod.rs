@@ -103,7 +103,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         }
         assembly_seconds = begun.elapsed().as_secs_f64();
     }
-    Ok(Table::new(options, threads, &sequence, follower.precond(), rows))
+    Ok(Table::new(options, threads, &sequence, &follower, rows))
 }
 
 /// Refuses options that a sequence would ignore.

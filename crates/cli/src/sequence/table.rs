@@ -8,6 +8,8 @@ use serde::Serialize;
 use crate::args::{Follow, Precond, Solve, name};
 use crate::report::Versions;
 
+use super::follower::Follower;
+
 /// One step.
 #[derive(Serialize)]
 pub(crate) struct Row {
@@ -42,6 +44,8 @@ pub(crate) struct Table {
     pub(crate) source: String,
     n: usize,
     pub(crate) precond: Precond,
+    /// Why `auto` chose its form.
+    because: &'static str,
     pub(crate) follow: Follow,
     threads: usize,
     tolerance: f64,
@@ -54,13 +58,14 @@ impl Table {
         options: &Solve,
         threads: usize,
         sequence: &Sequence,
-        precond: Precond,
+        follower: &Follower,
         rows: Vec<Row>,
     ) -> Self {
         Self {
             source: sequence.name().to_owned(),
             n: sequence.elastic().shape().0,
-            precond,
+            precond: follower.precond(),
+            because: follower.because(),
             follow: options.follow,
             threads,
             tolerance: options.given.tol,
@@ -82,11 +87,11 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, n, threads, tolerance, .. } = self;
+        let Self { source, n, threads, tolerance, because, .. } = self;
         let (precond, follow) = (name(self.precond), name(self.follow));
         let of = if *threads == 1 { "thread" } else { "threads" };
         writeln!(f, "{source}: {n} unknowns, {} steps, to {tolerance:.0e}", self.rows.len())?;
-        writeln!(f, "cg with {precond}, followed by {follow}, on {threads} {of}\n")?;
+        writeln!(f, "cg with {precond}{because}, followed by {follow}, on {threads} {of}\n")?;
         writeln!(
             f,
             "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"

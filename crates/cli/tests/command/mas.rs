@@ -30,13 +30,22 @@ fn every_option_solves_and_does_something() {
         "--mas-hybrid",
         "--mas-exact 0",
         "--mas-order natural",
+        "--mas-order strong",
+        "--mas-weights energy",
+        "--mas-modes rigid",
         "--mas-coupling 0",
         "--mas-coupling adjacency",
         "--mas-precision f64",
     ] {
         assert_ne!(history(words), plain, "{words}");
     }
-    for words in ["--mas-coarse auto", "--mas-domain 32", "--mas-levels 8", "--mas-precision mixed"] {
+    for words in [
+        "--mas-coarse auto",
+        "--mas-domain 32",
+        "--mas-levels 8",
+        "--mas-precision mixed",
+        "--mas-weights ones",
+    ] {
         assert_eq!(history(words), plain, "{words} is the default");
     }
     assert_eq!(history("--mas-coarse domains"), history("--mas-exact 0"));
@@ -50,6 +59,7 @@ fn options_that_say_two_things_are_refused() {
     for words in [
         "--precond mas --mas-hybrid --mas-coarse sa",
         "--precond mas --mas-exact 100 --mas-coarse domains",
+        "--precond mas --mas-modes rigid --mas-hybrid",
         "--precond mas --mas-domain 1",
         "--precond mas --mas-coupling weak",
         "--precond sa --mas-hybrid",
@@ -59,4 +69,49 @@ fn options_that_say_two_things_are_refused() {
         assert_eq!(done.code, 2, "{words}: {}", done.err);
         assert!(done.err.contains("--mas-"), "{words}: {}", done.err);
     }
+}
+
+/// One level with overlap: more of it means fewer iterations; restricted domains need no symmetry.
+#[test]
+fn one_level_takes_its_options() {
+    let folder = Folder::new();
+    let iterations = |words: &str| {
+        let (done, report) = solve(&folder, &format!("--problem cloth:30 --dt 0.01 {words}"));
+        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        report["iterations"].as_u64().unwrap()
+    };
+    let [none, one, two] = [0, 1, 2].map(|k| {
+        iterations(&format!("--method cg --precond as --as-domain 16 --as-overlap {k} --as-inner factors"))
+    });
+    assert!(two < one && one < none, "{none} {one} {two}");
+    iterations("--method cg --precond as");
+    iterations("--method cg --precond as --as-domain 200 --as-overlap 0");
+    iterations("--method gmres --precond ras");
+    let refused = coarsen("solve --problem cloth:10 --dt 0.01 --precond mas --as-overlap 2");
+    assert!(refused.code == 2 && refused.err.contains("--as-overlap"), "{}", refused.err);
+}
+
+/// A matrix and contact beside it are the sum of both.
+#[test]
+fn contact_of_a_file_is_added() {
+    let folder = Folder::new();
+    let chain = |ends: f64| {
+        let mut entries: Vec<(usize, usize, f64)> = (1..=50).map(|i| (i, i, 2.0)).collect();
+        entries.extend((1..50).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]));
+        entries.extend(
+            [(1, 1, ends), (50, 50, ends), (1, 50, -ends), (50, 1, -ends)].into_iter().filter(|e| e.2 != 0.0),
+        );
+        entries
+    };
+    let (a, whole) = (folder.matrix("a.mtx", 50, &chain(0.0)), folder.matrix("whole.mtx", 50, &chain(9.0)));
+    let pair = folder.matrix("c.mtx", 50, &[(1, 1, 9.0), (50, 50, 9.0), (1, 50, -9.0), (50, 1, -9.0)]);
+    let words = "--method cg --precond mas --mas-domain 8 --mas-coarse domains";
+    let (done, apart) = solve(&folder, &format!("{a} --contact {pair} {words}"));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, together) = solve(&folder, &format!("{whole} {words}"));
+    assert_eq!(apart["history"], together["history"]);
+    let (_, alone) = solve(&folder, &format!("{a} {words}"));
+    assert_ne!(apart["history"], alone["history"]);
+    let small = folder.matrix("small.mtx", 2, &[(1, 1, 1.0)]);
+    assert_eq!(coarsen(&format!("solve {a} --contact {small}")).code, 3);
 }

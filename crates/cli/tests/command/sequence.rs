@@ -4,7 +4,7 @@ use crate::common::{Folder, coarsen, json};
 
 #[test]
 fn every_preconditioner_follows_in_every_way() {
-    for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas"] {
+    for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas", "as"] {
         for follow in ["upkeep", "build", "update"] {
             let done = coarsen(&format!(
                 "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"

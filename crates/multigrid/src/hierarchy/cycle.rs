@@ -22,6 +22,15 @@ pub(super) fn cycle<T: Real, B: Backend>(
     let Some((level, coarser)) = levels.split_first_mut() else {
         return bottom.solve(b, x);
     };
+    if kind == Cycle::Additive {
+        level.smoother.start(b, x);
+        if level.smoother.sets().is_none() {
+            level.smoother.finish(b, x);
+        }
+        level.restriction.apply(b, &mut level.coarse_b);
+        cycle(coarser, bottom, kind, &level.coarse_b, &mut level.coarse_x, true);
+        return level.prolongation.apply_add(one(), &level.coarse_x, one(), x);
+    }
     if from_zero {
         level.smoother.start(b, x);
     } else {
@@ -45,7 +54,9 @@ pub(super) fn cycle<T: Real, B: Backend>(
             cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, false);
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
         }
-        (Cycle::V | Cycle::F | Cycle::K, _) => cycle(coarser, bottom, kind, coarse_b, coarse_x, true),
+        (Cycle::V | Cycle::F | Cycle::K | Cycle::Additive, _) => {
+            cycle(coarser, bottom, kind, coarse_b, coarse_x, true)
+        }
     }
     level.prolongation.apply_add(one(), coarse_x, one(), x);
     level.smoother.finish(b, x);

@@ -1,0 +1,47 @@
+//! Orders of nodes that were sorted steps ago (Fig. 9, §5.3).
+
+use coarsen_backend::{Cpu, Setup};
+use coarsen_core::parallel;
+use coarsen_problems::{Options, Sequence};
+use coarsen_schwarz::{Coarse, Order, Schwarz};
+use coarsen_sparse::System;
+
+use crate::figures::TOLERANCE;
+use crate::{Outcome, until};
+
+/// Steps of the sequence, and how many steps ago nodes were sorted.
+const STEPS: usize = 100;
+const AGES: [usize; 5] = [0, 10, 20, 50, 99];
+
+/// A sheet that falls and turns: the matrix of the last step, orders from positions of earlier ones, and orders that know no positions.
+pub(crate) fn stale() -> Outcome<()> {
+    let mut sequence = Sequence::parse("cloth-contact:150", STEPS, &Options::default())?;
+    let mut kept = vec![(0, sequence.positions().to_vec())];
+    while sequence.advance()? {
+        kept.push((sequence.step(), sequence.positions().to_vec()));
+    }
+    let a = sequence.system().whole()?.into_owned();
+    let b = sequence.right_hand_side(1);
+    println!(
+        "stale: {} at step {}, {} pairs in contact; iterations to 5e-4 by the steps since nodes were sorted",
+        sequence.name(),
+        sequence.step(),
+        sequence.pairs()
+    );
+    println!("form        {:?}    graph  natural", AGES);
+    for (name, coarse) in [("mas", Coarse::Domains), ("mas exact", Coarse::Auto)] {
+        let iterations = |positions: Option<&[[f64; 3]]>, order: Order| -> Outcome<usize> {
+            let recipe = Schwarz { coarse, order, ..Schwarz::multilevel() };
+            parallel::threads(0, || {
+                let mut m = recipe.build(System { positions, ..System::from(&a) }, &Cpu::new())?;
+                until(&a, &mut m, &b, TOLERANCE)
+            })?
+        };
+        print!("{name:10}");
+        for age in AGES {
+            print!("{:>6}", iterations(Some(&kept[STEPS - 1 - age].1), Order::Curve)?);
+        }
+        println!("{:>9}{:>9}", iterations(None, Order::Graph)?, iterations(None, Order::Natural)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! One level of additive Schwarz with overlap: the recipe, and what it builds.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | R_d, nodes of domain d and its overlap | `cover.nodes` between `cover.starts` |
+//! | R̃_d, of these the nodes that are its own | `cover.own` |
+//! | diag(R_d A R_dᵀ) | `restricted` |
+//! | R_d r, all of them | `residual` |
+//! | (R_d A R_dᵀ)⁻¹ R_d r | `correction` |
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Class, Error, Preconditioner, Real};
+use coarsen_sparse::{Bsr, Pattern, System};
+use num_traits::zero;
+
+use crate::check::Checked;
+use crate::cover::{Cover, copy};
+use crate::cpu::MOST;
+use crate::inner::{Inner, Solver};
+use crate::links::{Coupling, Links};
+use crate::order::Order;
+use crate::schwarz::Storage;
+use crate::source::Source;
+
+/// What errors call this method.
+const METHOD: &str = "additive schwarz";
+
+/// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of nodes.
+///
+/// Restricted, each domain corrects only the nodes that are its own, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d: less to add up and usually fewer
+/// iterations, but not symmetric, so it belongs under `Gmres` or `BiCgStab`. Without overlap both are the same.
+/// *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to see what its coarse levels buy: iterations grow with the number of
+/// domains across the mesh.
+/// *Cost* a copy of the parts of A inside domains, and what [`Inner`] says; nodes of the overlap count once for each domain that holds them.
+/// *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear
+/// systems", SIAM J. Sci. Comput. 21(2), 792–797.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_core::Stop;
+/// use coarsen_krylov::{Gmres, Krylov};
+/// let p = coarsen_problems::poisson2d(40)?;
+/// let (b, mut x) = (p.right_hand_side(1), vec![0.0; 1600]);
+/// let mut m = coarsen_schwarz::AdditiveSchwarz::restricted().build(p.system(), &Cpu::new())?;
+/// let report = Gmres::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
+/// assert!(report.iterations < 40);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdditiveSchwarz {
+    /// M: nodes of a domain at most, without its overlap.
+    pub domain: usize,
+    /// Layers of neighbours in the pattern that a domain has beside its own nodes.
+    pub overlap: usize,
+    /// Whether a domain corrects only its own nodes.
+    pub restricted: bool,
+    /// How domains are solved.
+    pub inner: Inner,
+    /// Where domains begin to grow.
+    pub order: Order,
+    /// Along what they grow.
+    pub coupling: Coupling,
+    /// The precision that dense inverses are stored in.
+    pub storage: Storage,
+}
+
+impl AdditiveSchwarz {
+    /// Symmetric: domains of 32 nodes and one layer, solved by dense inverses.
+    pub fn overlapping() -> Self {
+        Self {
+            domain: 32,
+            overlap: 1,
+            restricted: false,
+            inner: Inner::Inverses,
+            order: Order::Auto,
+            coupling: Coupling::Strength { theta: 0.25 },
+            storage: Storage::Single,
+        }
+    }
+
+    /// Restricted, for any matrix: domains of 256 nodes and one layer, solved by sparse factors.
+    pub fn restricted() -> Self {
+        Self { domain: 256, restricted: true, inner: Inner::Factors, ..Self::overlapping() }
+    }
+
+    /// Domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al. 2022, §6.1: 256 to 3,820 nodes).
+    pub fn swept(domain: usize) -> Self {
+        Self { domain, overlap: 0, inner: Inner::Sweeps { pairs: 4 }, ..Self::overlapping() }
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        let bad = |name, value: usize, range| Err(Error::Parameter { name, value: value as f64, range });
+        if self.domain == 0 {
+            return bad("AdditiveSchwarz::domain", 0, "1 or more");
+        }
+        if self.inner == (Inner::Sweeps { pairs: 0 }) {
+            return bad("Inner::Sweeps::pairs", 0, "1 or more");
+        }
+        self.coupling.validate()
+    }
+}
+
+/// What [`AdditiveSchwarz`] builds.
+pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
+    recipe: AdditiveSchwarz,
+    on: Cpu<V, S>,
+    pattern: Arc<Pattern>,
+    block: usize,
+    cover: Cover,
+    /// The block of A that each block of `restricted` is.
+    from: Vec<u32>,
+    restricted: Bsr<T>,
+    solver: Solver<T, V, S>,
+    class: Class,
+    residual: Vec<V>,
+    correction: Vec<V>,
+}
+
+impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
+    type Built = OverlappingDomains<T, V, S>;
+
+    fn build_from(
+        &self,
+        system: System<'_, T>,
+        on: &Cpu<V, S>,
+    ) -> Result<OverlappingDomains<T, V, S>, SetupError> {
+        self.validate()?;
+        system.check()?;
+        let a = &*system.whole()?;
+        let (pattern, block) = (a.pattern().clone(), a.block().0);
+        let class = self.check(a)?;
+        let (links, _) = Links::of(Source::new(a), self.coupling);
+        let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
+        let mut cover = Cover::grow(&links, &pattern, &order, self.domain, self.overlap);
+        if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
+            let (name, value) = ("AdditiveSchwarz::domain", (cover.largest() * block) as f64);
+            let range = "at most 1024 unknowns with the overlap, for dense inverses; take Inner::Factors";
+            return Err(Error::Parameter { name, value, range }.into());
+        }
+        if matches!(self.inner, Inner::Sweeps { .. }) {
+            cover.colour(&pattern)?;
+        }
+        let (parts, from) = cover.restrict(&pattern)?;
+        let mut restricted = Bsr::zeros(Arc::new(parts), (block, block))?;
+        copy(a, &from, &mut restricted);
+        let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, on)?;
+        let places = vec![zero(); cover.nodes.len() * block];
+        Ok(OverlappingDomains {
+            recipe: *self,
+            on: on.clone(),
+            pattern,
+            block,
+            cover,
+            from,
+            restricted,
+            solver,
+            class,
+            residual: places.clone(),
+            correction: places,
+        })
+    }
+}
+
+impl AdditiveSchwarz {
+    /// What the map promises on this matrix, whose values are looked at.
+    fn check<T: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
+        let pair = a.asymmetric_pair(T::EPSILON.sqrt());
+        if self.inner == Inner::Factors {
+            a.check_finite()?;
+        } else {
+            crate::check::check(Source::new(a), None, &[], Storage::Double, &mut Checked::default())?;
+        }
+        match pair {
+            Some((row, column)) if self.inner == Inner::Inverses => {
+                Err(SetupError::Unsymmetric { method: METHOD, row, column })
+            }
+            None if !(self.restricted && self.overlap > 0) => Ok(Class::Symmetric),
+            _ => Ok(Class::Linear),
+        }
+    }
+}
+
+impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
+    /// Domains.
+    pub fn domains(&self) -> usize {
+        self.cover.count()
+    }
+
+    /// Nodes of all domains, those of the overlap once for each, over nodes.
+    pub fn redundancy(&self) -> f64 {
+        self.cover.nodes.len() as f64 / self.pattern.rows().max(1) as f64
+    }
+
+    /// Bytes of maps, of the parts of A and of what solves them.
+    pub fn bytes(&self) -> usize {
+        self.cover.bytes()
+            + size_of_val(&self.from[..])
+            + self.restricted.bytes()
+            + self.solver.bytes()
+            + 2 * size_of_val(&self.residual[..])
+    }
+}
+
+impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T, V, S> {
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        let (b, cover) = (self.block, &self.cover);
+        let n = self.pattern.rows() * b;
+        assert!(r.len() == n && z.len() == n, "apply: {n} rows met r of {} and z of {}", r.len(), z.len());
+        let worth = parallel::worth(2 * self.residual.len());
+        let gather = |(nodes, to): (&[u32], Groups<&mut [V]>)| {
+            for (&i, to) in nodes.iter().zip(to.0.chunks_exact_mut(b)) {
+                to.copy_from_slice(&r[i as usize * b..(i as usize + 1) * b]);
+            }
+        };
+        each((&cover.nodes[..], Groups(&mut self.residual[..], b)), 2048, worth, &gather);
+        self.solver.solve(cover, &self.residual, &mut self.correction);
+        let (correction, own) = (&self.correction, self.recipe.restricted);
+        let combine = |(nodes, z): (Range<usize>, Groups<&mut [V]>)| {
+            for (i, z) in nodes.zip(z.0.chunks_exact_mut(b)) {
+                let places = cover.of_node[i] as usize..cover.of_node[i + 1] as usize;
+                let places = if own { &cover.own[i..=i] } else { &cover.places[places] };
+                z.fill(zero());
+                for &place in places {
+                    let said = &correction[place as usize * b..(place as usize + 1) * b];
+                    z.iter_mut().zip(said).for_each(|(z, &v)| *z += v);
+                }
+            }
+        };
+        each((0..self.pattern.rows(), Groups(&mut z[..], b)), 2048, worth, &combine);
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.pattern.rows() * self.block)
+    }
+}
+
+impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        system.check()?;
+        let a = &*system.whole()?;
+        if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
+            *self = self.recipe.build_from(system, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
+        let class = self.recipe.check(a)?;
+        copy(a, &self.from, &mut self.restricted);
+        self.solver.update(a, &self.cover, &self.restricted)?;
+        self.class = class;
+        Ok(Reused::Structure)
+    }
+}

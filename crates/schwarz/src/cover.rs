@@ -1,0 +1,194 @@
+//! Domains that overlap, laid out one after the other: the nodes of each, the matrix restricted to each, and where a node lies in all of them.
+//!
+//! A node of several domains has one *place* in each. The restrictions R_d A R_dᵀ together are one block-diagonal matrix over places, whose blocks are
+//! copies of blocks of A.
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, coloring};
+
+use crate::domains::{Domains, NONE};
+use crate::links::Links;
+
+/// Domains with their overlap.
+#[derive(Clone, Debug)]
+pub(crate) struct Cover {
+    /// The node of each place, domain after domain.
+    pub(crate) nodes: Vec<u32>,
+    /// The first place of each domain; one more for the end.
+    pub(crate) starts: Vec<u32>,
+    /// The places of each node, in the order of domains.
+    pub(crate) places: Vec<u32>,
+    /// Where those of a node begin; one more for the end.
+    pub(crate) of_node: Vec<u32>,
+    /// The place of each node in the domain that it was grown in.
+    pub(crate) own: Vec<u32>,
+}
+
+impl Cover {
+    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the pattern beside it.
+    pub(crate) fn grow(links: &Links, pattern: &Pattern, order: &[u32], most: usize, layers: usize) -> Self {
+        let n = order.len();
+        let domains = Domains::grow(links, order, &vec![true; n], most);
+        let (mut nodes, mut starts, mut own) = (Vec::with_capacity(n), vec![0], vec![0; n]);
+        let mut seen = vec![NONE; n];
+        for d in 0..domains.count() {
+            let first = nodes.len();
+            nodes.extend_from_slice(domains.nodes(d));
+            nodes[first..].iter().for_each(|&i| seen[i as usize] = d as u32);
+            let mut layer = first;
+            for _ in 0..layers {
+                let end = nodes.len();
+                for at in layer..end {
+                    for &j in pattern.row(nodes[at] as usize) {
+                        if std::mem::replace(&mut seen[j as usize], d as u32) != d as u32 {
+                            nodes.push(j);
+                        }
+                    }
+                }
+                layer = end;
+            }
+            nodes[first..].sort_unstable();
+            for (k, &i) in nodes[first..].iter().enumerate() {
+                if domains.of(i as usize) == d as u32 {
+                    own[i as usize] = (first + k) as u32;
+                }
+            }
+            starts.push(nodes.len() as u32);
+        }
+        let mut cover = Self { nodes, starts, places: Vec::new(), of_node: Vec::new(), own };
+        cover.find_places(n);
+        cover
+    }
+
+    fn find_places(&mut self, n: usize) {
+        self.of_node = vec![0; n + 1];
+        self.nodes.iter().for_each(|&i| self.of_node[i as usize + 1] += 1);
+        (0..n).for_each(|i| self.of_node[i + 1] += self.of_node[i]);
+        let mut next = self.of_node.clone();
+        self.places = vec![0; self.nodes.len()];
+        for (place, &i) in self.nodes.iter().enumerate() {
+            self.places[next[i as usize] as usize] = place as u32;
+            next[i as usize] += 1;
+        }
+    }
+
+    /// Domains.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Nodes of the largest domain, its overlap included.
+    pub(crate) fn largest(&self) -> usize {
+        self.starts.windows(2).map(|s| (s[1] - s[0]) as usize).max().unwrap_or(0)
+    }
+
+    /// The pattern of all restrictions, and the block of A that each of its blocks is.
+    pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
+        let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());
+        let mut at = vec![NONE; pattern.rows()];
+        let mut row: Vec<(u32, u32)> = Vec::new();
+        for places in self.starts.windows(2).map(|s| s[0]..s[1]) {
+            places.clone().for_each(|place| at[self.nodes[place as usize] as usize] = place);
+            for place in places.clone() {
+                let i = self.nodes[place as usize] as usize;
+                row.clear();
+                for (&j, k) in pattern.row(i).iter().zip(pattern.range(i)) {
+                    let there = at[j as usize];
+                    if there != NONE {
+                        row.push((there, k as u32));
+                    }
+                }
+                row.sort_unstable();
+                indices.extend(row.iter().map(|entry| entry.0));
+                from.extend(row.iter().map(|entry| entry.1));
+                offsets.push(indices.len());
+            }
+            places.for_each(|place| at[self.nodes[place as usize] as usize] = NONE);
+        }
+        Ok((Pattern::new(self.nodes.len(), offsets, indices)?, from))
+    }
+
+    /// Puts the places of each domain in the order of their colours: no two of one colour are coupled.
+    pub(crate) fn colour(&mut self, pattern: &Pattern) -> Result<(), SetupError> {
+        let (restricted, _) = self.restrict(pattern)?;
+        let classes = coloring::greedy(&Graph::of(&restricted)?);
+        let mut moved = vec![0; self.nodes.len()];
+        let nodes = self.nodes.clone();
+        for places in self.starts.windows(2).map(|s| s[0]..s[1]) {
+            let mut sorted: Vec<u32> = places.clone().collect();
+            sorted.sort_by_key(|&place| (classes.of()[place as usize], place));
+            for (to, &from) in places.zip(&sorted) {
+                self.nodes[to as usize] = nodes[from as usize];
+                moved[from as usize] = to;
+            }
+        }
+        self.own.iter_mut().for_each(|place| *place = moved[*place as usize]);
+        self.find_places(self.of_node.len() - 1);
+        Ok(())
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * (self.nodes.len() + self.starts.len() + self.places.len() + self.of_node.len() + self.own.len())
+    }
+}
+
+/// Copies the blocks `from` of A to where they are in the restrictions.
+pub(crate) fn copy<T: Real, S: Real>(a: &Bsr<T>, from: &[u32], to: &mut Bsr<S>) {
+    let area = a.block().0.pow(2);
+    let leaf = |(from, to): (&[u32], Groups<&mut [S]>)| {
+        for (&k, to) in from.iter().zip(to.0.chunks_exact_mut(area)) {
+            to.iter_mut().zip(a.value(k as usize)).for_each(|(to, v)| *to = S::of(v.wide()));
+        }
+    };
+    each((from, Groups(to.values_mut(), area)), 4096, parallel::worth(area * from.len()), &leaf);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Coupling;
+    use crate::source::Source;
+    use coarsen_problems::poisson2d;
+    use coarsen_sparse::morton;
+
+    #[test]
+    fn layers_are_neighbours_and_restrictions_are_parts_of_a() {
+        let p = poisson2d(12).unwrap();
+        let a = &p.matrix;
+        let (links, _) = Links::of(Source::new(a), Coupling::Adjacency);
+        let order = morton::order(&p.positions).unwrap();
+        for (layers, coloured) in [(0, false), (1, false), (2, false), (1, true)] {
+            let mut cover = Cover::grow(&links, a.pattern(), &order, 16, layers);
+            if coloured {
+                cover.colour(a.pattern()).unwrap();
+            }
+            let (pattern, from) = cover.restrict(a.pattern()).unwrap();
+            for d in 0..cover.count() {
+                let places = cover.starts[d] as usize..cover.starts[d + 1] as usize;
+                let nodes = &cover.nodes[places.clone()];
+                let within = |i: usize| nodes.contains(&(i as u32));
+                for place in places.clone() {
+                    let i = cover.nodes[place] as usize;
+                    let inside = a.pattern().row(i).iter().filter(|&&j| within(j as usize)).count();
+                    assert_eq!(pattern.row(place).len(), inside);
+                    for (&q, k) in pattern.row(place).iter().zip(pattern.range(place)) {
+                        assert!(places.contains(&(q as usize)));
+                        let k = from[k] as usize;
+                        assert_eq!(a.pattern().indices()[k], cover.nodes[q as usize]);
+                        assert!(a.pattern().range(i).contains(&k));
+                    }
+                }
+            }
+            for i in 0..144 {
+                let places = &cover.places[cover.of_node[i] as usize..cover.of_node[i + 1] as usize];
+                assert!(places.contains(&cover.own[i]) && (layers > 0 || places.len() == 1));
+                assert!(places.iter().all(|&place| cover.nodes[place as usize] == i as u32));
+            }
+            let doubled = cover.nodes.len() as f64 / 144.0;
+            assert!(if layers == 0 { doubled == 1.0 } else { doubled > 1.5 }, "{layers}: {doubled}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! How the domains of one level are solved: dense inverses, sweeps, or sparse factors.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_backend::{Cpu, DenseBlocks, SetupError};
+use coarsen_core::parallel::{self, Pieces, each};
+use coarsen_core::{Preconditioner, Real};
+use coarsen_direct::{Direct, DirectError, Factor};
+use coarsen_sparse::{Bsr, Pattern, System};
+use num_traits::zero;
+
+use crate::check::Checked;
+use crate::cover::Cover;
+use crate::plan::Plan;
+use crate::schwarz::{Coarse, Schwarz, Storage};
+use crate::subdomains::Subdomains;
+
+/// How the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz) are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inner {
+    /// Exactly, by dense inverses: symmetric positive definite matrices, up to 1024 unknowns a domain. *Cost* m² / 2 values a domain of m unknowns.
+    Inverses,
+    /// By pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four are the eight sweeps of §6.1.
+    ///
+    /// *Cost* two passes over the parts of A a pair.
+    Sweeps {
+        /// At least 1.
+        pairs: usize,
+    },
+    /// Exactly, by a sparse factor each: any matrix whose restrictions are not singular. *Cost* that of [`Direct`], on as many threads as there are.
+    Factors,
+}
+
+/// A factored domain and its vectors.
+pub(crate) struct Part {
+    factor: Factor,
+    b: Vec<f64>,
+    x: Vec<f64>,
+    matrix: Bsr<f64>,
+}
+
+impl Part {
+    /// Factors its matrix again; after an error the old factor stays.
+    fn follow(&mut self) -> Result<(), DirectError> {
+        if self.factor.update(&self.matrix).is_err() {
+            self.factor = Direct::default().build(&self.matrix)?;
+        }
+        Ok(())
+    }
+}
+
+/// What solves all domains.
+pub(crate) enum Solver<T: Real, V: Real, S: Real> {
+    Inverses(Box<Subdomains<T, Cpu<V, S>>>),
+    Sweeps { pairs: usize, matrix: Bsr<S>, inverses: DenseBlocks<T>, of_places: Vec<V>, work: Vec<V> },
+    Factors(Vec<Part>),
+}
+
+impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
+    /// For the matrix `restricted` of all domains of `a`, which has been checked.
+    pub(crate) fn new(
+        inner: Inner,
+        storage: Storage,
+        a: &Bsr<T>,
+        cover: &Cover,
+        restricted: &Bsr<T>,
+        on: &Cpu<V, S>,
+    ) -> Result<Self, SetupError> {
+        Ok(match inner {
+            Inner::Inverses => {
+                let recipe = Schwarz { storage, levels: 1, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+                let plan = Arc::new(Plan::apart(a.block().0, &cover.starts)?);
+                let system = System::from(restricted);
+                Self::Inverses(Box::new(Subdomains::on_plan(&recipe, plan, system, Checked::default(), on)?))
+            }
+            Inner::Sweeps { pairs } => {
+                coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
+                let inverses = DenseBlocks::inverse_diagonal(a, "additive schwarz")?;
+                let mut of_places = vec![zero(); cover.nodes.len() * a.block().0.pow(2)];
+                spread(&inverses, cover, &mut of_places);
+                let work = vec![zero(); cover.nodes.len() * a.block().0];
+                Self::Sweeps { pairs, matrix: restricted.to::<S>(), inverses, of_places, work }
+            }
+            Inner::Factors => {
+                let parts =
+                    (0..cover.count()).map(|d| cover.part(d, restricted)).collect::<Result<Vec<_>, _>>()?;
+                let mut built: Vec<Option<Result<Part, SetupError>>> = parts.iter().map(|_| None).collect();
+                let leaf = |(range, parts, built): (Range<usize>, &[Bsr<f64>], &mut [Option<_>])| {
+                    for ((d, matrix), built) in range.zip(parts).zip(built) {
+                        let n = matrix.shape().0;
+                        *built = Some(match Direct::default().build(matrix) {
+                            Ok(factor) => {
+                                Ok(Part { factor, b: vec![0.0; n], x: vec![0.0; n], matrix: matrix.clone() })
+                            }
+                            Err(_) => Err(cover.singular(d, n)),
+                        });
+                    }
+                };
+                let worth = parallel::worth(restricted.nnz());
+                each((0..parts.len(), &parts[..], &mut built[..]), 1, worth, &leaf);
+                Self::Factors(built.into_iter().flatten().collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    /// New values.
+    pub(crate) fn update(
+        &mut self,
+        a: &Bsr<T>,
+        cover: &Cover,
+        restricted: &Bsr<T>,
+    ) -> Result<(), SetupError> {
+        match self {
+            Self::Inverses(domains) => domains.follow(System::from(restricted), None),
+            Self::Sweeps { matrix, inverses, of_places, .. } => {
+                coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
+                inverses.invert_diagonal(a, "additive schwarz")?;
+                spread(inverses, cover, of_places);
+                parallel::map(restricted.values(), matrix.values_mut(), |v| S::of(v.wide()));
+                Ok(())
+            }
+            Self::Factors(parts) => {
+                let mut before = Vec::with_capacity(parts.len());
+                for d in 0..parts.len() {
+                    let n = parts[d].x.len();
+                    let part = &mut parts[d];
+                    before.push(part.matrix.clone());
+                    cover.values(d, restricted, &mut part.matrix);
+                    if part.follow().is_err() {
+                        // All domains stay as they were, or none.
+                        for (part, old) in parts.iter_mut().zip(before) {
+                            part.matrix = old;
+                            let _ = part.follow();
+                        }
+                        return Err(cover.singular(d, n));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// x = A_d⁻¹ b on every domain d, or what stands for it.
+    pub(crate) fn solve(&mut self, cover: &Cover, b: &Vec<V>, x: &mut Vec<V>) {
+        match self {
+            Self::Inverses(domains) => domains.apply(b, x),
+            Self::Sweeps { pairs, matrix, of_places, work, .. } => {
+                let sweep = Sweep { pairs: *pairs, matrix, inverses: of_places, right: b };
+                let block = matrix.block().0;
+                let worth = parallel::worth(matrix.nnz());
+                let parts = [x, work].map(|values| Stretches { starts: &cover.starts, block, values });
+                let [x, work] = parts;
+                each((x, work), 1, worth, &|(x, work): (Stretches<'_, V>, Stretches<'_, V>)| {
+                    sweep.domains(x, work);
+                });
+            }
+            Self::Factors(parts) => {
+                let block = b.len() / cover.nodes.len().max(1);
+                let worth = parallel::worth(8 * b.len());
+                let stretches = Stretches { starts: &cover.starts, block, values: x };
+                each((&mut parts[..], stretches), 1, worth, &|(parts, to): (
+                    &mut [Part],
+                    Stretches<'_, V>,
+                )| {
+                    for (part, (range, x)) in parts.iter_mut().zip(to.each()) {
+                        part.b.iter_mut().zip(&b[range]).for_each(|(to, v)| *to = v.wide());
+                        part.factor.apply(&part.b, &mut part.x);
+                        x.iter_mut().zip(&part.x).for_each(|(x, v)| *x = V::of(*v));
+                    }
+                });
+            }
+        }
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Inverses(domains) => domains.bytes(),
+            Self::Sweeps { matrix, inverses, of_places, work, .. } => {
+                matrix.bytes()
+                    + size_of_val(inverses.values())
+                    + size_of_val(&of_places[..])
+                    + size_of_val(&work[..])
+            }
+            Self::Factors(parts) => {
+                parts.iter().map(|part| part.factor.figures().bytes + part.matrix.bytes()).sum()
+            }
+        }
+    }
+}
+
+/// The inverse of the diagonal block of each place.
+fn spread<T: Real, V: Real>(inverses: &DenseBlocks<T>, cover: &Cover, to: &mut [V]) {
+    let area = inverses.size().pow(2);
+    for (&i, to) in cover.nodes.iter().zip(to.chunks_exact_mut(area)) {
+        to.iter_mut().zip(inverses.block(i as usize)).for_each(|(to, v)| *to = V::of(v.wide()));
+    }
+}
+
+impl Cover {
+    /// The matrix of one domain.
+    fn part<T: Real>(&self, d: usize, restricted: &Bsr<T>) -> Result<Bsr<f64>, SetupError> {
+        let (places, pattern) = (self.starts[d] as usize..self.starts[d + 1] as usize, restricted.pattern());
+        let blocks = pattern.offsets()[places.start]..pattern.offsets()[places.end];
+        let offsets = pattern.offsets()[places.start..=places.end].iter().map(|k| k - blocks.start).collect();
+        let indices = pattern.indices()[blocks].iter().map(|j| j - places.start as u32).collect();
+        let pattern = Arc::new(Pattern::new(places.len(), offsets, indices)?);
+        let mut part = Bsr::zeros(pattern, restricted.block())?;
+        self.values(d, restricted, &mut part);
+        Ok(part)
+    }
+
+    fn values<T: Real>(&self, d: usize, restricted: &Bsr<T>, part: &mut Bsr<f64>) {
+        let area = restricted.block().0.pow(2);
+        let first = restricted.pattern().offsets()[self.starts[d] as usize] * area;
+        let values = &restricted.values()[first..first + part.values().len()];
+        part.values_mut().iter_mut().zip(values).for_each(|(to, v)| *to = v.wide());
+    }
+
+    fn singular(&self, d: usize, unknowns: usize) -> SetupError {
+        SetupError::Domain { node: self.nodes[self.starts[d] as usize] as usize, unknowns }
+    }
+}
+
+/// A vector over places, cut between domains.
+struct Stretches<'a, V> {
+    starts: &'a [u32],
+    block: usize,
+    values: &'a mut [V],
+}
+
+impl<V: Send> Pieces for Stretches<'_, V> {
+    fn extent(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let at = (self.starts[mid] - self.starts[0]) as usize * self.block;
+        let (left, right) = self.values.split_at_mut(at);
+        (
+            Self { starts: &self.starts[..=mid], block: self.block, values: left },
+            Self { starts: &self.starts[mid..], block: self.block, values: right },
+        )
+    }
+}
+
+impl<'a, V> Stretches<'a, V> {
+    /// The entries of each domain, and where they are in the whole vector.
+    fn each(self) -> impl Iterator<Item = (Range<usize>, &'a mut [V])> {
+        let (block, mut rest) = (self.block, self.values);
+        self.starts.windows(2).map(move |s| {
+            let range = s[0] as usize * block..s[1] as usize * block;
+            let (values, more) = std::mem::take(&mut rest).split_at_mut(range.len());
+            rest = more;
+            (range, values)
+        })
+    }
+}
+
+/// Gauss-Seidel inside domains, from zero.
+struct Sweep<'a, V, S> {
+    pairs: usize,
+    matrix: &'a Bsr<S>,
+    inverses: &'a [V],
+    right: &'a [V],
+}
+
+impl<V: Real, S: Real> Sweep<'_, V, S> {
+    /// All sweeps of a domain, then the next: its part of A stays in the cache.
+    fn domains(&self, x: Stretches<'_, V>, work: Stretches<'_, V>) {
+        let block = self.matrix.block().0;
+        for ((range, x), (_, work)) in x.each().zip(work.each()) {
+            x.fill(zero());
+            let places = range.start / block..range.end / block;
+            for _ in 0..self.pairs {
+                places.clone().for_each(|place| self.relax(place, places.start, x, work));
+                places.clone().rev().for_each(|place| self.relax(place, places.start, x, work));
+            }
+        }
+    }
+
+    /// x_i ← x_i + D_i (b − A x)_i.
+    #[inline]
+    fn relax(&self, place: usize, first: usize, x: &mut [V], work: &mut [V]) {
+        match self.matrix.block().0 {
+            1 => self.relax_block::<1>(place, first, x, work),
+            2 => self.relax_block::<2>(place, first, x, work),
+            3 => self.relax_block::<3>(place, first, x, work),
+            _ => self.relax_block::<0>(place, first, x, work),
+        }
+    }
+
+    /// `B` is the block size where it is one of the usual ones, else 0.
+    #[inline(always)]
+    fn relax_block<const B: usize>(&self, place: usize, first: usize, x: &mut [V], work: &mut [V]) {
+        let b = if B == 0 { self.matrix.block().0 } else { B };
+        let at = (place - first) * b;
+        let r = &mut work[at..at + b];
+        r.copy_from_slice(&self.right[place * b..(place + 1) * b]);
+        let pattern = self.matrix.pattern();
+        for (&j, k) in pattern.row(place).iter().zip(pattern.range(place)) {
+            let (from, block) = ((j as usize - first) * b, self.matrix.value(k));
+            for (r, row) in r.iter_mut().zip(block.chunks_exact(b)) {
+                for (&a, &x) in row.iter().zip(&x[from..from + b]) {
+                    *r -= V::of(a.wide()) * x;
+                }
+            }
+        }
+        let inverse = &self.inverses[place * b * b..(place + 1) * b * b];
+        for (x, row) in x[at..at + b].iter_mut().zip(inverse.chunks_exact(b)) {
+            *x += row.iter().zip(&*r).map(|(&d, &r)| d * r).sum::<V>();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What contact and patches must obey.
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_core::{Preconditioner, Stop};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage, Subdomains};
+use coarsen_sparse::{Contacts, Sum, System};
+
+fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+/// Numbers in `f64` throughout.
+fn exact() -> Schwarz {
+    Schwarz {
+        storage: Storage::Double,
+        arithmetic: Arithmetic::Double,
+        domain: 16,
+        coarse: Coarse::Domains,
+        ..Schwarz::multilevel()
+    }
+}
+
+fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
+    let mut z = vec![f64::NAN; r.len()];
+    m.apply(r, &mut z);
+    z
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / dot(b, b).sqrt()
+}
+
+/// Springs between nodes that are far apart in the mesh.
+fn springs(p: &Problem, count: usize, seed: u64, stiffness: f64) -> (Vec<(u32, u32)>, Vec<f64>) {
+    let n = p.matrix.pattern().rows();
+    let ends = noise(2 * count, seed);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for pair in ends.chunks_exact(2) {
+        let [i, j] = [0, 1].map(|k| (((pair[k] + 1.0) / 2.0 * (n - 60) as f64) as usize + 30) as u32);
+        let mut spring = [0.0; 9];
+        spring.iter_mut().step_by(4).for_each(|v| *v = stiffness);
+        for (place, sign) in [((i, i), 1.0), ((i, j), -1.0), ((j, i), -1.0), ((j, j), 1.0)] {
+            places.push(place);
+            values.extend(spring.map(|v| sign * v));
+        }
+    }
+    (places, values)
+}
+
+#[test]
+fn contact_takes_part_on_every_level() {
+    let p = problem("cloth:25");
+    let mut contact = Contacts::new(625, 3).unwrap();
+    let (places, values) = springs(&p, 40, 5, 10.0);
+    contact.replace(&places, &values).unwrap();
+    let sum = Sum { elastic: &p.matrix, contact: &contact };
+    let merged = sum.merge().unwrap();
+    for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 200 }] {
+        let recipe = Schwarz { coarse, ..exact() };
+        let parts = System { positions: Some(&p.positions), ..System::from(&sum) };
+        let whole = System { positions: Some(&p.positions), ..System::from(&merged) };
+        let (mut m, mut w) =
+            (recipe.build(parts, &Cpu::new()).unwrap(), recipe.build(whole, &Cpu::new()).unwrap());
+        assert_eq!(m.plan().domains(0), w.plan().domains(0));
+        let r = noise(1875, 6);
+        for level in 0..m.plan().levels() {
+            assert_eq!(m.plan().domains(level), w.plan().domains(level));
+            for d in 0..m.plan().domains(level) {
+                assert_eq!(
+                    m.plan().members(level, d),
+                    w.plan().members(level, d),
+                    "{coarse:?} level {level}"
+                );
+            }
+        }
+        let off = difference(&applied(&mut m, &r), &applied(&mut w, &r));
+        assert!(off < 1e-10, "{coarse:?}: {off:.1e}");
+    }
+}
+
+/// A patch of the rows that changed equals an update of all, and touches few domains.
+#[test]
+fn patch_equals_update_on_the_same_maps() {
+    let p = problem("cloth:45");
+    let n = p.matrix.pattern().rows();
+    let build = |recipe: Schwarz, contact: &Contacts<f64>| {
+        let sum = Sum { elastic: &p.matrix, contact };
+        recipe.build(System { positions: Some(&p.positions), ..System::from(&sum) }, &Cpu::new()).unwrap()
+    };
+    let mut contact = Contacts::new(n, 3).unwrap();
+    let (places, values) = springs(&p, 6, 5, 10.0);
+    contact.replace(&places, &values).unwrap();
+    let (new_places, new_values) = springs(&p, 5, 9, 40.0);
+    let mut touched: Vec<u32> = places.iter().chain(&new_places).map(|p| p.0).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 300 }] {
+        let recipe = Schwarz { coarse, aside: 0.0, ..Schwarz::multilevel() };
+        let (mut patched, mut updated) = (build(recipe, &contact), build(recipe, &contact));
+        let mut next = contact.clone();
+        next.replace(&new_places, &new_values).unwrap();
+        let sum = Sum { elastic: &p.matrix, contact: &next };
+        let reused = patched.patch(&sum, &touched).unwrap();
+        assert_eq!(updated.update(&sum).unwrap(), Reused::Structure);
+        let Reused::Rest { redone, of } = reused else { panic!("{reused:?}") };
+        assert!(redone < of / 2, "{redone} of {of}");
+        let r = noise(3 * n, 6);
+        assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
+        patched.patch(&p.matrix, &touched).unwrap(); // contact gone
+        updated.update(&p.matrix).unwrap();
+        assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
+        assert_eq!(patched.age(), 2);
+    }
+}
+
+/// Nodes of the coarsest level whose rows changed are set aside, until there are too many: the operator stays symmetric and positive and needs few
+/// iterations more, and an update leaves nothing aside.
+#[test]
+fn patches_set_nodes_of_the_factor_aside() {
+    let p = problem("cloth:60");
+    let n = p.matrix.pattern().rows();
+    let recipe = Schwarz { coarse: Coarse::Exact { unknowns: 1000 }, ..Schwarz::multilevel() };
+    let build = |aside: f64| {
+        let recipe = Schwarz { aside, ..recipe };
+        recipe.build(p.system(), &Cpu::new()).unwrap()
+    };
+    let mut contact = Contacts::new(n, 3).unwrap();
+    let (places, values) = springs(&p, 4, 5, 10.0);
+    contact.replace(&places, &values).unwrap();
+    let mut touched: Vec<u32> = places.iter().map(|p| p.0).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    let sum = Sum { elastic: &p.matrix, contact: &contact };
+    let [mut aside, mut anew] = [0.1, 0.0].map(build);
+    aside.patch(&sum, &touched).unwrap();
+    anew.patch(&sum, &touched).unwrap();
+    assert!(aside.to_string().contains("nodes aside") && !anew.to_string().contains("aside"), "{aside}");
+    let (u, v) = (noise(3 * n, 6), noise(3 * n, 7));
+    let (mu, mv) = (applied(&mut aside, &u), applied(&mut aside, &v));
+    assert!(dot(&u, &mu) > 0.0 && dot(&v, &mv) > 0.0);
+    let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
+    assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-6 * scale, "stored in f32");
+    assert!(difference(&mu, &applied(&mut anew, &u)) > 1e-6, "some nodes are aside");
+    let iterations = |m: &mut Subdomains<f64, Cpu>| {
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; 3 * n]);
+        let report = Cg::new(Stop::relative(1e-6)).solve(&sum, m, &b, &mut x).unwrap();
+        report.converged().unwrap().iterations
+    };
+    let [few, fresh] = [iterations(&mut aside), iterations(&mut anew)];
+    assert!(few <= fresh + fresh / 3, "{few} and {fresh}");
+    aside.update(&sum).unwrap();
+    assert_eq!(applied(&mut aside, &u), applied(&mut anew, &u));
+    // More than a tenth of all nodes: the matrix is factored.
+    let many: Vec<u32> = (0..n as u32).step_by(20).collect();
+    aside.patch(&sum, &many).unwrap();
+    assert_eq!(applied(&mut aside, &u), applied(&mut anew, &u));
+}
