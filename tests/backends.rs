@@ -5,6 +5,7 @@ mod common;
 use std::process::Command;
 
 use coarsen::prelude::*;
+use coarsen::schwarz::Coarse;
 use coarsen::{Error, Unavailable};
 use common::{noise, problem, small_sa};
 
@@ -28,6 +29,35 @@ fn every_backend_gives_the_same_solution() {
     assert!(cpu.0.abs_diff(auto.0) <= 1);
     let size = cpu.1.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     assert!(cpu.1.iter().zip(&auto.1).all(|(a, b)| (a - b).abs() <= 1e-6 * size));
+}
+
+/// Multilevel domains are set up, applied and updated wherever the choice leads.
+#[test]
+fn domains_follow_the_choice() {
+    let p = problem("cloth:24");
+    let r = noise(p.matrix.shape().0, 3);
+    let mut doubled = p.matrix.clone();
+    doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let apply = |on: &AnyBackend| {
+        let mut m = recipe.build(p.system(), on).unwrap();
+        let (b, mut z) = (on.vector(&r).unwrap(), on.vector(&r).unwrap());
+        let mut found = [vec![0.0; r.len()], vec![0.0; r.len()]];
+        m.apply(&b, &mut z);
+        on.read(&z, &mut found[0]).unwrap();
+        m.update(System { matrix: &doubled, ..p.system() }).unwrap();
+        m.apply(&b, &mut z);
+        on.read(&z, &mut found[1]).unwrap();
+        found
+    };
+    let cpu = apply(&AnyBackend::choose(BackendChoice::Cpu).unwrap());
+    let auto = apply(&AnyBackend::auto().unwrap());
+    for (cpu, auto) in cpu.iter().zip(&auto) {
+        let size = cpu.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        assert!(cpu.iter().zip(auto).all(|(a, b)| (a - b).abs() <= 1e-12 * size));
+    }
+    let halved = cpu[0].iter().zip(&cpu[1]).all(|(once, twice)| (once - 2.0 * twice).abs() <= 1e-5);
+    assert!(halved, "M of 2 A is half of M");
 }
 
 mod cpu {

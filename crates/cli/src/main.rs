@@ -10,7 +10,7 @@
 //! | `solve` | from the input to the report |
 //! | `job` | one system to solve, and what a method made of it |
 //! | `iterate` | a Krylov method at one place and precision; `factor` is a direct one |
-//! | `stage` | places, and what can be set up there; `devices` lists them |
+//! | `stage` | places, and what can be set up there; `device` is one of OpenCL, `devices` lists them |
 //! | `ending` | how a solve ended, its cause and its cure |
 //! | `report` | the report for machines and for people |
 //! | `plot` | the residual history as a picture |
@@ -27,6 +27,8 @@ mod args;
 mod chart;
 mod choose;
 mod compare;
+#[cfg(feature = "opencl")]
+mod device;
 mod devices;
 mod domains;
 mod dump;

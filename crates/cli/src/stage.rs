@@ -52,10 +52,7 @@ impl<B: Backend> Operator<'_, B> {
     }
 }
 
-impl<V: Real, S: Real> Stage for Cpu<V, S>
-where
-    Self: Place<Real = V, Vector = Vec<V>>,
-{
+impl<V: Real, S: Real> Stage for Cpu<V, S> {
     fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
         Ok(match precond {
             Precond::Mas => return domains(&job.domains, job.system, self),
@@ -74,35 +71,12 @@ where
     }
 }
 
-#[cfg(feature = "opencl")]
-impl<V: Real, S: Real> Stage for coarsen::opencl::OpenCl<V, S> {
-    fn remark(&self) -> Option<String> {
-        Some(format!("on {}", self.device()))
-    }
-
-    /// A matrix for products and one for the smoother, half as much again for coarser levels and transfers, and a dozen vectors.
-    fn check_room(&self, job: &Job<'_>) -> Result<(), Error> {
-        let (a, n) = (job.system.matrix, job.b.len());
-        let matrix = |scalar: usize| a.nnz() * scalar + a.pattern().len() * size_of::<u32>();
-        let inner = match job.preconds.first() {
-            Some(Precond::Sa) => 5 * matrix(size_of::<S>()) / 2,
-            Some(Precond::Gs | Precond::Ssor | Precond::Chebyshev) => matrix(size_of::<S>()),
-            _ => 0,
-        };
-        self.check_room((matrix(size_of::<V>()) + inner + 12 * n * size_of::<V>()) as u64)
-    }
-
-    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError> {
-        anywhere(precond, job, self)
-    }
-
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error> {
-        Ok(Operator::Made(Box::new(self.plain().matrix(a)?)))
-    }
-}
-
 /// The preconditioners that are generic over a place; [`Stages::builds`] leaves the others out.
-fn anywhere<B: Backend>(precond: Precond, job: &Job<'_>, on: &B) -> Result<Built<B::Vector>, SetupError> {
+pub(crate) fn anywhere<B: Backend>(
+    precond: Precond,
+    job: &Job<'_>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
     let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     let one_level: Box<dyn Preconditioner<B::Vector>> = match precond {
@@ -137,11 +111,12 @@ fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
     Ok((Box::new(built), Some(grids)))
 }
 
-fn domains<V, B>(recipe: &Form, system: System<'_, f64>, on: &B) -> Result<Built<Vec<V>>, SetupError>
-where
-    V: Real,
-    B: Place<Real = V, Vector = Vec<V>>,
-{
+/// Multilevel domains whose numbers are computed on the host.
+pub(crate) fn domains<B: Place>(
+    recipe: &Form,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
     let schwarz = match recipe {
         Form::Additive(schwarz) => schwarz,
         Form::Multiplicative(recipe) => return hierarchy(recipe, system, on),
@@ -193,6 +168,6 @@ impl Stages {
     /// Whether a preconditioner can be applied there.
     pub(crate) fn builds(&self, precond: Precond) -> bool {
         matches!(self, Self::Cpu)
-            || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::Mas | Precond::As | Precond::Ras)
+            || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)
     }
 }

@@ -36,7 +36,9 @@
 mod any;
 pub mod elastic;
 
-pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
+pub use any::{
+    AnyBackend, AnyBlocks, AnyDomains, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable,
+};
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Folder, coarsen, solve};
 
 /// Whether this build knows devices and this machine has one; where one is required, nothing is skipped.
-fn has_device() -> bool {
+pub(crate) fn has_device() -> bool {
     let done = coarsen("devices");
     let has = done.code == 0;
     assert!(has || done.code == 5, "{}", done.err);
@@ -83,6 +83,52 @@ fn a_device_solves_what_the_cpu_solves() {
     }
     let done = coarsen("compare --problem poisson2d:30 --backend cpu,opencl");
     assert!(done.code == 0 && done.out.contains("cg + sa, opencl") && done.out.contains("cg + sa, cpu"));
+}
+
+/// Multilevel domains in every precision: as many iterations as on the CPU, give or take one.
+#[test]
+fn a_device_applies_domains() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    for words in [
+        "--problem cloth:30 --mas-coarse domains --precision f64",
+        "--problem cloth:30 --mas-coarse domains --precision mixed",
+        "--problem cloth:30 --mas-coarse domains --precision f32 --tol 1e-4",
+        "--problem cloth:30 --mas-coarse exact --precision f64",
+        "--problem poisson2d:40 --mas-coarse domains",
+    ] {
+        let words = format!("{words} --method cg --precond mas --quiet");
+        let (cpu, here) = solve(&folder, &words);
+        let (device, there) = solve(&folder, &format!("{words} --backend opencl"));
+        assert_eq!((cpu.code, device.code), (0, 0), "{words}: {} {}", cpu.err, device.err);
+        let [k, l] = [&here, &there].map(|r| r["iterations"].as_i64().unwrap());
+        assert!((k - l).abs() <= 1, "{words}: {k} and {l}");
+        assert_eq!(here["levels"], there["levels"], "{words}");
+        assert_eq!((&there["backend"], &there["precond"]), (&"opencl".into(), &"mas".into()), "{words}");
+    }
+    let done = coarsen("compare --problem cloth:16 --backend cpu,opencl --mas-coarse domains");
+    assert!(done.code == 0 && done.out.contains("cg + mas, opencl") && done.out.contains("cg + mas, cpu"));
+}
+
+/// The second of two devices, where PoCL shows the processor as two.
+#[test]
+fn a_device_is_taken_by_its_number() {
+    if !has_device() {
+        return;
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coarsen"));
+        let done = command.args(words).env("POCL_DEVICES", "pthread pthread").output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let (_, listed) = run(&["devices"]);
+    if listed.contains("Portable Computing") {
+        assert!(listed.contains("opencl:0") && listed.contains("opencl:1"), "{listed}");
+        let (code, said) = run(&["solve", "--problem", "poisson2d:30", "--backend", "opencl:1"]);
+        assert!(code == Some(0) && said.contains("on pthread"), "{said}");
+    }
 }
 
 #[test]

@@ -6,8 +6,10 @@
 //! | `choice` | which place a name, the machine and the environment lead to |
 //! | `vector` | vectors and scalars of whatever place |
 //! | `matrix` | matrices, blocks and row sets of whatever place |
+//! | `domains` | multilevel domains of whatever place |
 
 mod choice;
+mod domains;
 mod matrix;
 mod vector;
 
@@ -22,6 +24,7 @@ use coarsen_opencl::OpenCl;
 use coarsen_sparse::{Bsr, Pattern};
 
 pub use choice::{BackendChoice, Unavailable};
+pub use domains::AnyDomains;
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
 pub use vector::{AnyScalar, AnyVector};
 

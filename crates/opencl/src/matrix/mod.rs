@@ -59,6 +59,11 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
+    /// Bytes of the memory of a device that a matrix of this pattern and block takes in a layout.
+    pub(crate) fn bytes(pattern: &Pattern, block: (usize, usize), format: Format) -> usize {
+        Layout::slots(pattern, format) * (block.0 * block.1 * size_of::<S>() + 4) + pattern.rows() * 8
+    }
+
     /// A copy of a host matrix in the layout asked for.
     ///
     /// # Errors
@@ -73,8 +78,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             return Err(Error::TooLarge { what, count: slots, limit });
         }
         let mut queue = on.queue();
-        let (slot, row) = (block.0 * block.1 * size_of::<S>() + 4, 8);
-        queue.check_room((slots * slot + pattern.rows() * row) as u64)?;
+        queue.check_room(Self::bytes(pattern, block, format) as u64)?;
         let module = operand::module::<V, S>(&mut queue, block, format.slice(), false)?;
         let layout = Layout::new(pattern, format);
         let mut values = vec![S::zero(); slots * block.0 * block.1];

@@ -9,12 +9,14 @@
 //! | `structure` | order, domains and levels on the device (§5) |
 //! | `numbers` | inverses from a matrix in device memory (§6) |
 //! | [`subdomains`](DeviceSubdomains) | what follows such a matrix |
+//! | `room` | bytes of all this, before a setup |
 
 mod apply;
 mod domains;
 mod kernels;
 mod lists;
 mod numbers;
+mod room;
 mod structure;
 mod subdomains;
 

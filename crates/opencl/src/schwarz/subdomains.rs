@@ -97,6 +97,14 @@ impl<T: Real, V: Real, S: Real> Setup<T, OpenCl<V, S>> for DeviceSchwarz {
 }
 
 impl DeviceSchwarz {
+    /// The type that inverses are stored in, and its bytes.
+    fn stored(&self) -> (&'static str, usize) {
+        match self.recipe.storage {
+            Storage::Single => (real::<f32>(), size_of::<f32>()),
+            Storage::Double => (real::<f64>(), size_of::<f64>()),
+        }
+    }
+
     fn by_host<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
@@ -104,6 +112,8 @@ impl DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let recipe = Schwarz { coarse: Coarse::Domains, ..self.recipe };
         let plan = recipe.plan(system)?;
+        let inverses = plan.values() * self.stored().1;
+        on.check_room(on.matrix_bytes(system.matrix) + inverses as u64)?;
         let matrix = on.matrix(system.matrix)?;
         let (host, place) = (HostLists::of(&plan)?, on.plain());
         let gathered = Gathered::new(&place, &Couplings::of(&plan, &host, &matrix))?;
@@ -154,10 +164,7 @@ impl DeviceSchwarz {
         gathered: Gathered,
         (left_out, levels): (&[u32], Levels),
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        let stored = match self.recipe.storage {
-            Storage::Single => (real::<f32>(), size_of::<f32>()),
-            Storage::Double => (real::<f64>(), size_of::<f64>()),
-        };
+        let stored = self.stored();
         let application = Application::new(&on.plain(), lists, stored, system.matrix.block().0, left_out)?;
         let (arithmetic, slice) = (self.recipe.arithmetic, matrix.slice());
         let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice)?;
