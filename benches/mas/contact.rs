@@ -67,8 +67,6 @@ pub(crate) fn contact() -> Outcome<()> {
             ("mas", plain),
             ("exact, adjacency", Schwarz { coupling: adjacency, ..Schwarz::multilevel() }),
             ("exact", Schwarz::multilevel()),
-            ("exact, none aside", Schwarz { aside: 0.0, ..Schwarz::multilevel() }),
-            ("exact, 30 % aside", Schwarz { aside: 0.3, ..Schwarz::multilevel() }),
         ] {
             parallel::threads(2, || row(&p, side, pairs, name, &recipe))??;
         }

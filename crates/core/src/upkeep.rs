@@ -70,7 +70,8 @@ impl fmt::Display for Decision {
 ///
 /// ```
 /// use coarsen_core::{Action, Upkeep};
-/// let mut upkeep = Upkeep { price: 10, ..Upkeep::default() };
+/// let mut upkeep = Upkeep::default();
+/// upkeep.price = 10;
 /// let mut decide = |touched, iterations| {
 ///     let action = upkeep.decide(touched);
 ///     upkeep.learn(iterations); // after the solve

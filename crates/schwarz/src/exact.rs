@@ -1,12 +1,8 @@
 //! The exact coarse solve: the coarsest level as one system, by a sparse Cholesky factor.
 //!
-//! A patch changes rows of few of its nodes, and a new factor would cost more than all that the patch does to the domains. So these nodes are *set aside*: with
-//! E the rows of all others, x = Eᵀ E A⁻¹ Eᵀ E b + Σ D_i⁻¹ b_i, where A is as it was when it was factored and D_i are new diagonal blocks. This is
-//! symmetric positive definite, and rows that no longer are as they were say nothing. When too many are aside the matrix is factored anew.
-//!
 //! Deviation: Wu et al. cut every level into domains, the coarsest too; their §6.1 notes that an exact coarse solve would converge faster.
 
-use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_backend::SetupError;
 use coarsen_core::{Preconditioner, Real};
 use coarsen_direct::{Direct, Factor, Method};
 use coarsen_sparse::{Bsr, Contacts, Sum};
@@ -27,18 +23,6 @@ pub(crate) struct Exact {
     /// The matrix in `f64`, without contact.
     wide: Bsr<f64>,
     shift: f64,
-    aside: Aside,
-}
-
-/// Nodes whose rows have changed since the matrix was factored.
-#[derive(Clone, Debug, Default)]
-struct Aside {
-    /// In increasing order.
-    nodes: Vec<u32>,
-    /// Their inverse diagonal blocks.
-    inverses: Vec<f64>,
-    b: Vec<f64>,
-    x: Vec<f64>,
 }
 
 impl Exact {
@@ -57,9 +41,7 @@ impl Exact {
         let (factor, shift) = factored(plan, &mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
             Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok()
         })?;
-        let zeros = vec![0.0; wide.shape().0];
-        let aside = Aside { b: zeros.clone(), x: zeros, ..Aside::default() };
-        Ok(Self { factor, contact: mapped, wide, shift, aside })
+        Ok(Self { factor, contact: mapped, wide, shift })
     }
 
     /// New values; the old factor stays where the new matrix is not positive definite.
@@ -78,8 +60,6 @@ impl Exact {
             Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok().map(Some)
         });
         if let Ok((new, shift)) = updated {
-            self.aside.nodes.clear();
-            self.aside.inverses.clear();
             self.shift = shift;
             if let Some(new) = new {
                 self.factor = new;
@@ -89,73 +69,7 @@ impl Exact {
 
     /// x = A⁻¹ b.
     pub(crate) fn solve<V: Real>(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
-        if self.aside.nodes.is_empty() {
-            return self.factor.apply(b, x);
-        }
-        let Aside { nodes, inverses, b: rest, x: solution } = &mut self.aside;
-        let size = self.wide.block().0;
-        rest.iter_mut().zip(b).for_each(|(to, v)| *to = v.wide());
-        nodes.iter().for_each(|&i| rest[i as usize * size..(i as usize + 1) * size].fill(0.0));
-        self.factor.apply(rest, solution);
-        x.iter_mut().zip(&*solution).for_each(|(x, v)| *x = V::of(*v));
-        for (&i, inverse) in nodes.iter().zip(inverses.chunks_exact(size * size)) {
-            let at = i as usize * size..(i as usize + 1) * size;
-            for (x, row) in x[at.clone()].iter_mut().zip(inverse.chunks_exact(size)) {
-                *x = V::of(row.iter().zip(&b[at.clone()]).map(|(d, b)| d * b.wide()).sum());
-            }
-        }
-    }
-
-    /// Sets nodes aside whose rows have changed, in increasing order, unless that would make more than `most` of them; whether it did.
-    pub(crate) fn set_aside<T: Real>(
-        &mut self,
-        plan: &Plan,
-        touched: &[u32],
-        matrix: &Bsr<T>,
-        contact: Option<&Contacts<T>>,
-        most: usize,
-    ) -> bool {
-        let new = touched.iter().filter(|&i| self.aside.nodes.binary_search(i).is_err()).count();
-        if self.aside.nodes.len() + new > most {
-            return false;
-        }
-        let Aside { nodes, inverses, .. } = &mut self.aside;
-        nodes.extend_from_slice(touched);
-        nodes.sort_unstable();
-        nodes.dedup();
-        let (size, area) = (matrix.block().0, matrix.block().0.pow(2));
-        let mut blocks = vec![0.0; nodes.len() * area];
-        for (&i, block) in nodes.iter().zip(blocks.chunks_exact_mut(area)) {
-            let stored = matrix.pattern().find(i as usize, i as usize).map(|k| matrix.value(k));
-            block.iter_mut().zip(stored.into_iter().flatten()).for_each(|(to, v)| *to = v.wide());
-        }
-        if let Some(contact) = contact {
-            let maps = plan.maps(plan.levels());
-            for (&(i, j), values) in contact.places().iter().zip(contact.values().chunks_exact(area)) {
-                let (s, t) = (maps[i as usize], maps[j as usize]);
-                if let (true, Ok(at)) = (s == t && s != NONE, nodes.binary_search(&s)) {
-                    let block = &mut blocks[at * area..(at + 1) * area];
-                    block.iter_mut().zip(values).for_each(|(to, v)| *to += v.wide());
-                }
-            }
-        }
-        inverses.clear();
-        inverses.resize(blocks.len(), 0.0);
-        for (block, inverse) in blocks.chunks_exact(area).zip(inverses.chunks_exact_mut(area)) {
-            // What cannot be inverted says nothing.
-            if !DenseBlocks::invert_one(block, inverse, size) {
-                inverse.fill(0.0);
-            }
-            for k in 0..area {
-                inverse[k] = inverse[(k / size).max(k % size) * size + (k / size).min(k % size)];
-            }
-        }
-        true
-    }
-
-    /// Nodes set aside.
-    pub(crate) fn aside(&self) -> usize {
-        self.aside.nodes.len()
+        self.factor.apply(b, x);
     }
 
     /// The share of the diagonal that was added.
@@ -165,7 +79,7 @@ impl Exact {
 
     /// Bytes of the factor and its copies of the matrix.
     pub(crate) fn bytes(&self) -> usize {
-        self.factor.figures().bytes + 2 * size_of_val(&self.aside.b[..])
+        self.factor.figures().bytes
     }
 }
 

@@ -53,11 +53,6 @@ pub struct Schwarz {
     pub coupling: Coupling,
     /// How the coarsest level is solved.
     pub coarse: Coarse,
-    /// The share of the nodes of an exact coarsest level that patches may set aside before it is factored anew; at 0 every patch factors it.
-    ///
-    /// The rows of these nodes have changed since; until then they are solved by their diagonal blocks, which saves a patch most of its time and costs few
-    /// iterations. An update leaves none aside.
-    pub aside: f64,
     /// The precision that inverses are stored in.
     pub storage: Storage,
     /// The precision that they are computed in.
@@ -134,7 +129,6 @@ impl Schwarz {
             order: Order::Auto,
             coupling: Coupling::Strength { theta: 0.25 },
             coarse: Coarse::Auto,
-            aside: 0.1,
             storage: Storage::Single,
             arithmetic: Arithmetic::Double,
             weights: Weights::Ones,
@@ -151,10 +145,6 @@ impl Schwarz {
         }
         if self.domain.saturating_mul(block) > MOST {
             return bad("Schwarz::domain", self.domain, "at most 1024 unknowns");
-        }
-        if !(0.0..=1.0).contains(&self.aside) {
-            let (name, range) = ("Schwarz::aside", "in 0..=1");
-            return Err(Error::Parameter { name, value: self.aside, range }.into());
         }
         if self.levels == 0 {
             return bad("Schwarz::levels", self.levels, "1 or more");

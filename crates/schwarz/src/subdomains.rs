@@ -214,11 +214,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         if let Some(top) = &mut self.top {
             let last = numbers.coarse.len() - 1;
             let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
-            let most = (recipe.aside * plan.top_nodes() as f64) as usize;
-            let touched = which.map(|which| &which[which.len() - 1]);
-            if !touched.is_some_and(|t| top.set_aside(plan, t, matrix, system.contact, most)) {
-                top.update(plan, matrix, sizes, system.contact);
-            }
+            top.update(plan, matrix, sizes, system.contact);
         }
         seconds.top = begun.elapsed();
         self.updates += 1;

@@ -40,11 +40,7 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
         }
         if let Some(top) = &self.top {
             let shifted = if top.shift() > 0.0 { ", shifted" } else { "" };
-            let aside = match top.aside() {
-                0 => String::new(),
-                nodes => format!(", {nodes} nodes aside"),
-            };
-            writeln!(f, "{:>5} {:>9}  solved by a factor{shifted}{aside}", plan.levels(), plan.top_nodes())?;
+            writeln!(f, "{:>5} {:>9}  solved by a factor{shifted}", plan.levels(), plan.top_nodes())?;
         }
         if self.weights.iter().any(|&w| w != 1.0) {
             let weights: Vec<String> = self.weights.iter().map(|w| format!("{w:.3}")).collect();

@@ -2,10 +2,9 @@
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
-use coarsen_core::{Preconditioner, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_core::Preconditioner;
 use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage, Subdomains};
+use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage};
 use coarsen_sparse::{Contacts, Sum, System};
 
 fn problem(name: &str) -> Problem {
@@ -102,7 +101,7 @@ fn patch_equals_update_on_the_same_maps() {
     touched.sort_unstable();
     touched.dedup();
     for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 300 }] {
-        let recipe = Schwarz { coarse, aside: 0.0, ..Schwarz::multilevel() };
+        let recipe = Schwarz { coarse, ..Schwarz::multilevel() };
         let (mut patched, mut updated) = (build(recipe, &contact), build(recipe, &contact));
         let mut next = contact.clone();
         next.replace(&new_places, &new_values).unwrap();
@@ -118,47 +117,4 @@ fn patch_equals_update_on_the_same_maps() {
         assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
         assert_eq!(patched.age(), 2);
     }
-}
-
-/// Nodes of the coarsest level whose rows changed are set aside, until there are too many: the operator stays symmetric and positive and needs few
-/// iterations more, and an update leaves nothing aside.
-#[test]
-fn patches_set_nodes_of_the_factor_aside() {
-    let p = problem("cloth:60");
-    let n = p.matrix.pattern().rows();
-    let recipe = Schwarz { coarse: Coarse::Exact { unknowns: 1000 }, ..Schwarz::multilevel() };
-    let build = |aside: f64| {
-        let recipe = Schwarz { aside, ..recipe };
-        recipe.build(p.system(), &Cpu::new()).unwrap()
-    };
-    let mut contact = Contacts::new(n, 3).unwrap();
-    let (places, values) = springs(&p, 4, 5, 10.0);
-    contact.replace(&places, &values).unwrap();
-    let mut touched: Vec<u32> = places.iter().map(|p| p.0).collect();
-    touched.sort_unstable();
-    touched.dedup();
-    let sum = Sum { elastic: &p.matrix, contact: &contact };
-    let [mut aside, mut anew] = [0.1, 0.0].map(build);
-    aside.patch(&sum, &touched).unwrap();
-    anew.patch(&sum, &touched).unwrap();
-    assert!(aside.to_string().contains("nodes aside") && !anew.to_string().contains("aside"), "{aside}");
-    let (u, v) = (noise(3 * n, 6), noise(3 * n, 7));
-    let (mu, mv) = (applied(&mut aside, &u), applied(&mut aside, &v));
-    assert!(dot(&u, &mu) > 0.0 && dot(&v, &mv) > 0.0);
-    let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
-    assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-6 * scale, "stored in f32");
-    assert!(difference(&mu, &applied(&mut anew, &u)) > 1e-6, "some nodes are aside");
-    let iterations = |m: &mut Subdomains<f64, Cpu>| {
-        let (b, mut x) = (p.right_hand_side(1), vec![0.0; 3 * n]);
-        let report = Cg::new(Stop::relative(1e-6)).solve(&sum, m, &b, &mut x).unwrap();
-        report.converged().unwrap().iterations
-    };
-    let [few, fresh] = [iterations(&mut aside), iterations(&mut anew)];
-    assert!(few <= fresh + fresh / 3, "{few} and {fresh}");
-    aside.update(&sum).unwrap();
-    assert_eq!(applied(&mut aside, &u), applied(&mut anew, &u));
-    // More than a tenth of all nodes: the matrix is factored.
-    let many: Vec<u32> = (0..n as u32).step_by(20).collect();
-    aside.patch(&sum, &many).unwrap();
-    assert_eq!(applied(&mut aside, &u), applied(&mut anew, &u));
 }
