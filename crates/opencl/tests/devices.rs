@@ -1,0 +1,93 @@
+//! Several devices of one platform: each is a place of its own and obeys the laws.
+//!
+//! PoCL shows the processor as two devices where `POCL_DEVICES` says so, and reads that once: what needs two runs in a process of its own.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+
+use coarsen_backend::{Backend, Setup, conformance};
+use coarsen_core::{Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{Device, OpenCl, devices};
+use coarsen_relax::BlockJacobi;
+
+/// Runs the ignored tests of this file with two devices.
+#[test]
+fn two_devices_of_a_platform() {
+    if common::place::<f64>().is_none() {
+        return;
+    }
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--test-threads", "1"])
+        .env("POCL_DEVICES", "pthread pthread")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("3 passed"), "{said}");
+}
+
+/// Two devices, or none with a reason where the platform is not PoCL.
+fn two() -> Option<[&'static Device; 2]> {
+    match devices().unwrap() {
+        [first, second, ..] => Some([first, second]),
+        [only] if only.platform.contains("Portable") => panic!("PoCL shows {only} alone"),
+        _ => {
+            println!("skipped: one device");
+            None
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by two_devices_of_a_platform"]
+fn each_obeys_the_laws() {
+    for device in two().into_iter().flatten() {
+        let on = OpenCl::<f64>::on(device).unwrap();
+        conformance::vectors(&on, 1e-14);
+        conformance::products(&on, 1e-14);
+        conformance::wrong_sizes(&on);
+        conformance::relaxation(&on.mixed(), 1e-6);
+    }
+}
+
+/// Two threads, two devices: the bits of one, and nothing of one is counted for the other.
+#[test]
+#[ignore = "run by two_devices_of_a_platform"]
+fn both_solve_at_once() {
+    let Some(devices) = two() else { return };
+    let host = conformance::ring(2000, 3);
+    let rhs = conformance::noise(6000, 4);
+    let solve = |on: &OpenCl<f64>| {
+        let mut m = BlockJacobi::default().build(&host, on).unwrap();
+        let (a, b) = (on.matrix(&host).unwrap(), on.vector(&rhs).unwrap());
+        let mut x = b.like().unwrap();
+        let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
+        report.converged().unwrap();
+        let mut found = vec![0.0; rhs.len()];
+        on.read(&x, &mut found).unwrap();
+        found
+    };
+    let places = devices.map(|device| OpenCl::<f64>::on(device).unwrap());
+    let alone = solve(&places[0]);
+    let before = places[0].counters();
+    assert_eq!(solve(&places[1]), alone);
+    assert_eq!(places[0].counters(), before);
+    let both = std::thread::scope(|scope| {
+        let runs = places.each_ref().map(|on| scope.spawn(move || solve(on)));
+        runs.map(|run| run.join().unwrap())
+    });
+    assert_eq!(both, [alone.clone(), alone]);
+}
+
+#[test]
+#[ignore = "run by two_devices_of_a_platform"]
+fn their_vectors_do_not_meet() {
+    let Some(devices) = two() else { return };
+    let [mut x, y] = devices.map(|device| OpenCl::<f64>::on(device).unwrap().vector(&[1.0, 2.0]).unwrap());
+    let one = x.scalar(1.0);
+    let met = catch_unwind(AssertUnwindSafe(|| x.axpby(&one, &y, &one)));
+    assert!(met.is_err());
+    assert_eq!((x.norm(), y.norm()), (5.0_f64.sqrt(), 5.0_f64.sqrt()));
+}
