@@ -1,20 +1,20 @@
 #!/bin/sh
-# The bench of device kernels on a machine with a graphics card: no compiler, no network, one call, one table.
+# Device kernels on a machine with a graphics card: no compiler, no network, one call, one table.
 #
-#   benches/gpu/run.sh TABLE BINARY...
+#   benches/gpu/run.sh TABLE FOLDER
 #
-# TABLE is the file that is written. A BINARY is a bench built elsewhere, `target/release/deps/opencl-*` of
-# `cargo bench --bench opencl --features opencl --no-run`, which links neither OpenCL nor anything beyond the C library; what it
-# prints goes into the table. COARSEN_BENCH holds words for all of them (--device 1, --no-cpu, --small). Beside the first may lie
-# `libOpenCL.so.1`, an ICD loader for machines without one.
+# TABLE is the file that is written. FOLDER holds what was built elsewhere, `benches/gpu/pack.sh FOLDER`: the benches `opencl` and `device_schwarz`,
+# which link neither OpenCL nor anything beyond the C library; `libopencl_on_cuda.so`; and `other.py`. An ICD loader `libOpenCL.so.1` may lie
+# beside them, for machines without one. Systems are generated: a cloth of 512 x 512 vertices unless COARSEN_PROBLEMS names others
+# (`garment:FILE@2` is a mesh, its triangles cut twice). COARSEN_BENCH holds words for both benches (--no-cpu, --small).
 #
 # A machine with NVIDIA's OpenCL library but without the file that tells the loader of it is given that file, in a folder that goes
-# away at the end. A machine without any OpenCL driver has no figures: the script says so and ends with code 5.
+# away at the end. Without any OpenCL driver the kernels go through CUDA and NVRTC, and the table says so. Without those there are no figures: the
+# script says what is missing and ends with code 5.
 set -eu
 
-table=${1:?usage: run.sh TABLE BINARY...}
-shift
-here=$(cd "$(dirname "${1:?usage: run.sh TABLE BINARY...}")" && pwd)
+table=${1:?usage: run.sh TABLE FOLDER}
+here=$(cd "${2:?usage: run.sh TABLE FOLDER}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -27,13 +27,19 @@ library() {
     true
 }
 
-if [ -z "${OCL_ICD_VENDORS:-}" ] && ! ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
+if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "${OCL_ICD_VENDORS:-}" ] && ! ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
     driver=$(library libnvidia-opencl.so.1 | head -n 1)
     if [ -n "$driver" ]; then
         echo "$driver" >"$work/nvidia.icd"
         export OCL_ICD_VENDORS="$work"
         export OCL_ICD_FILENAMES="$driver" # another loader's name for the same
         echo "supplied the ICD file for $driver" >&2
+    elif [ -e "$here/libopencl_on_cuda.so" ]; then
+        # NVRTC is often there as a Python package only.
+        packages=$(python3 -c 'import nvidia.cuda_nvrtc as m; print(list(m.__path__)[0] + "/lib")' 2>/dev/null || true)
+        [ -n "$packages" ] && export LD_LIBRARY_PATH="$packages:${LD_LIBRARY_PATH:-}"
+        export COARSEN_OPENCL_LIB="$here/libopencl_on_cuda.so"
+        echo "no OpenCL driver: through CUDA and NVRTC" >&2
     fi
 fi
 if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "$(library libOpenCL.so.1 | head -n 1)" ]; then
@@ -46,24 +52,56 @@ if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "$(library libOpenCL.so.1 | head -n 
 fi
 export COARSEN_CACHE="$work/cache" # nothing is left behind, and times of a first compilation are those of one
 
-for binary in "$@"; do
-    # shellcheck disable=SC2086 # words
-    if ! "$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")" ${COARSEN_BENCH:-} >>"$work/table.md" 2>"$work/why"; then
+# A bench with its words; what it prints goes into the table.
+bench() {
+    name=$1
+    shift
+    if ! "$here/$name" "$@" >>"$work/table.md" 2>"$work/why"; then
         cat "$work/why" >&2
-        echo "no figures: $binary did not run" >&2
+        echo "no figures: $name did not run" >&2
         exit 5
     fi
+    cat "$work/why" >&2
     echo >>"$work/table.md"
-done
+}
+
+clocks() {
+    if command -v nvidia-smi >/dev/null 2>&1; then
+        echo '```text'
+        nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,memory.total --format=csv || true
+        echo '```'
+    else
+        echo "Clocks: not known (no nvidia-smi)."
+    fi
+    echo
+}
+
+# shellcheck disable=SC2086 # words
+{
+    clocks >"$work/before"
+    echo "## Multilevel additive Schwarz" >>"$work/table.md"
+    echo >>"$work/table.md"
+    bench device_schwarz --export "$work/system" ${COARSEN_BENCH:-} ${COARSEN_PROBLEMS:-cloth:512}
+    clocks >"$work/after"
+    echo "## The same system by others" >>"$work/table.md"
+    echo >>"$work/table.md"
+    if command -v python3 >/dev/null 2>&1; then
+        python3 "$here/other.py" "$work/system" >>"$work/table.md" 2>&1 || echo "cuSPARSE and CuPy: failed" >>"$work/table.md"
+    else
+        echo "cuSPARSE and CuPy: skipped (no python3)" >>"$work/table.md"
+    fi
+    echo >>"$work/table.md"
+    echo "## Kernels" >>"$work/table.md"
+    echo >>"$work/table.md"
+    bench opencl ${COARSEN_BENCH:-}
+}
 {
     echo "# Device kernels, $(date -u +%Y-%m-%d)"
     echo
-    if command -v nvidia-smi >/dev/null 2>&1; then
-        echo '```text'
-        nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,memory.total --format=csv || true
-        echo '```'
-        echo
-    fi
+    cat "$work/before"
     cat "$work/table.md"
+    echo "After the first table:"
+    echo
+    cat "$work/after"
 } >"$table"
 cat "$table"

@@ -4,11 +4,14 @@
 //! cargo bench -p coarsen-opencl --bench device_schwarz -- cloth:512 garment:FILE@2
 //! ```
 //!
-//! For every problem and both precisions: milliseconds of a build, an update, an application (with the bandwidth at which it reads the inverses), a
-//! product, and an iteration of conjugate gradients that looks every tenth one. `opencl` has numbers of the host, `opencl here` computes them from a
-//! matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build is structure and numbers, and nothing
-//! travels). Times are the least of several.
+//! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and an iteration of conjugate gradients
+//! that looks every tenth one. Beside an application and a product stands the share of the bandwidth at which the same place reads two vectors of 16 Mi
+//! entries; an application counts the inverses and two vectors, a product the matrix and two vectors. `opencl` has numbers of the host,
+//! `opencl here` computes them from a matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build
+//! is structure and numbers, and nothing travels). Times are the least of several. `--no-cpu` leaves the host out, `--small` reads shorter vectors,
+//! `--export FOLDER` writes the first matrix there, as `other.py` reads it.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
@@ -23,31 +26,108 @@ type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 /// Applications between two looks at the clock.
 const BATCH: usize = 10;
 
-fn main() -> Outcome {
-    let mut names: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    if names.is_empty() {
-        names.push("cloth:200".into());
+/// Entries of the vectors whose inner product is the yardstick.
+const READ: usize = 16 << 20;
+
+/// What the command line says.
+#[derive(Default)]
+struct Arguments {
+    problems: Vec<String>,
+    export: Option<PathBuf>,
+    no_cpu: bool,
+    small: bool,
+}
+
+impl Arguments {
+    fn parse() -> Result<Self, String> {
+        let mut found = Self::default();
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--bench" => (), // what cargo says
+                "--no-cpu" => found.no_cpu = true,
+                "--small" => found.small = true,
+                "--export" => found.export = Some(words.next().ok_or("--export takes a folder")?.into()),
+                option if option.starts_with("--") => return Err(format!("no option {option}")),
+                _ => found.problems.push(word),
+            }
+        }
+        if found.problems.is_empty() {
+            found.problems.push("cloth:200".into());
+        }
+        Ok(found)
     }
-    let (double, single) = match (OpenCl::<f64>::default_device(), OpenCl::<f32>::default_device()) {
-        (Ok(double), Ok(single)) => (double, single),
-        (_, Err(why)) | (Err(why), _) => {
-            println!("skipped: {why}");
-            return Ok(());
+}
+
+fn main() -> Outcome {
+    let arguments = Arguments::parse()?;
+    let single = match OpenCl::<f32>::default_device() {
+        Ok(single) => single,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            std::process::exit(5);
         }
     };
-    println!("{}", double.device());
+    let double = OpenCl::<f64>::default_device().ok();
+    println!("{}\n", single.device());
     println!(
-        "{:<24} {:<12} {:<4} {:>9} {:>9} {:>9} {:>7} {:>9} {:>12} {:>10}",
-        "problem", "place", "", "build", "update", "apply", "GB/s", "product", "an iteration", "iterations"
+        "| problem | place | scalar | build ms | update ms | apply ms | GB/s | of read | product ms | GB/s | of read | iteration ms | iterations |"
     );
-    for name in names {
-        let p = Problem::parse(&name, &Options::default())?;
-        on_host(&p, &Cpu::new())?;
-        on_device(&p, &double)?;
-        on_host(&p, &Cpu::single())?;
-        on_device(&p, &single)?;
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for (k, name) in arguments.problems.iter().enumerate() {
+        let p = Problem::parse(name, &Options::default())?;
+        if let Some(folder) = arguments.export.as_ref().filter(|_| k == 0) {
+            export(folder, &p)?;
+        }
+        if !arguments.no_cpu {
+            on_host(&p, &Cpu::new(), &arguments)?;
+        }
+        if let Some(double) = &double {
+            on_device(&p, double, &arguments)?;
+        }
+        if !arguments.no_cpu {
+            on_host(&p, &Cpu::single(), &arguments)?;
+        }
+        on_device(&p, &single, &arguments)?;
     }
     Ok(())
+}
+
+/// Writes block rows, columns and values as plain numbers.
+fn export(folder: &Path, p: &Problem) -> Outcome {
+    let a = &p.matrix;
+    let pattern = a.pattern();
+    let mut offsets = vec![0_u32];
+    offsets.extend((0..pattern.rows()).scan(0, |end, i| {
+        *end += pattern.row(i).len() as u32;
+        Some(*end)
+    }));
+    let columns: Vec<u8> =
+        (0..pattern.rows()).flat_map(|i| pattern.row(i)).flat_map(|j| j.to_le_bytes()).collect();
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("block"), format!("{}\n", a.block().0))?;
+    std::fs::write(
+        folder.join("offsets"),
+        offsets.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+    )?;
+    std::fs::write(folder.join("columns"), columns)?;
+    std::fs::write(
+        folder.join("values"),
+        a.values().iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+    )?;
+    Ok(())
+}
+
+/// Bytes a second at which a place reads.
+fn reading<B: Backend>(on: &B, small: bool) -> Result<f64, Box<dyn std::error::Error + Send + Sync>> {
+    let n = if small { READ / 16 } else { READ };
+    let ones = vec![B::Real::of(1.0); n];
+    let (x, y) = (on.vector(&ones)?, on.vector(&ones)?);
+    let seconds = least(10, || {
+        (0..BATCH).for_each(|_| _ = std::hint::black_box(x.dot(&y)));
+        y.sync()
+    })? / BATCH as f64;
+    Ok((2 * n * size_of::<B::Real>()) as f64 / seconds)
 }
 
 fn recipe() -> Schwarz {
@@ -55,18 +135,19 @@ fn recipe() -> Schwarz {
 }
 
 /// Numbers of the host, at any place.
-fn on_host<B: Place>(p: &Problem, on: &B) -> Outcome {
+fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     let recipe = recipe();
     let mut m = recipe.build(p.system(), on)?;
     let build = least(3, || recipe.build(p.system(), on).map(drop))?;
     let update = least(3, || m.update(p.system()).map(drop))?;
     let values = m.plan().values();
-    row(p, on, on.name(), [build, update], values, &mut m)
+    row(p, on, on.name(), [build, update, reading(on, arguments.small)?], values, &mut m)
 }
 
 /// Numbers of the host, numbers of the device, and structure of the device too.
-fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>) -> Outcome {
-    on_host(p, on)?;
+fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Outcome {
+    on_host(p, on, arguments)?;
+    let read = reading(on, arguments.small)?;
     let a = on.matrix(&p.matrix)?;
     let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::of(c)).collect();
     let positions = on.vector(&flat)?;
@@ -79,7 +160,7 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>) -> Outcome {
         };
         let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
         let values = m.values();
-        row(p, on, place, [build, update], values, &mut m)?;
+        row(p, on, place, [build, update, read], values, &mut m)?;
     }
     Ok(())
 }
@@ -88,7 +169,7 @@ fn row<B: Place>(
     p: &Problem,
     on: &B,
     place: &str,
-    [build, update]: [f64; 2],
+    [build, update, read]: [f64; 3],
     values: usize,
     m: &mut dyn Preconditioner<B::Vector>,
 ) -> Outcome {
@@ -112,15 +193,21 @@ fn row<B: Place>(
         iterations = cg.solve(&a, m, &r, &mut x)?.iterations;
         z.sync()
     })?;
+    let vectors = 2 * n * size_of::<B::Real>();
+    let inverses = values * size_of::<f32>();
+    let matrix = p.matrix.nnz() * size_of::<B::Stored>() + p.matrix.pattern().len() * size_of::<u32>();
+    let rate = |bytes: usize, seconds: f64| {
+        let rate = bytes as f64 / seconds;
+        format!("{:.3} | {:.1} | {:.0} %", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
+    };
     println!(
-        "{:<24} {place:<12} {:<4} {:>9.2} {:>9.2} {:>9.3} {:>7.1} {:>9.3} {:>12.3} {iterations:>10}",
-        format!("{} ({n})", p.name.split(['/', ' ']).next_back().unwrap_or("")),
+        "| {} ({n}) | {place} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
+        p.name.split(['/', ' ']).next_back().unwrap_or(""),
         B::Real::NAME,
         1e3 * build,
         1e3 * update,
-        1e3 * apply,
-        4.0 * values as f64 / apply / 1e9,
-        1e3 * product,
+        rate(inverses + vectors, apply),
+        rate(matrix + vectors, product),
         1e3 * solve / iterations.max(1) as f64
     );
     Ok(())

@@ -1,0 +1,111 @@
+//! The kernels as CUDA (`benches/gpu/cuda`): without a card there is none, at once and with a reason; on a card that g++ plays they do what the CPU does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use coarsen_backend::{Backend, Cpu, Setup, conformance};
+use coarsen_core::{Stop, Vector};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_opencl::{By, DeviceSchwarz, OpenCl, OpenClError, devices};
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Coarse, Schwarz};
+
+/// OpenCL over CUDA, which a plain `cargo test` builds with the examples.
+fn library() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let library = test.ancestors().nth(2).unwrap().join("examples/libopencl_on_cuda.so");
+    if library.exists() {
+        return Some(library);
+    }
+    println!("skipped: {} is not built", library.display());
+    None
+}
+
+/// Runs a test of this file over that library, where CUDA is looked for in `folder` too.
+fn over_cuda(library: &Path, folder: &Path, name: &str) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", name, "--nocapture"])
+        .env("COARSEN_OPENCL_LIB", library)
+        .env("COARSEN_CACHE", "")
+        .env("LD_LIBRARY_PATH", folder)
+        .output()
+        .unwrap()
+}
+
+fn passed(done: &Output) {
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn without_cuda_it_says_what_is_missing() {
+    let Some(library) = library() else { return };
+    let done = over_cuda(&library, Path::new("/nonexistent"), "there_is_no_place");
+    passed(&done);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("opencl_on_cuda: ") || said.contains("a card"), "{said}");
+}
+
+#[test]
+#[ignore = "run by without_cuda_it_says_what_is_missing"]
+fn there_is_no_place() {
+    match OpenCl::<f64>::default_device() {
+        Err(OpenClError::Absent(why)) => assert!(why.to_string().contains("no platform"), "{why}"),
+        Err(why) => panic!("{why}"),
+        Ok(on) => eprintln!("a card: {}", on.device()),
+    }
+}
+
+#[test]
+fn kernels_are_cuda_too() {
+    let Some(library) = library() else { return };
+    let folder = std::env::temp_dir().join(format!("coarsen-cuda-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/gpu/cuda/fake.cpp");
+    let driver = folder.join("libcuda.so.1");
+    let compiled = Command::new("g++")
+        .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-o"])
+        .args([&driver, &source])
+        .arg("-ldl")
+        .env("TMPDIR", &folder)
+        .status();
+    match compiled {
+        Ok(status) => assert!(status.success()),
+        Err(why) => return println!("skipped: g++ ({why})"),
+    }
+    std::fs::copy(&driver, folder.join("libnvrtc.so.13")).unwrap();
+    let done = over_cuda(&library, &folder, "a_played_card_does_what_the_cpu_does");
+    std::fs::remove_dir_all(&folder).unwrap();
+    passed(&done);
+}
+
+/// Vectors, products, and conjugate gradients with domains that the card chooses and inverts.
+#[test]
+#[ignore = "run by kernels_are_cuda_too"]
+fn a_played_card_does_what_the_cpu_does() {
+    let device = &devices().unwrap()[0];
+    assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");
+    let on = OpenCl::<f64>::on(device).unwrap();
+    conformance::vectors(&on, 1e-14);
+    let p = Problem::parse("cloth:12", &Options::default()).unwrap();
+    let b = p.right_hand_side(1);
+    let stop = Stop::relative(1e-8);
+    let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let mut x = vec![0.0; b.len()];
+    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let here = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
+    for structure in [By::Host, By::Device] {
+        let mut m = DeviceSchwarz { recipe, structure }.build(p.system(), &on).unwrap();
+        let (a, b, mut y) =
+            (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
+        let there = Cg::new(stop).solve(&a, &mut m, &b, &mut y).unwrap().converged().unwrap();
+        let mut found = vec![0.0; x.len()];
+        on.read(&y, &mut found).unwrap();
+        let size = x.norm();
+        let gap: f64 = x.iter().zip(&found).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+        assert!(gap <= 1e-6 * size, "{structure:?}: {gap:e} of {size:e}");
+        if structure == By::Host {
+            assert!(here.iterations.abs_diff(there.iterations) <= 1, "{here}, {there}");
+        }
+    }
+}
