@@ -287,6 +287,33 @@ fn good_preconditioners_stay_good() {
     }
 }
 
+/// A sheet folded in the middle, vertices of one half on faces of the other: tied nodes slide past each other, so no aggregate holds both.
+#[test]
+fn ties_do_not_join_aggregates() {
+    let n = 41;
+    let p = coarsen::problems::cloth(n, 0.01).unwrap();
+    let iterations = |pairs: usize| {
+        let mut c = Constraints::new(n * n, 3).unwrap();
+        for (row, column) in (0..pairs).map(|k| (2 * (2 * k / (n - 2)), 2 * k % (n - 2))) {
+            let (i, j) = ((1 + row) * n + column, (n - 3 - row) * n + column);
+            c.vertex_face(i, [j, j + 1, j + n], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.0).unwrap();
+        }
+        let mut filtered = prefilter(p.system(), &c).unwrap();
+        let system = filtered.system(Some(&p.positions));
+        assert_eq!(system.links.is_some(), pairs > 0);
+        let mut m = Multigrid::smoothed_aggregation().build(system, &Cpu::new()).unwrap();
+        let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
+        let report =
+            filtered.solve(&b, &mut x, |a, c, y| Cg::new(Stop::relative(1e-5)).solve(a, &mut m, c, y));
+        report.unwrap().unwrap().converged().unwrap().iterations as f64
+    };
+    let free = iterations(0);
+    for pairs in [10, 40, 120] {
+        let tied = iterations(pairs);
+        assert!(tied <= 1.5 * free, "{pairs} pairs: {tied} iterations, {free} without");
+    }
+}
+
 /// A preconditioner follows filters that change: an update is a build, whichever nodes are held.
 #[test]
 fn updates_follow_filters_that_move() {

@@ -2,7 +2,7 @@
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, NearKernel};
+use coarsen_sparse::{Bsr, NearKernel, Pattern};
 
 /// One level as a coarsening sees it: matrix, near-kernel, geometry.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub struct Grid<'a, T> {
     /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly: what it leaves to a coarser grid
     /// are errors that are smooth across them.
     pub sets: Option<&'a [u32]>,
+    /// Which nodes are neighbours, where not all whose rows meet are.
+    pub links: Option<&'a Pattern>,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
 }
@@ -36,6 +38,8 @@ pub struct Coarse<T> {
     pub dead: Vec<u32>,
     /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves.
     pub aggregates: Vec<u32>,
+    /// Which coarse nodes are neighbours, where the finer grid says so of its own.
+    pub links: Option<Pattern>,
 }
 
 /// The one thing a multigrid method has to say.

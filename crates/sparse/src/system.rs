@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use coarsen_core::{Error, Real};
 
-use crate::{Bsr, Contacts, NearKernel, SparseError, Sum};
+use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 
 /// A matrix with what is known about it beside its entries; cheap to copy, made from a matrix alone by `into()`.
 ///
@@ -30,6 +30,8 @@ pub struct System<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with A v small beside |A| |v|: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
+    /// Which nodes are neighbours, where not all whose rows meet are: constraints couple nodes that move past each other. Aggregates follow these.
+    pub links: Option<&'a Pattern>,
 }
 
 impl<'a, T: Real> System<'a, T> {
@@ -61,6 +63,15 @@ impl<'a, T: Real> System<'a, T> {
         if let Some(found) = self.positions.map(<[_]>::len).filter(|&found| found != nodes) {
             return Err(Error::Shape { what: "positions (one per block row)", expected: nodes, found });
         }
+        for found in self.links.iter().flat_map(|links| [links.rows(), links.columns()]) {
+            if found != nodes {
+                return Err(Error::Shape {
+                    what: "links (one row and column per block row)",
+                    expected: nodes,
+                    found,
+                });
+            }
+        }
         if let Some(found) = self.near_kernel.map(NearKernel::size).filter(|&found| found != n) {
             return Err(Error::Shape { what: "near-kernel (one row per unknown)", expected: n, found });
         }
@@ -91,7 +102,7 @@ impl<T> Copy for System<'_, T> {}
 
 impl<'a, T> From<&'a Bsr<T>> for System<'a, T> {
     fn from(matrix: &'a Bsr<T>) -> Self {
-        Self { matrix, contact: None, positions: None, near_kernel: None }
+        Self { matrix, contact: None, positions: None, near_kernel: None, links: None }
     }
 }
 

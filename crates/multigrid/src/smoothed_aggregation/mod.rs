@@ -6,12 +6,14 @@
 //! | 𝒮 | special nodes, left to relaxation | `special` |
 //! | S | strength of connection | `coarsen_sparse::Strength` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
+//! | | which nodes may share one | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)) | `smooth` |
 //!
 //! Step numbers at line ends are those of Algorithm 3.
 
 mod aggregate;
+mod links;
 mod near_kernel;
 mod scaled;
 mod smooth;
@@ -110,7 +112,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let parts = Parts::new(self, fine)?; // 2, 3
         let (special, aggregates, count) = match fine.sets {
             Some(sets) => given(a, sets),
-            None => self.chosen(a)?, // 5, 6
+            None => self.chosen(fine)?, // 5, 6
         };
         let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
@@ -121,6 +123,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,
+            links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates,
         })) // 10 is the hierarchy's
     }
@@ -170,9 +173,13 @@ impl SmoothedAggregation {
     }
 
     /// Aggregates of strongly connected nodes; how many.
-    fn chosen<T: Real>(&self, a: &Bsr<T>) -> Result<(Special, Vec<u32>, usize), SetupError> {
-        let weights = self.strength.weights(a)?; // 5
+    fn chosen<T: Real>(&self, fine: &Grid<'_, T>) -> Result<(Special, Vec<u32>, usize), SetupError> {
+        let a = fine.a;
+        let mut weights = self.strength.weights(a)?; // 5
         let special = Special::find(a, &weights, self.dominance);
+        if let Some(links) = fine.links {
+            links::keep(links, a.pattern(), &mut weights);
+        }
         let strong = self.strength.strong(a.pattern(), &weights); // 5
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let (aggregates, count) = aggregate(&couplings, &special.nodes, self.spread); // 6

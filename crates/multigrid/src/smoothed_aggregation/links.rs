@@ -1,0 +1,56 @@
+//! Which nodes may share an aggregate: neighbours, where the caller says who they are.
+//!
+//! Constraints couple nodes that are no neighbours and move past each other. One coarse node for both would move them together, so aggregates
+//! do not follow such couplings, on no level.
+
+use coarsen_sparse::{Pattern, SparseError};
+
+/// Makes couplings of no weight but those between neighbours.
+pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
+    for i in 0..pattern.rows() {
+        let mut neighbours = links.row(i).iter().peekable();
+        for k in pattern.range(i) {
+            let j = pattern.indices()[k];
+            while neighbours.next_if(|&&l| l < j).is_some() {}
+            if neighbours.peek() != Some(&&j) {
+                weights[k] = 0.0;
+            }
+        }
+    }
+}
+
+/// Neighbours among `count` aggregates: those with nodes that are.
+pub(super) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Result<Pattern, SparseError> {
+    let mut rows = vec![Vec::new(); count];
+    for (i, &own) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {
+        let others = links.row(i).iter().map(|&j| aggregates[j as usize]);
+        rows[own as usize].extend(others.filter(|&g| g != u32::MAX));
+    }
+    let mut offsets = vec![0];
+    for row in &mut rows {
+        row.sort_unstable();
+        row.dedup();
+        offsets.push(offsets[offsets.len() - 1] + row.len());
+    }
+    Pattern::new(count, offsets, rows.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_alone_count_and_so_do_their_aggregates() {
+        let chain = Pattern::new(4, vec![0, 2, 5, 8, 10], vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3]).unwrap();
+        // The ends are tied.
+        let tied = Pattern::new(4, vec![0, 3, 6, 9, 12], vec![0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3]).unwrap();
+        let mut weights = vec![1.0; 12];
+        keep(&chain, &tied, &mut weights);
+        let tie = [2, 9];
+        assert!((0..12).all(|k| (weights[k] == 0.0) == tie.contains(&k)), "{weights:?}");
+        let coarse = coarsen(&chain, &[0, 0, 1, u32::MAX], 2).unwrap();
+        assert_eq!((coarse.row(0), coarse.row(1)), (&[0, 1][..], &[0, 1][..]));
+        let apart = coarsen(&chain, &[0, u32::MAX, 1, 1], 2).unwrap();
+        assert_eq!((apart.row(0), apart.row(1)), (&[0][..], &[1][..]));
+    }
+}
