@@ -13,6 +13,7 @@
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `diagonal.cl` | inverses of their diagonal blocks |
 //! | `galerkin.cl` | coarse matrices |
+//! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
 
@@ -28,6 +29,8 @@ pub const MATRIX: [&str; 3] = [REAL, TREE, include_str!("../matrix.cl")];
 pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
 /// Galerkin products of matrices of one block size each.
 pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
+/// Matrices from streams of blocks.
+pub const ASSEMBLY: [&str; 3] = [REAL, include_str!("../schwarz/sort.cl"), include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
 pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
 /// Dense blocks of any size.
@@ -51,6 +54,7 @@ mod tests {
         let all = [
             &super::VECTOR[..],
             &super::MATRIX,
+            &super::ASSEMBLY,
             &super::DIAGONAL,
             &super::GALERKIN,
             &super::BLOCKS,

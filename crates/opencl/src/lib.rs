@@ -27,11 +27,13 @@
 //! | [`sum`](DeviceSum) | a matrix plus contact |
 //! | [`diagonal`](DeviceJacobi) | block Jacobi, inverted there |
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices, and what follows from a matrix where it is |
+//! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at once |
 //! | [`schwarz`](DeviceDomains) | multilevel domains |
 //! | [`error`](OpenClError) | why there is no place |
 
+mod assembly;
 mod backend;
 mod blocks;
 mod devices;
@@ -48,10 +50,12 @@ mod rows;
 mod scalar;
 mod schwarz;
 mod slots;
+mod sort;
 mod sum;
 mod tune;
 mod vector;
 
+pub use assembly::{DeviceEll, DeviceStream};
 pub use blocks::DeviceBlocks;
 pub use coarsen_opencl_loader::Absent;
 pub use devices::{Device, devices};

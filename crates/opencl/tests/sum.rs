@@ -195,19 +195,6 @@ fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Contacts of every kind between n nodes, K = b b-blocks of k I.
-fn touching(n: u32, count: u32, b: usize, seed: u32) -> (Vec<Stencil>, Vec<f64>) {
-    let node = |k: u32| (k.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % n;
-    let contacts = (0..count).map(|k| match (k % 3, node(5 * k)) {
-        (0, i) => Stencil::point_point(i, (i + 1 + k % (n - 1)) % n),
-        (1, i) => Stencil::vertex_face(i, [(i + 2) % n, (i + 5) % n, (i + 7) % n], [0.2, 0.3, 0.5]),
-        (_, i) => Stencil::edge_edge([i, (i + 1) % n], 0.25, [(i + 9) % n, (i + 11) % n], 0.7),
-    });
-    let stiffness = (0..count)
-        .flat_map(|k| (0..b * b).map(move |e| if e % (b + 1) == 0 { f64::from(1 + k % 4) } else { 0.1 }));
-    (contacts.collect(), stiffness.collect())
-}
-
 /// Contact comes and goes in the same memory: products follow, the bits of two runs agree, and nothing is allocated.
 fn sets_are_replaced(on: &OpenCl<f64>) {
     let (n, b) = (200, 3);
@@ -218,7 +205,7 @@ fn sets_are_replaced(on: &OpenCl<f64>) {
     let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(n * b).unwrap());
     let mut host = Contacts::new(n, b).unwrap();
     let mut check = |count: u32, contact: &mut DeviceContacts<f64>| {
-        let (contacts, stiffness) = touching(n as u32, count, b, count);
+        let (contacts, stiffness) = common::touching(n as u32, count, b, count);
         host.assemble(&contacts, &stiffness).unwrap();
         contact.replace(&host).unwrap();
         let there = DeviceSum::new(&elastic, contact).unwrap();
@@ -260,7 +247,7 @@ fn overflow_is_named_and_changes_nothing() {
     contact.replace(&host).unwrap();
     let before = contact.read().unwrap();
     assert_eq!(before, (host.places().to_vec(), vec![2.0, -2.0, -2.0, 2.0]));
-    let (many, stiffness) = touching(30, 20, 1, 3);
+    let (many, stiffness) = common::touching(30, 20, 1, 3);
     host.assemble(&many, &stiffness).unwrap();
     let refused = contact.replace(&host).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contact blocks", count: host.len(), capacity: 10 });
@@ -280,7 +267,7 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
     for (on, b) in [(&here, 1), (&here, 3), (&here, 6), (&card, 3)] {
         let n = 70;
         let a = ring(n, b);
-        let (contacts, stiffness) = touching(n as u32, 30, b, 5);
+        let (contacts, stiffness) = common::touching(n as u32, 30, b, 5);
         let mut host = Contacts::new(n, b).unwrap();
         host.assemble(&contacts, &stiffness).unwrap();
         let mut contact = DeviceContacts::new(on, n, b, host.len()).unwrap();
@@ -349,7 +336,7 @@ fn solves_run_on_sums() {
         [(i, i, 2.05)].into_iter().chain(next.into_iter().flatten())
     });
     let chain = assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap();
-    let (contacts, stiffness) = touching(n, 60, 1, 9);
+    let (contacts, stiffness) = common::touching(n, 60, 1, 9);
     let mut set = Contacts::new(n as usize, 1).unwrap();
     set.assemble(&contacts, &stiffness).unwrap();
     let merged = Sum { elastic: &chain, contact: &set }.merge().unwrap();

@@ -48,7 +48,7 @@ impl Format {
     }
 
     /// Rows of a slice.
-    pub(super) fn slice(self) -> usize {
+    pub(crate) fn slice(self) -> usize {
         if self == Self::Rows { 1 } else { SLICE }
     }
 }

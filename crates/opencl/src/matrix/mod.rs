@@ -118,7 +118,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
-        let mut values = vec![S::zero(); self.layout.slots * self.block.0 * self.block.1];
+        let mut values = vec![S::zero(); self.stored()];
         self.on.queue().read(&self.values, &mut values)?;
         self.layout.collect(&values, host);
         Ok(())
@@ -135,7 +135,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             return Err(Error::Pattern { what: "the layout of a device matrix" });
         }
         let mut queue = self.on.queue();
-        let bytes = self.layout.slots * self.block.0 * self.block.1 * size_of::<S>();
+        let bytes = self.stored() * size_of::<S>();
         queue.copy(&from.values, &self.values, bytes);
         queue.state()
     }
@@ -156,6 +156,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Rows of a slice.
     pub(crate) fn slice(&self) -> usize {
         self.layout.slice
+    }
+
+    /// Values that there is room for.
+    pub(crate) fn stored(&self) -> usize {
+        self.layout.slots * self.block.0 * self.block.1
     }
 
     /// The values in their slots.

@@ -193,7 +193,7 @@ impl<'a, V: Real> Operand<'a, V> {
     }
 }
 
-/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix), [`DeviceSum`](crate::DeviceSum).
+/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix), [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
 /// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them.
 pub trait BlockRows<V: Real, S: Real> {

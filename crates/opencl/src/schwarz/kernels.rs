@@ -7,6 +7,7 @@ use crate::Device;
 use crate::error::failed;
 use crate::program::Module;
 use crate::queue::Items;
+use crate::sort;
 
 /// The kernels of an application, in the order of [`APPLY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,16 +109,10 @@ pub(crate) fn local_memory(device: &Device) -> Result<usize, Error> {
     Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
 }
 
-/// The kernels of the structure, in the order of [`BUILD`].
+/// The kernels of the structure after those of a sort, in the order of [`BUILD`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
-    ScanSums,
-    ScanGroup,
-    ScanEntries,
-    SortStart,
-    SortCount,
-    SortMove,
-    Box,
+    Box = sort::NAMES.len() as isize,
     WholeBox,
     Codes,
     Alike,
@@ -132,12 +127,12 @@ pub(crate) enum Build {
 }
 
 const BUILD: [&str; 18] = [
-    "coarsen_scan_sums",
-    "coarsen_scan_group",
-    "coarsen_scan_entries",
-    "coarsen_sort_start",
-    "coarsen_sort_count",
-    "coarsen_sort_move",
+    sort::NAMES[0],
+    sort::NAMES[1],
+    sort::NAMES[2],
+    sort::NAMES[3],
+    sort::NAMES[4],
+    sort::NAMES[5],
     "coarsen_schwarz_box",
     "coarsen_schwarz_whole_box",
     "coarsen_schwarz_codes",

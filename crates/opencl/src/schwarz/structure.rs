@@ -10,23 +10,19 @@
 use coarsen_core::{Error, Real};
 
 use crate::memory::Buffer;
-use crate::program::{Entry, INDEX, LENGTH, real};
+use crate::program::{Entry, INDEX, real};
 use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::kernels::{self, Build};
 use crate::schwarz::lists::Lists;
 use crate::schwarz::numbers::Gathered;
+use crate::sort::{self, Sorting};
 use crate::{DeviceMatrix, DeviceVector, OpenCl};
 
 /// Most nodes of a domain: bits of the masks that paths are found by.
 pub(crate) const MOST: usize = 32;
 
-/// Bits of a digit, and of a key; keys of an item.
-const DIGIT: usize = 6;
+/// Bits of a key.
 const KEY: usize = 61;
-const SORTED: usize = 64;
-
-/// Entries of an item of a scan.
-const CHUNK: usize = 32;
 
 /// Groups that look for the box around all points.
 const BOXES: usize = 64;
@@ -53,15 +49,13 @@ pub(crate) struct Structure {
     counts: Buffer,
     totals: Buffer,
     bounds: Buffer,
-    codes: Buffer,
+    /// Codes, and the order along the curve.
+    sorting: Sorting,
     alone: Buffer,
-    curves: [Buffer; 2],
     rank: Buffer,
     position: Buffer,
     parts: Buffer,
-    digits: Buffer,
     tally: Buffer,
-    sums: Buffer,
     begins: [Buffer; 2],
     ends: [Buffer; 2],
 }
@@ -76,12 +70,11 @@ impl Structure {
     ) -> Result<Self, Error> {
         let n = rooms[0];
         let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
-        let digits = (1 << DIGIT) * n.div_ceil(SORTED);
-        let longest = digits.max(2 * n + chunks);
         let couplings = 2 * a.pattern().len();
+        let sizes = [a.block().0, a.slice(), domain, sort::CHUNK];
+        let module = on.queue().module(&kernels::structure(real::<S>(), sizes))?;
+        let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
         let mut queue = on.queue();
-        let sizes = [a.block().0, a.slice(), domain, CHUNK];
-        let module = queue.module(&kernels::structure(real::<S>(), sizes))?;
         let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
         let levels = rooms.len();
         Ok(Self {
@@ -90,17 +83,14 @@ impl Structure {
             counts: list(levels + 1)?,
             totals: list(levels + 1)?,
             alone: list(n)?,
-            curves: [list(n)?, list(n)?],
             rank: list(n)?,
             position: list(all)?,
             parts: list(all)?,
-            digits: list(digits + 1)?,
             tally: list(2 * n + chunks + 1)?,
-            sums: list(longest.div_ceil(CHUNK) + 1)?,
             begins: [list(n + 1)?, list(n + 1)?],
             ends: [list(couplings)?, list(couplings)?],
             bounds: queue.allocate(real::<V>(), 6 * BOXES * size_of::<V>(), None)?,
-            codes: queue.allocate(LENGTH, 8 * n, None)?,
+            sorting,
             rooms,
         })
     }
@@ -145,12 +135,15 @@ impl<V: Real> Run<'_, V> {
         let n = rooms[0];
         self.empty();
         self.couplings(a);
-        let mut curve = 0;
-        self.launch(Build::SortStart, Items::Entries(n), &[index(n), Arg::Memory(&self.of.curves[0])]);
-        if let Some(points) = positions {
-            self.codes(n, &points.memory);
-            curve = self.sort(n);
-        }
+        let sorting = &self.of.sorting;
+        let curve = match positions {
+            None => sorting.as_numbered(self.queue),
+            Some(points) => {
+                self.codes(n, &points.memory);
+                sorting.sort(self.queue);
+                sorting.order()
+            }
+        };
         let (mut first, mut domains) = (0, 0);
         for (level, &room) in rooms.iter().enumerate() {
             self.level(level, first, domains, curve);
@@ -196,7 +189,7 @@ impl<V: Real> Run<'_, V> {
         let all = Items::Entries(n);
         self.launch(Build::Alike, all, &[index(n), width, offsets, lengths, columns, values, own, alone]);
         self.launch(Build::Degrees, all, &[index(n), width, offsets, lengths, columns, alone, begins]);
-        self.scan(&self.of.begins[0], n);
+        self.of.sorting.scan(self.queue, &self.of.begins[0], n);
         self.launch(
             Build::Couplings,
             all,
@@ -207,45 +200,14 @@ impl<V: Real> Run<'_, V> {
     /// Morton codes of points (§5.1).
     fn codes(&mut self, n: usize, points: &Buffer) {
         let [points, bounds, alone, codes] =
-            [points, &self.of.bounds, &self.of.alone, &self.of.codes].map(Arg::Memory);
+            [points, &self.of.bounds, &self.of.alone, &self.of.sorting.keys].map(Arg::Memory);
         self.launch(Build::Box, Items::Shaped(BOXES, 64), &[index(n), points, bounds]);
         self.launch(Build::WholeBox, Items::One, &[index(BOXES), bounds]);
         self.launch(Build::Codes, Items::Entries(n), &[index(n), points, bounds, alone, codes]);
     }
 
-    /// The order of the codes, the lowest digit first; which of the two lists holds it.
-    fn sort(&mut self, n: usize) -> usize {
-        let items = n.div_ceil(SORTED);
-        let mut at = 0;
-        for shift in (0..KEY).step_by(DIGIT) {
-            let [from, to, codes, digits] =
-                [&self.of.curves[at], &self.of.curves[1 - at], &self.of.codes, &self.of.digits]
-                    .map(Arg::Memory);
-            let head = [index(n), index(items), index(shift), from, codes, digits];
-            self.launch(Build::SortCount, Items::Entries(items), &head);
-            self.scan(&self.of.digits, (1 << DIGIT) * items);
-            let [n, items_arg, shift, ..] = head;
-            self.launch(
-                Build::SortMove,
-                Items::Entries(items),
-                &[n, items_arg, shift, from, codes, digits, to],
-            );
-            at = 1 - at;
-        }
-        at
-    }
-
-    /// Sums before each of `count` entries, in place.
-    fn scan(&mut self, list: &Buffer, count: usize) {
-        let chunks = count.div_ceil(CHUNK);
-        let [list, sums] = [list, &self.of.sums].map(Arg::Memory);
-        self.launch(Build::ScanSums, Items::Entries(chunks), &[index(count), list, sums]);
-        self.launch(Build::ScanGroup, Items::Shaped(1, 64), &[index(chunks), sums]);
-        self.launch(Build::ScanEntries, Items::Entries(chunks), &[index(count), sums, list]);
-    }
-
     /// Domains of a level, their parts, and the couplings of the next one (§5.2).
-    fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: usize) {
+    fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: &Buffer) {
         let of = self.of;
         let room = of.rooms[level];
         let next_room = of.rooms.get(level + 1).copied().unwrap_or(0);
@@ -254,8 +216,7 @@ impl<V: Real> Run<'_, V> {
         let counts = Arg::Memory(&of.counts);
         let head = [index(level), index(first), index(room), counts];
         let [curve, rank, alone, position, parts, tally, totals] =
-            [&of.curves[curve], &of.rank, &of.alone, &of.position, &of.parts, &of.tally, &of.totals]
-                .map(Arg::Memory);
+            [curve, &of.rank, &of.alone, &of.position, &of.parts, &of.tally, &of.totals].map(Arg::Memory);
         let [begins, ends, next_begins, next_ends] =
             [&of.begins[now], &of.ends[now], &of.begins[next], &of.ends[next]].map(Arg::Memory);
         let Lists { order, parent, children, ranges, offsets, fine, .. } = self.lists;
@@ -266,7 +227,7 @@ impl<V: Real> Run<'_, V> {
         let args = [&head[..], &[curve, rank, begins, ends, alone, order, position, parts, tally]].concat();
         self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
         self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
-        self.scan(&of.tally, 2 * room + chunks);
+        of.sorting.scan(self.queue, &of.tally, 2 * room + chunks);
         let args = [index(level), index(room), index(chunks), index(next_room), tally, counts, totals];
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];

@@ -43,6 +43,10 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) starts: Buffer,
     pub(crate) places: Buffer,
     pub(crate) values: Buffer,
+    /// Blocks that the last [`assemble`](Self::assemble) found.
+    pub(crate) status: Buffer,
+    /// Whether that is where the set comes from.
+    pub(crate) assembled: bool,
     /// Pointers and columns on their way.
     staging: Vec<u32>,
     of: PhantomData<S>,
@@ -72,8 +76,10 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let starts = queue.allocate(INDEX, 4 * (nodes + 1), Some(bytes_of_indices(&staging)))?;
         let places = queue.allocate(INDEX, 4 * capacity, None)?;
         let values = queue.allocate(real::<S>(), capacity * area, None)?;
+        let status = queue.allocate(INDEX, 8, None)?;
         drop(queue);
-        Ok(Self { on: on.plain(), nodes, block, capacity, starts, places, values, staging, of: PhantomData })
+        let (on, assembled, of) = (on.plain(), false, PhantomData);
+        Ok(Self { on, nodes, block, capacity, starts, places, values, status, assembled, staging, of })
     }
 
     /// Another set. No allocation on the device; places and values travel.
@@ -89,6 +95,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
             return Err(Error::Capacity { what, count, capacity });
         }
         check_range::<T, S>("the contact set", host.values())?;
+        self.assembled = false;
         let places = host.places();
         let mut queue = self.on.queue();
         self.staging.clear();
@@ -104,6 +111,19 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         queue.put(&self.values, host.values().len(), |to: &mut [S]| {
             parallel::map(host.values(), to, |v| v.to());
         })
+    }
+
+    /// Whether the set that was [assembled](Self::assemble) last had room. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] says how many blocks it has: the set before it is still there. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut found = [0; 2];
+        if self.assembled {
+            self.on.queue().read_list(&self.status, &mut found)?;
+        }
+        let (what, count, capacity) = ("contact blocks", found[0] as usize, self.capacity);
+        if count > capacity { Err(Error::Capacity { what, count, capacity }) } else { Ok(()) }
     }
 
     /// Nodes of the set.

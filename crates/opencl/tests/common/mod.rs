@@ -8,7 +8,7 @@ use coarsen_backend::Backend;
 use coarsen_core::{Preconditioner, Real};
 use coarsen_opencl::{Device, OpenCl, OpenClError};
 use coarsen_problems::{Options, Problem};
-use coarsen_sparse::{Bsr, assembly, matrix_market};
+use coarsen_sparse::{Bsr, Stencil, assembly, matrix_market};
 
 /// The default device; `None`, with the reason printed, where there is no OpenCL or no device for `T`.
 ///
@@ -88,4 +88,17 @@ pub(crate) fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
     let mut device = on.device().clone();
     device.accelerator = true;
     OpenCl::on(&device).unwrap()
+}
+
+/// Contacts of every kind between n nodes, and a stiffness of b x b each.
+pub(crate) fn touching(n: u32, count: u32, b: usize, seed: u32) -> (Vec<Stencil>, Vec<f64>) {
+    let node = |k: u32| (k.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % n;
+    let contacts = (0..count).map(|k| match (k % 3, node(5 * k)) {
+        (0, i) => Stencil::point_point(i, (i + 1 + k % (n - 1)) % n),
+        (1, i) => Stencil::vertex_face(i, [(i + 2) % n, (i + 5) % n, (i + 7) % n], [0.2, 0.3, 0.5]),
+        (_, i) => Stencil::edge_edge([i, (i + 1) % n], 0.25, [(i + 9) % n, (i + 11) % n], 0.7),
+    });
+    let stiffness = (0..count)
+        .flat_map(|k| (0..b * b).map(move |e| if e % (b + 1) == 0 { f64::from(1 + k % 4) } else { 0.1 }));
+    (contacts.collect(), stiffness.collect())
 }

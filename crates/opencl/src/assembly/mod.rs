@@ -1,0 +1,291 @@
+//! Matrices assembled in device memory, in the five steps of P-Cloth (Li et al. 2020, §3.2.2).
+//!
+//! | step | theirs | here |
+//! |---|---|---|
+//! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
+//! | 2 | index filling | a key for each entry: row and column |
+//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key names a block |
+//! | 4 | value table allocating, by the longest row | blocks and the longest row are counted, and compared with the room of the target |
+//! | 5 | value filling | each block gathers its entries, in the order of the stream |
+//!
+//! Deviation: they fill by atomic operations, whose order, and so the last bits of a sum, change from run to run, and bring counts to the host to
+//! allocate. Here each block has one writer, and counts stay: a target with too little room stays as it is, and says so when it is asked.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | [`DeviceStream`]: steps 1 to 3 |
+//! | `target` | steps 4 and 5 into a [contact set](crate::DeviceContacts), an [ELL matrix](DeviceEll), a [matrix](crate::DeviceMatrix) that has the places |
+//! | `ell` | [`DeviceEll`] |
+
+mod ell;
+mod target;
+
+use coarsen_core::{Error, Real};
+use coarsen_sparse::Stencil;
+
+use crate::OpenCl;
+use crate::memory::Buffer;
+use crate::program::{Entry, INDEX, Module, real};
+use crate::queue::{Arg, Items};
+use crate::sort::{self, Sorting};
+
+pub use ell::DeviceEll;
+
+/// Nodes that a contact has not.
+const NONE: u32 = u32::MAX;
+
+/// Pairs of nodes of a contact.
+const PAIRS: usize = Stencil::MOST * Stencil::MOST;
+
+/// The kernels after those of a sort, in the order of their names.
+#[derive(Clone, Copy)]
+enum Step {
+    Keys = sort::NAMES.len() as isize,
+    Heads,
+    Rows,
+    Found,
+    Place,
+    Find,
+    Sum,
+    Clear,
+}
+
+const NAMES: [&str; 14] = [
+    sort::NAMES[0],
+    sort::NAMES[1],
+    sort::NAMES[2],
+    sort::NAMES[3],
+    sort::NAMES[4],
+    sort::NAMES[5],
+    "coarsen_assembly_keys",
+    "coarsen_assembly_heads",
+    "coarsen_assembly_rows",
+    "coarsen_assembly_found",
+    "coarsen_assembly_place",
+    "coarsen_assembly_find",
+    "coarsen_assembly_sum",
+    "coarsen_assembly_clear",
+];
+
+/// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
+fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {
+    let options =
+        format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", real::<S>(), sort::CHUNK);
+    on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
+}
+
+/// Which blocks a stream of values adds to: places of blocks, or contacts, sorted in device memory.
+///
+/// The list travels once and is sorted where it is used; values then come as often as they change, from device memory, into as many targets as there
+/// are: [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host.
+/// *Cost* of a list: three launches and a scan for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
+/// that there is room for, of which a contact has 16.
+/// *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
+///
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_opencl::{DeviceContacts, DeviceStream, OpenCl};
+/// use coarsen_sparse::{Contacts, Stencil};
+/// let Ok(on) = OpenCl::<f64>::default_device() else { return Ok(()) }; // no OpenCL here
+/// let touching = [Stencil::point_point(0, 2), Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5])];
+/// let mut stream = DeviceStream::of_contacts(&on, 4, 8)?; // room for 8 contacts of 4 nodes
+/// stream.write_contacts(&touching)?;
+/// let stiffness = on.vector(&[10.0, 5.0])?; // of device memory, where a program computes it
+/// let mut there = DeviceContacts::new(&on, 4, 1, 16)?;
+/// there.assemble(&stream, &stiffness)?; // nothing travels, nobody waits
+/// there.check()?; // one wait: whether there was room
+/// let mut host = Contacts::<f64>::new(4, 1)?;
+/// host.assemble(&touching, &[10.0, 5.0])?;
+/// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DeviceStream<V: Real> {
+    on: OpenCl<V>,
+    module: usize,
+    nodes: usize,
+    /// Places or contacts that there is room for, and that there are.
+    capacity: usize,
+    count: usize,
+    /// Entries of one of them: 1 or 16.
+    per: usize,
+    list: Buffer,
+    weights: Buffer,
+    sorting: Sorting,
+    heads: Buffer,
+    starts: Buffer,
+    found: Buffer,
+    slots: Buffer,
+    staging: Vec<u32>,
+    weighing: Vec<V>,
+}
+
+impl<V: Real> DeviceStream<V> {
+    /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where `u32` cannot number nodes or entries, and those of the place.
+    pub fn of_blocks<S>(on: &OpenCl<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
+        Self::new(&on.plain(), nodes, capacity, 1)
+    }
+
+    /// Room for `capacity` contacts between `nodes` nodes, none there yet.
+    ///
+    /// # Errors
+    /// As [`of_blocks`](Self::of_blocks).
+    pub fn of_contacts<S>(on: &OpenCl<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
+        Self::new(&on.plain(), nodes, capacity, PAIRS)
+    }
+
+    fn new(on: &OpenCl<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
+        let limit = u32::MAX as usize / 64;
+        for (what, count) in
+            [("nodes of a stream", nodes), ("entries of a stream", capacity.saturating_mul(per))]
+        {
+            if count > limit {
+                return Err(Error::TooLarge { what, count, limit });
+            }
+        }
+        let entries = capacity.max(1) * per;
+        on.check_room((40 * entries + 4 * nodes) as u64)?;
+        // Blocks and slices are those of targets; steps 1 to 3 know neither.
+        let module = module::<V, V>(on, 1, 1)?;
+        let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
+        let sorting = Sorting::new(on, module, entries, bits, entries)?;
+        let mut queue = on.queue();
+        let weights = if per == 1 { 0 } else { Stencil::MOST * capacity };
+        let weights = queue.allocate(real::<V>(), size_of::<V>() * weights, None)?;
+        let mut room = |count: usize| queue.allocate(INDEX, 4 * count, None);
+        let list = room(if per == 1 { 2 } else { Stencil::MOST } * capacity)?;
+        let (heads, starts, found, slots) = (room(entries + 1)?, room(nodes + 1)?, room(2)?, room(entries)?);
+        drop(queue);
+        let (staging, weighing, on) = (Vec::new(), Vec::new(), on.clone());
+        let mut stream = Self {
+            on,
+            module,
+            nodes,
+            capacity,
+            count: 0,
+            per,
+            list,
+            weights,
+            sorting,
+            heads,
+            starts,
+            found,
+            slots,
+            staging,
+            weighing,
+        };
+        stream.sort()?;
+        Ok(stream)
+    }
+
+    /// Other places: block k of a stream of values goes to row and column `places[k]`; duplicates are summed in the order given.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more than there is room for, [`Error::Shape`] for a row or column that does not exist, [`Error::Parameter`] for a
+    /// stream of contacts: the old places stay. [`Error::Device`] when the place has failed.
+    pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
+        self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
+        self.staging.clear();
+        self.staging.extend(places.iter().flat_map(|&(i, j)| [i, j]));
+        self.write(places.len())
+    }
+
+    /// Other contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k block k of a stream of values.
+    ///
+    /// # Errors
+    /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.
+    pub fn write_contacts(&mut self, contacts: &[Stencil]) -> Result<(), Error> {
+        self.check("DeviceStream of blocks", PAIRS, contacts.len(), "contacts of a stream")?;
+        self.staging.clear();
+        self.weighing.clear();
+        for contact in contacts {
+            let (nodes, weights) = (contact.nodes(), contact.weights());
+            if (1..nodes.len()).any(|k| nodes[..k].contains(&nodes[k])) {
+                return Err(Error::Pattern { what: "a contact that names a node twice" });
+            }
+            let missing = Stencil::MOST - nodes.len();
+            self.staging.extend(nodes.iter().copied().chain(std::iter::repeat_n(NONE, missing)));
+            let none = std::iter::repeat_n(V::zero(), missing);
+            self.weighing.extend(weights.iter().map(|&w| V::of(w)).chain(none));
+        }
+        if self.staging.iter().all(|&i| self.allows(i)) {
+            self.on.queue().write(&self.weights, &self.weighing)?;
+        }
+        self.write(contacts.len())
+    }
+
+    fn check(&self, name: &'static str, per: usize, count: usize, what: &'static str) -> Result<(), Error> {
+        if self.per != per {
+            let range = "a stream of the other kind for this list";
+            return Err(Error::Parameter { name, value: self.per as f64, range });
+        }
+        match self.capacity {
+            capacity if count > capacity => Err(Error::Capacity { what, count, capacity }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a node may be in the list; contacts of two nodes leave the others out.
+    fn allows(&self, node: u32) -> bool {
+        (node as usize) < self.nodes || (self.per > 1 && node == NONE)
+    }
+
+    /// Entries that there is room for, one at least.
+    fn room(&self) -> usize {
+        self.capacity.max(1) * self.per
+    }
+
+    /// Moves the list that is staged, and sorts it.
+    fn write(&mut self, count: usize) -> Result<(), Error> {
+        if let Some(&node) = self.staging.iter().find(|&&i| !self.allows(i)) {
+            let (what, found) = ("nodes of a stream", node as usize + 1);
+            return Err(Error::Shape { what, expected: self.nodes, found });
+        }
+        self.on.queue().write_list(&self.list, &self.staging)?;
+        self.count = count;
+        self.sort()
+    }
+
+    /// Steps 1 to 3. No wait.
+    fn sort(&mut self) -> Result<(), Error> {
+        let [room, count, per, nodes] =
+            [self.room(), self.count, self.per, self.nodes].map(|n| Arg::Index(n as u32));
+        let entries = Items::Entries(self.room());
+        let [list, keys, order, heads, starts, found] =
+            [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]
+                .map(Arg::Memory);
+        let mut queue = self.on.queue();
+        let entry = |step: Step| Entry { module: self.module, kernel: step as usize };
+        queue.launch(entry(Step::Keys), entries, &[room, count, per, nodes, list, keys]);
+        self.sorting.sort(&mut queue);
+        queue.launch(entry(Step::Heads), entries, &[room, nodes, order, keys, heads]);
+        self.sorting.scan(&mut queue, &self.heads, self.room());
+        let rows = [room, nodes, order, keys, heads, starts];
+        queue.launch(entry(Step::Rows), Items::Entries(self.nodes + 1), &rows);
+        queue.launch(entry(Step::Found), Items::Shaped(1, 64), &[nodes, starts, found]);
+        queue.state()
+    }
+
+    /// Places or contacts in the list.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Blocks that the stream makes, and the most of one row: what a target must have room for. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    pub fn found(&self) -> Result<[usize; 2], Error> {
+        let mut found = [0; 2];
+        self.on.queue().read_list(&self.found, &mut found)?;
+        Ok(found.map(|n| n as usize))
+    }
+}

@@ -1,0 +1,156 @@
+//! Steps 4 and 5: blocks of a stream into a target that has room for them.
+
+use coarsen_core::{Error, Real, Vector};
+
+use super::{DeviceStream, NONE, Step, module};
+use crate::backend::same_length;
+use crate::memory::Buffer;
+use crate::program::Entry;
+use crate::queue::{Arg, Items, Queue};
+use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
+
+/// Rows that blocks are placed in.
+pub(super) struct Target<'a> {
+    /// Rows of a slice; 1 for rows one after the other.
+    pub(super) slice: usize,
+    /// Blocks that there is room for, in all and in a row.
+    pub(super) blocks: usize,
+    pub(super) width: usize,
+    pub(super) nodes: usize,
+    pub(super) block: usize,
+    /// Pointers of rows, or their lengths.
+    pub(super) rows: &'a Buffer,
+    pub(super) columns: &'a Buffer,
+    pub(super) values: &'a Buffer,
+    /// What was found.
+    pub(super) status: &'a Buffer,
+}
+
+fn index<'a, V>(number: usize) -> Arg<'a, V> {
+    Arg::Index(number.min(u32::MAX as usize) as u32)
+}
+
+impl<V: Real> DeviceStream<V> {
+    /// Pattern and values of a target, if it has room; else what was found alone. No wait.
+    pub(super) fn assemble_into<S: Real>(
+        &self,
+        to: &Target<'_>,
+        values: &DeviceVector<V>,
+    ) -> Result<(), Error> {
+        self.check_fits(to.nodes, to.block, values)?;
+        let module = module::<V, S>(&self.on, to.block, to.slice)?;
+        let [order, keys, heads, starts, found, slots] =
+            [self.sorting.order(), &self.sorting.keys, &self.heads, &self.starts, &self.found, &self.slots]
+                .map(Arg::Memory);
+        let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
+        let mut queue = self.on.queue();
+        let numbers = [self.room(), self.nodes, to.blocks, to.width].map(index);
+        let lists = [order, keys, heads, starts, found, slots, rows, columns, status];
+        let items = Items::Entries(self.room().max(self.nodes + 1).max(2));
+        let entry = Entry { module, kernel: Step::Place as usize };
+        queue.launch(entry, items, &[&numbers[..], &lists].concat());
+        self.sum(&mut queue, module, to.block, to.values, values);
+        queue.state()
+    }
+
+    /// Values of blocks in the slots that were found for them.
+    fn sum(&self, queue: &mut Queue<V>, module: usize, block: usize, to: &Buffer, values: &DeviceVector<V>) {
+        let [order, keys, heads, slots, weights, stream, to] = [
+            self.sorting.order(),
+            &self.sorting.keys,
+            &self.heads,
+            &self.slots,
+            &self.weights,
+            &values.memory,
+            to,
+        ]
+        .map(Arg::Memory);
+        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(index);
+        let args = [room, per, nodes, order, keys, heads, slots, weights, stream, to];
+        let entry = Entry { module, kernel: Step::Sum as usize };
+        queue.launch(entry, Items::Entries(self.room() * block * block), &args);
+    }
+
+    fn check_fits(&self, nodes: usize, block: usize, values: &DeviceVector<V>) -> Result<(), Error> {
+        self.on.assert_same(values.on());
+        same_length("nodes of a stream", nodes, self.nodes)?;
+        same_length("values of a stream", self.count * block * block, values.size())
+    }
+
+    /// Whether the matrix that was assembled last had all the places. Two waits.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the place has failed.
+    pub fn check_places(&self) -> Result<(), Error> {
+        let [blocks, _] = self.found()?;
+        let mut slots = vec![0; blocks];
+        self.on.queue().read_list(&self.slots, &mut slots)?;
+        if slots.contains(&NONE) {
+            return Err(Error::Pattern { what: "a stream with places that the matrix has not" });
+        }
+        Ok(())
+    }
+}
+
+impl<V: Real, S: Real> DeviceContacts<V, S> {
+    /// Another set, made where it is used: blocks of `stream` from `values`, its blocks or stiffnesses row-major one after the other. Nothing travels
+    /// and nobody waits.
+    ///
+    /// A set that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not checked.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
+        let target = Target {
+            slice: 1,
+            blocks: self.capacity,
+            width: usize::MAX,
+            nodes: self.nodes,
+            block: self.block,
+            rows: &self.starts,
+            columns: &self.places,
+            values: &self.values,
+            status: &self.status,
+        };
+        self.on.assert_same(&stream.on);
+        stream.assemble_into::<S>(&target, values)?;
+        self.assembled = true;
+        Ok(())
+    }
+}
+
+impl<V: Real, S: Real> DeviceMatrix<V, S> {
+    /// New values from a stream of device memory; places that the stream does not name become zero. Nothing travels and nobody waits.
+    ///
+    /// What follows the matrix can follow there too: [`Hierarchy::update_here`](../coarsen_multigrid/struct.Hierarchy.html#method.update_here),
+    /// [`DeviceSubdomains::update_here`](crate::DeviceSubdomains::update_here). Blocks that the pattern has no place for are left out, and
+    /// [`DeviceStream::check_places`] says so.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a value for each entry;
+    /// [`Error::Device`] when the place has failed.
+    pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
+        let (pattern, (rows, columns)) = (self.pattern(), self.block());
+        same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
+        same_length("columns of a square block", rows, columns)?;
+        self.on().assert_same(&stream.on);
+        stream.check_fits(pattern.rows(), rows, values)?;
+        let module = module::<V, S>(self.on(), rows, self.slice())?;
+        let [_, width, offsets, lengths, columns, _] = self.args();
+        let [order, keys, heads, slots] =
+            [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots].map(Arg::Memory);
+        let mut queue = self.on().queue();
+        let [room, nodes] = [stream.room(), stream.nodes].map(index);
+        let entry = |step: Step| Entry { module, kernel: step as usize };
+        let all = self.stored();
+        queue.launch(
+            entry(Step::Clear),
+            Items::Entries(all),
+            &[Arg::Length(all), Arg::Memory(self.values())],
+        );
+        let args = [room, nodes, width, offsets, lengths, columns, order, keys, heads, slots];
+        queue.launch(entry(Step::Find), Items::Entries(stream.room()), &args);
+        stream.sum(&mut queue, module, rows, self.values(), values);
+        queue.state()
+    }
+}

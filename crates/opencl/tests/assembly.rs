@@ -1,0 +1,215 @@
+//! Matrices and contact sets made on a device, against the host's.
+
+mod common;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Setup};
+use coarsen_core::{Error, LinearOperator, Real, Stop};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::Multigrid;
+use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
+use coarsen_problems::{Options, Problem};
+use coarsen_sparse::assembly::Assembly;
+use coarsen_sparse::{Contacts, Stencil, Sum};
+
+/// Device sets have the host's pattern, and its values to round-off; the same again have the same bits.
+fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
+    let n = 200;
+    for b in [1, 3] {
+        let mut stream = DeviceStream::of_contacts(on, n, 350).unwrap();
+        let mut there = DeviceContacts::new(on, n, b, 4000).unwrap();
+        let mut host = Contacts::<V>::new(n, b).unwrap();
+        for count in [40, 0, 1, 350, 7] {
+            let (contacts, stiffness) = common::touching(n as u32, count, b, count);
+            let stiffness: Vec<V> = stiffness.into_iter().map(V::of).collect();
+            host.assemble(&contacts, &stiffness).unwrap();
+            stream.write_contacts(&contacts).unwrap();
+            let values = on.vector(&stiffness).unwrap();
+            let before = on.counters();
+            there.assemble(&stream, &values).unwrap();
+            assert_eq!(on.counters().waits, before.waits);
+            there.check().unwrap();
+            let (places, found) = there.read().unwrap();
+            assert_eq!(places, host.places(), "{count} contacts of {b}");
+            for (f, e) in found.iter().zip(host.values()) {
+                assert!((f.wide() - e.wide()).abs() <= tolerance * 20.0, "{f}, expected {e}");
+            }
+            there.assemble(&stream, &values).unwrap();
+            assert_eq!(there.read().unwrap(), (places, found));
+        }
+    }
+}
+
+#[test]
+fn contacts_are_the_hosts_in_every_precision() {
+    let Some(double) = common::place::<f64>() else { return };
+    contacts_are_the_hosts(&double, f64::EPSILON);
+    contacts_are_the_hosts(&double.mixed(), 1e-6);
+    let Some(single) = common::place::<f32>() else { return };
+    contacts_are_the_hosts(&single, 1e-6);
+}
+
+/// Corners of quads between n nodes, all rows meeting their elements in another order.
+fn quads(n: u32) -> Vec<[u32; 4]> {
+    (0..n).map(|e| [e, (e * 7 + 1) % n, (e * 3 + 2) % n, n - 1 - e]).collect()
+}
+
+fn places(corners: &[[u32; 4]]) -> Vec<(u32, u32)> {
+    corners.iter().flat_map(|c| c.iter().flat_map(move |&i| c.iter().map(move |&j| (i, j)))).collect()
+}
+
+/// An ELL matrix has the host's pattern and values, at all sizes, and multiplies as the host's does.
+#[test]
+fn ell_matrices_are_the_hosts() {
+    let Some(on) = common::place::<f64>() else { return };
+    for (n, b) in [(1, 1), (31, 1), (32, 3), (33, 1), (200, 3)] {
+        let corners = quads(n);
+        let (at, plan) = (places(&corners), Assembly::of_elements(n as usize, &corners).unwrap());
+        let values = noise(at.len() * b * b, 3);
+        let mut host = plan.zeros::<f64>(b).unwrap();
+        plan.fill(&values, &mut host).unwrap();
+        let mut stream = DeviceStream::of_blocks(&on, n as usize, at.len() + 10).unwrap();
+        stream.write_blocks(&at).unwrap();
+        let [blocks, longest] = stream.found().unwrap();
+        assert_eq!(blocks, host.pattern().len());
+        let mut there = DeviceEll::new(&on, n as usize, b, longest).unwrap();
+        let there_values = on.vector(&values).unwrap();
+        there.assemble(&stream, &there_values).unwrap();
+        there.check().unwrap();
+        let found = there.read().unwrap();
+        assert_eq!((found.pattern(), found.block()), (host.pattern(), host.block()));
+        let close = |f: &f64, e: &f64| (f - e).abs() <= 1e-14;
+        assert!(found.values().iter().zip(host.values()).all(|(f, e)| close(f, e)), "{n} of {b}");
+        let x = noise(n as usize * b, 4);
+        let (mut y, mut back) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        host.apply(&x, &mut y);
+        let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(x.len()).unwrap());
+        there.apply(&vx, &mut vy);
+        on.read(&vy, &mut back).unwrap();
+        assert!(back.iter().zip(&y).all(|(f, e)| (f - e).abs() <= 1e-12), "{n} of {b}");
+        there.assemble(&stream, &there_values).unwrap();
+        assert_eq!(there.read().unwrap(), found);
+    }
+}
+
+/// What does not fit is named with its cure when it is asked for; what was there before still is, and what fits comes next.
+#[test]
+fn overflow_is_named_and_changes_nothing() {
+    let Some(on) = common::place::<f32>() else { return };
+    let mut stream = DeviceStream::of_contacts(&on, 40, 30).unwrap();
+    let mut contacts = DeviceContacts::new(&on, 40, 1, 20).unwrap();
+    let few = [Stencil::point_point(1, 2), Stencil::point_point(30, 2)];
+    stream.write_contacts(&few).unwrap();
+    let ones = |count: usize| on.vector(&vec![1.0; count]).unwrap();
+    contacts.assemble(&stream, &ones(2)).unwrap();
+    let before = contacts.read().unwrap();
+    let (many, _) = common::touching(40, 30, 1, 1);
+    stream.write_contacts(&many).unwrap();
+    contacts.assemble(&stream, &ones(30)).unwrap();
+    let [blocks, longest] = stream.found().unwrap();
+    let refused = contacts.check().unwrap_err();
+    assert_eq!(refused, Error::Capacity { what: "contact blocks", count: blocks, capacity: 20 });
+    assert_eq!(contacts.read().unwrap(), before);
+    let mut narrow = DeviceEll::<f32>::new(&on, 40, 1, longest - 1).unwrap();
+    narrow.assemble(&stream, &ones(30)).unwrap();
+    let refused = narrow.check().unwrap_err();
+    assert_eq!(refused, Error::Capacity { what: "blocks of a row", count: longest, capacity: longest - 1 });
+    assert_eq!(narrow.read().unwrap().nnz(), 0);
+    stream.write_contacts(&few).unwrap();
+    contacts.assemble(&stream, &ones(2)).unwrap();
+    contacts.check().unwrap();
+    assert_eq!(contacts.read().unwrap(), before);
+    // More than the list has room for, nodes that do not exist, and lists of another kind are refused at once.
+    let (too_many, _) = common::touching(40, 31, 1, 1);
+    let refused = stream.write_contacts(&too_many).unwrap_err();
+    assert_eq!(refused, Error::Capacity { what: "contacts of a stream", count: 31, capacity: 30 });
+    assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 40)]), Err(Error::Shape { .. })));
+    assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 1)]), Err(Error::Pattern { .. })));
+    assert!(matches!(stream.write_blocks(&[(1, 1)]), Err(Error::Parameter { .. })));
+    assert!(matches!(contacts.assemble(&stream, &ones(3)), Err(Error::Shape { .. })));
+    contacts.assemble(&stream, &ones(2)).unwrap();
+    assert_eq!(contacts.read().unwrap(), before);
+}
+
+/// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the host.
+#[test]
+fn matrices_are_filled_where_they_are() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = Problem::parse("poisson2d:20", &Options::default()).unwrap();
+    let (a, n) = (&p.matrix, p.matrix.pattern().rows());
+    let at: Vec<(u32, u32)> =
+        (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
+    let mut stream = DeviceStream::of_blocks(&on, n, 2 * at.len()).unwrap();
+    // Every entry in two halves.
+    stream.write_blocks(&[&at[..], &at].concat()).unwrap();
+    let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
+    let half = on.vector(&half).unwrap();
+    let mut zero = a.clone();
+    zero.values_mut().fill(f64::NAN);
+    for format in [Format::Rows, Format::Ell, Format::Sliced] {
+        zero.values_mut().fill(7.0);
+        let mut there = DeviceMatrix::new(&on, &zero, format).unwrap();
+        there.assemble(&stream, &half).unwrap();
+        stream.check_places().unwrap();
+        there.read_values(&mut zero).unwrap();
+        assert_eq!(&zero, a, "{format:?}");
+    }
+    let mut there = on.matrix(a).unwrap();
+    let mut m = Multigrid::smoothed_aggregation().build(p.system(), &on).unwrap();
+    let mut plan = m.numeric_plan().unwrap();
+    there.assemble(&stream, &half).unwrap();
+    m.update_here(&there, &mut plan).unwrap();
+    // A place that the matrix has not is left out, and found when it is asked for; places without an entry become zero.
+    stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
+    there.assemble(&stream, &on.vector(&[3.0, 4.0]).unwrap()).unwrap();
+    assert!(matches!(stream.check_places(), Err(Error::Pattern { .. })));
+    there.read_values(&mut zero).unwrap();
+    assert_eq!(zero.get(0, 0), 3.0);
+    assert_eq!(zero.values().iter().filter(|v| **v != 0.0).count(), 1);
+}
+
+/// The listing of the book: a time step whose matrix, contact and preconditioner never leave the device.
+#[test]
+fn a_step_stays_on_the_device() {
+    let Some(on) = common::place::<f64>() else { return };
+    let problem = coarsen_problems::cloth(20, 0.01).unwrap();
+    let host = &problem.matrix;
+    let run = || -> Result<(), Box<dyn std::error::Error>> {
+        // ANCHOR: once
+        let nodes = host.pattern().rows();
+        let mut a = on.matrix(host)?;
+        let mut m = Multigrid::smoothed_aggregation().build(problem.system(), &on)?;
+        let mut plan = m.numeric_plan()?; // which products make which coarse block
+        let row = |i: usize| host.pattern().row(i).iter().map(move |&j| (i as u32, j));
+        let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();
+        let mut elements = DeviceStream::of_blocks(&on, nodes, places.len())?;
+        elements.write_blocks(&places)?; // where the blocks of a stream go
+        let mut touching = DeviceStream::of_contacts(&on, nodes, 64)?; // room for 64 contacts
+        let mut contact = DeviceContacts::new(&on, nodes, 3, 16 * 64)?; // and for their blocks
+        // ANCHOR_END: once
+        let computed = on.vector(host.values())?;
+        let normal = on.vector(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
+        let b = on.vector(&problem.right_hand_side(1))?;
+        let mut x = on.zeros(3 * nodes)?;
+        // ANCHOR: step
+        a.assemble(&elements, &computed)?; // a vector of blocks that the device has; nobody waits
+        touching.write_contacts(&[Stencil::point_point(3, 390)])?;
+        contact.assemble(&touching, &normal)?; // one stiffness a contact
+        m.update_here(&a, &mut plan)?; // all levels, where they are
+        let sum = DeviceSum::new(&a, &contact)?; // A + C, in one pass
+        let report = Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &b, &mut x)?.converged()?;
+        contact.check()?; // whether there was room
+        // ANCHOR_END: step
+        assert!(report.iterations < 100);
+        let mut set = Contacts::new(nodes, 3)?;
+        set.assemble(&[Stencil::point_point(3, 390)], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
+        let merged = Sum { elastic: host, contact: &set }.merge()?;
+        let (mut r, mut there) = (vec![0.0; 3 * nodes], vec![0.0; 3 * nodes]);
+        on.read(&x, &mut there)?;
+        merged.residual(&problem.right_hand_side(1), &there, &mut r);
+        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        assert!(norm(&r) <= 1e-7 * norm(&problem.right_hand_side(1)));
+        Ok(())
+    };
+    run().unwrap();
+}

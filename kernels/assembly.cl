@@ -1,0 +1,170 @@
+// A matrix from a stream of blocks, in the five steps of P-Cloth (Li et al. 2020, §3.2.2): entries are sorted by row and column, stable, so that those
+// of one block lie together in the order of the stream; the first of them names the block; each block gathers its entries. Counts stay on
+// the device, and nothing is written to a target that has too little room. Build options define
+//   STORED  the type of values of the target
+//   BLOCK   rows and columns of a block
+//   SLICE   rows of a slice of the target, see matrix.cl
+//
+//   keys[k]      row and column of entry k of the stream as one number, nodes * nodes for none
+//   order[p]     the entry at place p of the sorted stream
+//   heads[p]     blocks that begin before place p; one more for the end
+//   starts[i]    blocks of the rows before row i; one more for the end
+//   found[0]     blocks; found[1] the most of a row
+//   slots[u]     where block u is in the target, NONE where it has no room
+// An entry is block k of the stream at a place (PER = 1), or one of the 16 pairs of nodes of a contact (PER = 16); nodes that a contact has not are NONE.
+
+#define AREA (BLOCK * BLOCK)
+#define NONE UINT_MAX
+#define CONTACT_PAIRS 16
+
+// Row and column of every entry.                                        Twin: Fill::count
+__kernel void coarsen_assembly_keys(const uint room, const uint count, const uint per, const uint nodes,
+                                    __global const uint *list, __global ulong *keys) {
+    const uint k = get_global_id(0);
+    if (k >= room)
+        return;
+    uint row = NONE, column = NONE;
+    if (k / per < count && per == 1) {
+        row = list[2 * k];
+        column = list[2 * k + 1];
+    } else if (k / per < count) {
+        row = list[4 * (k / CONTACT_PAIRS) + k % CONTACT_PAIRS / 4];
+        column = list[4 * (k / CONTACT_PAIRS) + k % 4];
+    }
+    const uint there = row != NONE && column != NONE;
+    keys[k] = there ? (ulong)row * nodes + column : (ulong)nodes * nodes;
+}
+
+// Whether an entry is the first of its block.                           Twin: Bucket::merge
+__kernel void coarsen_assembly_heads(const uint room, const uint nodes, __global const uint *order,
+                                     __global const ulong *keys, __global uint *heads) {
+    const uint p = get_global_id(0);
+    if (p >= room)
+        return;
+    const ulong key = keys[order[p]];
+    heads[p] = key < (ulong)nodes * nodes && (p == 0 || key != keys[order[p - 1]]);
+}
+
+// Blocks before each row.                                               Twin: Bucket::sort
+__kernel void coarsen_assembly_rows(const uint room, const uint nodes, __global const uint *order,
+                                    __global const ulong *keys, __global const uint *heads,
+                                    __global uint *starts) {
+    const uint i = get_global_id(0);
+    if (i > nodes)
+        return;
+    uint first = 0, last = room;
+    while (first < last) {
+        const uint mid = first + (last - first) / 2;
+        if (keys[order[mid]] < (ulong)i * nodes)
+            first = mid + 1;
+        else
+            last = mid;
+    }
+    starts[i] = heads[first];
+}
+
+// How many blocks there are, and the most of a row, by one group.       Twin: Fill::compact
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void coarsen_assembly_found(const uint nodes, __global const uint *starts, __global uint *found) {
+    __local uint shared[64];
+    uint most = 0;
+    for (uint i = get_local_id(0); i < nodes; i += 64)
+        most = max(most, starts[i + 1] - starts[i]);
+    shared[get_local_id(0)] = most;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        for (uint t = 1; t < 64; t++)
+            most = max(most, shared[t]);
+        found[0] = starts[nodes];
+        found[1] = most;
+    }
+}
+
+// Rows and columns of a target with room for `blocks` blocks, and `width` of a row; where they do not suffice nothing is written but what was
+// found. Slices of one row have pointers, others lengths.               Twin: Targets::fill
+__kernel void coarsen_assembly_place(const uint room, const uint nodes, const uint blocks, const uint width,
+                                     __global const uint *order, __global const ulong *keys,
+                                     __global const uint *heads, __global const uint *starts,
+                                     __global const uint *found, __global uint *slots, __global uint *rows,
+                                     __global uint *columns, __global uint *status) {
+    const uint at = get_global_id(0);
+    if (at < 2)
+        status[at] = found[at];
+    const uint fits = found[0] <= blocks && found[1] <= width;
+    if (at <= nodes && fits) {
+#if SLICE == 1
+        rows[at] = starts[at];
+#else
+        if (at < nodes)
+            rows[at] = starts[at + 1] - starts[at];
+#endif
+    }
+    if (at >= room || heads[at + 1] == heads[at])
+        return;
+    const ulong key = keys[order[at]];
+    const uint u = heads[at], i = (uint)(key / nodes);
+#if SLICE == 1
+    const uint slot = u;
+#else
+    const uint slot = (i / SLICE * width + (u - starts[i])) * SLICE + i % SLICE;
+#endif
+    slots[u] = fits ? slot : NONE;
+    if (fits)
+        columns[slot] = (uint)(key % nodes);
+}
+
+// Where the blocks of a stream are in a matrix that has their places. Twin: Assembly::new
+__kernel void coarsen_assembly_find(const uint room, const uint nodes, const uint width,
+                                    __global const uint *offsets, __global const uint *lengths,
+                                    __global const uint *columns, __global const uint *order,
+                                    __global const ulong *keys, __global const uint *heads,
+                                    __global uint *slots) {
+    const uint at = get_global_id(0);
+    if (at >= room || heads[at + 1] == heads[at])
+        return;
+    const ulong key = keys[order[at]];
+    const uint i = (uint)(key / nodes), j = (uint)(key % nodes);
+#if SLICE == 1
+    const uint base = offsets[i], count = offsets[i + 1] - base;
+#else
+    const uint base = width ? i / SLICE * width : offsets[i / SLICE], count = lengths[i];
+#endif
+    slots[heads[at]] = NONE;
+    for (uint k = 0; k < count; k++) {
+        const uint slot = (base + k) * SLICE + i % SLICE;
+        if (columns[slot] == j)
+            slots[heads[at]] = slot;
+    }
+}
+
+// Values: an item an entry of the block that begins at place p.         Twin: Targets::fill, Assembly::fill
+__kernel void coarsen_assembly_sum(const uint room, const uint per, const uint nodes, __global const uint *order,
+                                   __global const ulong *keys, __global const uint *heads,
+                                   __global const uint *slots, __global const REAL *weights,
+                                   __global const REAL *stream, __global STORED *values) {
+    const size_t item = get_global_id(0);
+    const uint p = (uint)(item / AREA), e = item % AREA;
+    if (item / AREA >= room || heads[p + 1] == heads[p])
+        return;
+    const uint slot = slots[heads[p]];
+    if (slot == NONE)
+        return;
+    const ulong key = keys[order[p]];
+    REAL sum = 0;
+    for (uint q = p; q < room && keys[order[q]] == key; q++) {
+        const uint k = order[q];
+        const REAL v = stream[(size_t)(k / per) * AREA + e];
+        if (per == 1)
+            sum += v;
+        else
+            sum += weights[4 * (k / CONTACT_PAIRS) + k % CONTACT_PAIRS / 4] * weights[4 * (k / CONTACT_PAIRS) + k % 4] * v;
+    }
+    values[((size_t)(slot / SLICE) * AREA + e) * SLICE + slot % SLICE] = (STORED)sum;
+}
+
+// values = 0.                                                           Twin: Assembly::fill
+__kernel void coarsen_assembly_clear(const ulong count, __global STORED *values) {
+    const size_t k = get_global_id(0);
+    if (k < count)
+        values[k] = 0;
+}
