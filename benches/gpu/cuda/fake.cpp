@@ -28,7 +28,7 @@ extern "C" { Index threadIdx, blockIdx, blockDim, gridDim; void (*fake_barrier)(
 #define __syncthreads() fake_barrier()
 #define __clz(v) ((v) ? __builtin_clz((unsigned)(v)) : 32)
 #define __int_as_float(v) __builtin_inff()
-using std::isnan; using std::fabs; using std::fma; using std::fmin; using std::fmax;
+using std::isnan; using std::isfinite; using std::fabs; using std::fma; using std::fmin; using std::fmax;
 template <class T> T min(T a, T b) { return b < a ? b : a; }
 template <class T> T max(T a, T b) { return a < b ? b : a; }
 template <class... A, size_t... I> void fake_call(void (*f)(A...), void **p, std::index_sequence<I...>) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::matrix_market::{self, ReadError, Source};
-use coarsen::sparse::{Bsr, Contacts, Filtered, NearKernel, Sum};
+use coarsen::sparse::{Bsr, Contacts, Filtered, NearKernel, Sum, Zeros};
 
 use crate::args::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
@@ -133,18 +133,20 @@ fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// A + C, C from a file.
+/// A + C, C from a file that has entries in few rows.
 fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
-    let (n, c) = (a.shape().0, open(path)?.system()?);
+    let (n, c) = (a.shape().0, open(path)?.matrix()?);
     rows(path, "as many as the matrix has", n, c.shape().0)?;
+    rows(path, "and columns as many", n, c.shape().1)?;
+    let c = c.reblock(a.block(), Zeros::Keep)?;
     let (mut places, mut values) = (Vec::new(), Vec::new());
-    for i in 0..n {
+    for i in 0..c.pattern().rows() {
         for (j, value) in c.row(i) {
             places.push((i as u32, j as u32));
             values.extend_from_slice(value);
         }
     }
-    let mut contact = Contacts::new(n, 1)?;
+    let mut contact = Contacts::new(c.pattern().rows(), a.block().0)?;
     contact.replace(&places, &values)?;
     Ok(Sum { elastic: a, contact: &contact }.merge()?)
 }

@@ -242,11 +242,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
     fn class(&self) -> Class {
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
-            // PᵀAP is symmetric where A is, so the finest level speaks for all smoothers.
-            _ => match self.levels.first() {
-                Some(level) if self.bottom.class() == Class::Symmetric => level.smoother.class(),
-                _ => self.bottom.class(),
-            },
+            // PᵀAP is symmetric where A is, up to round-off that a factor of the bottom may see: the finest level speaks for all.
+            _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }
 
