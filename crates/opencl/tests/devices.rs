@@ -57,8 +57,8 @@ fn each_obeys_the_laws() {
 #[ignore = "run by two_devices_of_a_platform"]
 fn both_solve_at_once() {
     let Some(devices) = two() else { return };
-    let host = conformance::ring(2000, 3);
-    let rhs = conformance::noise(6000, 4);
+    let host = common::problem("cloth:30").matrix;
+    let rhs = conformance::noise(host.shape().0, 4);
     let solve = |on: &OpenCl<f64>| {
         let mut m = BlockJacobi::default().build(&host, on).unwrap();
         let (a, b) = (on.matrix(&host).unwrap(), on.vector(&rhs).unwrap());
