@@ -151,7 +151,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let places = vec![zero(); cover.nodes.len() * block];
         Ok(OverlappingDomains {
             recipe: *self,
-            on: on.clone(),
+            on: *on,
             pattern,
             block,
             cover,

@@ -291,7 +291,7 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
                 if let Some(top) = top {
                     top.solve(r, z);
                     if weight != B::Real::one() {
-                        z.iter_mut().for_each(|z| *z = *z * weight);
+                        z.iter_mut().for_each(|z| *z *= weight);
                     }
                 }
             },
