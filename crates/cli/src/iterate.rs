@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use coarsen::backend::SetupError;
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
-use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector};
+use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector, power_of_two};
 
 use crate::args::{Method, name};
 use crate::ending::Ending;
@@ -143,9 +143,4 @@ fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> 
         Method::Bicgstab => Box::new(BiCgStab::new(stop)),
         Method::Auto | Method::Cg | Method::Direct => Box::new(Cg::new(stop)),
     }
-}
-
-/// The power of two at or below v; 1 for 0.
-fn power_of_two(v: f64) -> f64 {
-    if v == 0.0 { 1.0 } else { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1022, 1022)) }
 }

@@ -40,7 +40,7 @@ pub use narrow::Narrow;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
-pub use real::Real;
+pub use real::{Real, power_of_two};
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;

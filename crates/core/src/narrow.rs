@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::parallel::{self, LEAF, each, tree};
-use crate::{Class, Preconditioner};
+use crate::{Class, Preconditioner, power_of_two};
 
 /// M in f32, vectors too: z = s M⁻¹ (r / s), where the power of two s brings r into the range of f32.
 ///
@@ -12,7 +12,7 @@ use crate::{Class, Preconditioner};
 /// *Use* for hierarchies and other strong preconditioners under f64 methods; not where M itself needs more digits than f32 has, as
 /// factors of ill-conditioned matrices do: its class is that of M in f32.
 /// *Cost* three passes over r or z and two vectors in f32.
-/// *Reference* Higham & Mary 2022, Acta Numerica 31, §5 (mixed precision preconditioners).
+/// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
 ///
 /// ```
 /// use coarsen_core::{Identity, Narrow, Preconditioner};
@@ -72,11 +72,6 @@ fn largest(r: &[f64]) -> f64 {
     let more = |m: f64, v: f64| if v > m || v.is_nan() { v } else { m };
     let leaf = |rows: Range<usize>| r[rows].iter().fold(0.0, |m, v| more(m, v.abs()));
     tree(0..r.len(), LEAF, parallel::worth(r.len()), &leaf, &more)
-}
-
-/// The power of two below v; 1 for what has none.
-fn power_of_two(v: f64) -> f64 {
-    if v > 0.0 && v.is_finite() { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1000, 1000)) } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -56,6 +56,18 @@ pub trait Real:
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
 }
 
+/// The power of two at or below v, within 2^±1022; 1 for what has none: zero, negative numbers, infinity, NaN.
+///
+/// Systems and residuals of any size are divided by it without a rounding error, so that squares neither overflow nor vanish.
+///
+/// ```
+/// use coarsen_core::power_of_two;
+/// assert_eq!([power_of_two(3.5), power_of_two(0.25), power_of_two(0.0), power_of_two(f64::NAN)], [2.0, 0.25, 1.0, 1.0]);
+/// ```
+pub fn power_of_two(v: f64) -> f64 {
+    if v > 0.0 && v.is_finite() { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1022, 1022)) } else { 1.0 }
+}
+
 impl Real for f32 {
     const NAME: &'static str = "f32";
     const EPSILON: Self = f32::EPSILON;

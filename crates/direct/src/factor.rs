@@ -1,6 +1,6 @@
 //! The factored matrix: solve, apply, update.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real, power_of_two};
 use coarsen_sparse::{Bsr, Pattern};
 use faer::dyn_stack::{MemBuffer, StackReq};
 
@@ -340,11 +340,6 @@ fn noise(x: &mut [f64]) {
 /// ‖v‖₂ in the order of the entries.
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// The power of two at or below v, or 1 for 0.
-fn power_of_two(v: f64) -> f64 {
-    if v == 0.0 { 1.0 } else { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1022, 1022)) }
 }
 
 /// NaN and infinity, named by row and column.

@@ -30,6 +30,17 @@ pub(crate) const NAMES: [&str; 6] = [
     "coarsen_sort_move",
 ];
 
+/// [`NAMES`], then those of the module's own kernels; `ALL` is the sum of both.
+pub(crate) const fn followed_by<const ALL: usize>(own: &[&'static str]) -> [&'static str; ALL] {
+    assert!(ALL == NAMES.len() + own.len());
+    let (mut all, mut i) = ([""; ALL], 0);
+    while i < ALL {
+        all[i] = if i < NAMES.len() { NAMES[i] } else { own[i - NAMES.len()] };
+        i += 1;
+    }
+    all
+}
+
 /// Entries of an item of a scan: a build option.
 pub(crate) const CHUNK: usize = 32;
 

@@ -1,41 +1,14 @@
 //! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint bodies.
 
+mod common;
+
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner};
-use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Arithmetic, Coarse, Coupling, Order, Plan, Schwarz, Storage, Weights};
+use coarsen_schwarz::{Coarse, Coupling, Order, Plan, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
-
-fn problems() -> Vec<Problem> {
-    ["poisson2d:23", "elasticity3d:6", "cloth:21", "jump3d:8", "graph:500"].map(problem).into()
-}
-
-/// Numbers in `f64` throughout.
-fn exact() -> Schwarz {
-    Schwarz {
-        storage: Storage::Double,
-        arithmetic: Arithmetic::Double,
-        domain: 16,
-        coarse: Coarse::Domains,
-        ..Schwarz::multilevel()
-    }
-}
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    z
-}
-
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size
-}
+use common::{applied, difference, exact, problem, problems};
 
 /// C_l A C_lᵀ by plain loops over all blocks.
 fn explicit(a: &Bsr<f64>, plan: &Plan, level: usize) -> Vec<f64> {

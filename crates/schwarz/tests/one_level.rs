@@ -1,37 +1,17 @@
 //! What one level of overlapping domains must obey: symmetry, exactness, restriction, threads, real matrices.
 
+mod common;
+
 use std::path::Path;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Class, Preconditioner, Stop};
 use coarsen_krylov::{Cg, Gmres, Krylov};
-use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Schwarz, Storage};
 use coarsen_sparse::{Bsr, assembly, matrix_market};
 
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
-
-fn problems() -> Vec<Problem> {
-    ["poisson2d:23", "elasticity3d:6", "cloth:21", "jump3d:8", "graph:500"].map(problem).into()
-}
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    z
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    let size = dot(b, b).sqrt();
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size
-}
+use common::{applied, difference, dot, problem, problems};
 
 const INNER: [Inner; 3] = [Inner::Inverses, Inner::Sweeps { pairs: 4 }, Inner::Factors];
 

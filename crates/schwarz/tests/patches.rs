@@ -1,40 +1,14 @@
 //! What contact and patches must obey.
 
+mod common;
+
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
-use coarsen_core::Preconditioner;
-use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage};
+use coarsen_problems::Problem;
+use coarsen_schwarz::{Coarse, Schwarz};
 use coarsen_sparse::{Contacts, Sum, System};
 
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
-
-/// Numbers in `f64` throughout.
-fn exact() -> Schwarz {
-    Schwarz {
-        storage: Storage::Double,
-        arithmetic: Arithmetic::Double,
-        domain: 16,
-        coarse: Coarse::Domains,
-        ..Schwarz::multilevel()
-    }
-}
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    z
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / dot(b, b).sqrt()
-}
+use common::{applied, difference, exact, problem};
 
 /// Springs between nodes that are far apart in the mesh.
 fn springs(p: &Problem, count: usize, seed: u64, stiffness: f64) -> (Vec<(u32, u32)>, Vec<f64>) {

@@ -50,13 +50,7 @@ enum Step {
     Clear,
 }
 
-const NAMES: [&str; 14] = [
-    sort::NAMES[0],
-    sort::NAMES[1],
-    sort::NAMES[2],
-    sort::NAMES[3],
-    sort::NAMES[4],
-    sort::NAMES[5],
+const NAMES: [&str; 14] = sort::followed_by(&[
     "coarsen_assembly_keys",
     "coarsen_assembly_heads",
     "coarsen_assembly_rows",
@@ -65,7 +59,7 @@ const NAMES: [&str; 14] = [
     "coarsen_assembly_find",
     "coarsen_assembly_sum",
     "coarsen_assembly_clear",
-];
+]);
 
 /// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
 fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {

@@ -126,13 +126,7 @@ pub(crate) enum Build {
     Link,
 }
 
-const BUILD: [&str; 18] = [
-    sort::NAMES[0],
-    sort::NAMES[1],
-    sort::NAMES[2],
-    sort::NAMES[3],
-    sort::NAMES[4],
-    sort::NAMES[5],
+const BUILD: [&str; 18] = sort::followed_by(&[
     "coarsen_schwarz_box",
     "coarsen_schwarz_whole_box",
     "coarsen_schwarz_codes",
@@ -145,7 +139,7 @@ const BUILD: [&str; 18] = [
     "coarsen_schwarz_tally",
     "coarsen_schwarz_decide",
     "coarsen_schwarz_link",
-];
+]);
 
 /// The kernels of the structure of a matrix of `values`, in slices of `slice` rows, in domains of `nodes`.
 pub(crate) fn structure(values: &str, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
