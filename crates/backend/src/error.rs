@@ -119,13 +119,15 @@ pub enum SetupError {
     },
     /// A domain of an overlapping Schwarz method that cannot be factored.
     #[error(
-        "the domain of {unknowns} unknowns that holds node {node} cannot be factored: A restricted to it is singular; fix a degree of freedom there, or take larger domains"
+        "A restricted to the domain of {unknowns} unknowns that holds node {node} cannot be factored: {why} (rows count in the domain); other domain sizes, or more overlap, make other restrictions"
     )]
     Domain {
         /// A node of it.
         node: usize,
         /// Its scalar unknowns.
         unknowns: usize,
+        /// What the factorisation said.
+        why: String,
     },
     /// A level of a hierarchy below the finest; rows and nodes are those of that level.
     #[error("on level {level} of the hierarchy (0 is the given matrix; rows count on that level): {cause}")]

@@ -2,7 +2,7 @@
 
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
-use coarsen::schwarz::{Coarse, Repair, Schwarz};
+use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Real};
 
@@ -26,10 +26,12 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
 
     fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError> {
         match (precond, &job.domains) {
-            (Precond::Mas, Form::Additive(recipe)) if !matches!(recipe.coarse, Coarse::Exact { .. }) => {
+            (Precond::Mas, Form::Additive(recipe))
+                if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
+            {
                 computed_here(recipe, job.system, self)
             }
-            // A factor, and smoothed aggregation, are the host's.
+            // A factor, found weights and smoothed aggregation are the host's.
             (Precond::Mas, form) => domains(form, job.system, self),
             (other, _) => anywhere(other, job, self),
         }

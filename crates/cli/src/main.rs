@@ -5,7 +5,7 @@
 //! | `main` | parse, dispatch, exit code |
 //! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras` |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
-//! | `ready` | the system in blocks, looked at; `modes` is its near-kernel |
+//! | `ready` | the system in blocks, looked at |
 //! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
 //! | `solve` | from the input to the report |
 //! | `job` | one system to solve, and what a method made of it |

@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
         let mut choice = ready.choose(wish);
         check_direct(options, stages, &choice)?;
         leave_to_the_cpu(stages, &mut choice)?;
-        check_aggregation(options, &choice)?;
+        check_words(options, &choice)?;
         let place = (stages, options.precision, None);
         let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
         Ok(Self { ready, choice, solution })
@@ -284,29 +284,36 @@ pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(
     }
 }
 
-/// Refuses options of smoothed aggregation that another preconditioner would ignore, and a K-cycle under a method that
-/// needs the same map each time.
-fn check_aggregation(options: &Solve, choice: &Choice) -> Result<(), Failure> {
-    let words = options.given.domains.words();
-    if let Some(&(option, _)) = words.first().filter(|_| !choice.preconds.contains(&Precond::Mas))
-        && options.precond != Precond::Auto
+/// Refuses options of a preconditioner that is not used, and a K-cycle under a method that needs the same map each time.
+fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
+    let hint = options.precond == Precond::Auto && options.method != Method::Direct;
+    used(&options.given, &choice.preconds, hint)?;
+    if options.given.aggregation.varies()
+        && choice.preconds.contains(&Precond::Sa)
+        && choice.method != Method::Fcg
     {
-        return Err(Failure::NotDomains { option });
-    }
-    let words = options.given.overlap.words();
-    let overlaps = choice.preconds.iter().any(|p| matches!(p, Precond::As | Precond::Ras));
-    if let Some(&(option, _)) = words.first().filter(|_| !overlaps && options.precond != Precond::Auto) {
-        return Err(Failure::NotOverlap { option });
-    }
-    let words = options.given.aggregation.words();
-    if !choice.preconds.contains(&Precond::Sa) {
-        let ignored = words.first().filter(|_| options.precond != Precond::Auto);
-        return ignored.map_or(Ok(()), |&(option, _)| Err(Failure::NotAggregation { option }));
-    }
-    if options.given.aggregation.varies() && choice.method != Method::Fcg {
         return Err(Failure::Varies { method: name(choice.method) });
     }
     Ok(())
+}
+
+/// Refuses options of preconditioners that are not among `preconds`; those of smoothed aggregation may be a `hint` to `auto`, which takes it where it
+/// pays.
+pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<(), Failure> {
+    let first = |words: Vec<(&'static str, String)>, by: &[Precond]| {
+        let taken = preconds.iter().any(|precond| by.contains(precond));
+        words.into_iter().map(|(option, _)| option).find(|_| !taken)
+    };
+    if let Some(option) = first(given.domains.words(), &[Precond::Mas]) {
+        return Err(Failure::NotDomains { option });
+    }
+    if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
+        return Err(Failure::NotOverlap { option });
+    }
+    match first(given.aggregation.words(), &[Precond::Sa]).filter(|_| !hint) {
+        Some(option) => Err(Failure::NotAggregation { option }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a file in a folder that does not exist before hours are spent on what it is to hold.

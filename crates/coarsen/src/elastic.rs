@@ -56,7 +56,7 @@ impl Follower {
         Self { inverse, built_at: None, constant: true }
     }
 
-    /// Takes the Hessian at x. The first time, at the x it was built at, there is nothing to do.
+    /// Takes the Hessian at x, unless it is constant or new there: the first time, at the x it was built at. Whether anything was done.
     ///
     /// *Cost* a Hessian and an update, which may allocate.
     ///
@@ -66,11 +66,12 @@ impl Follower {
         &mut self,
         body: &mut ImplicitEuler<P>,
         x: &[f64],
-    ) -> Result<(), DescentError> {
-        if self.constant || self.is_new_at(x) {
-            return Ok(());
+    ) -> Result<bool, DescentError> {
+        let due = !(self.constant || self.is_new_at(x));
+        if due {
+            self.update(body.hessian(x), x)?;
         }
-        self.update(body.hessian(x), x)
+        Ok(due)
     }
 
     /// Whether it was built at this x and never asked to follow; asked once.
@@ -159,7 +160,7 @@ impl<P: Potential> Linearize<Vec<f64>> for Elastic<P> {
         x: &Vec<f64>,
     ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
         let hessian = self.body.hessian(x);
-        if !self.inverse.is_new_at(x) {
+        if !(self.inverse.constant || self.inverse.is_new_at(x)) {
             self.inverse.update(hessian, x)?;
         }
         Ok((hessian, &mut self.inverse))

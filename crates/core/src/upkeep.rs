@@ -116,7 +116,7 @@ impl Upkeep {
     pub fn decide(&mut self, touched: bool) -> Action {
         let last = self.log.last().copied();
         let before = last.and_then(|last| last.iterations);
-        let limit = self.mark.map(|mark| mark + self.price.saturating_sub(self.lost));
+        let limit = self.mark.map(|mark| mark.saturating_add(self.price.saturating_sub(self.lost)));
         let action = match (last, before, self.mark) {
             (Some(last), Some(before), Some(mark)) => {
                 self.judge(last.action, before.saturating_sub(mark), touched)
@@ -132,7 +132,7 @@ impl Upkeep {
 
     /// The decision after an action that lost so many iterations.
     fn judge(&mut self, last: Action, lost: usize, touched: bool) -> Action {
-        self.lost += lost;
+        self.lost = self.lost.saturating_add(lost);
         if last != Action::Build {
             if lost > self.price {
                 self.waiting = self.patience;
@@ -201,6 +201,17 @@ mod tests {
         assert_eq!(actions(&[100, 125, 100, 101, 100, 0]).0, [Build, Patch, Patch, Patch, Update, Patch]);
         assert_eq!(actions(&[100, 126, 100]).0, [Build, Patch, Build]);
         assert_eq!(actions(&[100, 90, 99, 100, 50, 100]).0[1..], [Patch; 5]);
+    }
+
+    /// Whatever is lost, it is kept.
+    #[test]
+    fn a_build_may_have_no_price() {
+        let mut upkeep = Upkeep { price: usize::MAX, ..Upkeep::default() };
+        for iterations in [10, usize::MAX, usize::MAX] {
+            upkeep.decide(false);
+            upkeep.learn(iterations);
+        }
+        assert_eq!((upkeep.count(Action::Build), upkeep.count(Action::Keep)), (1, 2));
     }
 
     /// A system that becomes harder: a build sets a new mark, so that it is not built in vain for ever.

@@ -25,7 +25,7 @@ pub struct Start<T> {
     pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
-    /// The step to try first, not above `most`.
+    /// The step to try first, above 0; `most` where it is larger than that.
     pub first: T,
     /// Steps below this one do not change x in floating point; 0 where unknown.
     pub least: T,
@@ -52,10 +52,10 @@ pub enum LineSearchFailure {
         /// φ′(0).
         slope: f64,
     },
-    /// The objective allows no step at all.
-    #[error("the objective allows steps up to {most:.3e} only")]
+    /// No step may be taken at all.
+    #[error("the longest step to be tried, {most:.3e}, is not above zero")]
     Blocked {
-        /// The bound of the objective.
+        /// The bound of the objective, or the step to try first.
         most: f64,
     },
     /// φ is NaN or infinite however short the step.
@@ -88,7 +88,7 @@ impl LineSearchFailure {
                 "the direction points uphill: an indefinite Hessian or preconditioner; project it, or chain a safer direction with OrElse"
             }
             Self::Blocked { .. } => {
-                "Objective::max_step is zero, negative or NaN: bodies touch at the start, or its bound is wrong"
+                "Objective::max_step or Start::first is zero, negative or NaN: bodies touch at the start, or its bound is wrong"
             }
             Self::NotFinite { .. } => {
                 "the start lies at the edge of where the energy exists, or value and gradient disagree; run check_gradient"
@@ -139,10 +139,8 @@ pub trait LineSearch<T> {
 
 /// The smaller one of the step to try first and the largest allowed. `Float::min` would drop a NaN.
 pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFailure> {
-    if most.is_nan() || most <= T::zero() {
-        return Err(LineSearchFailure::Blocked { most: most.wide() });
-    }
-    Ok(if first < most { first } else { most })
+    let longest = if first >= most || most.is_nan() { most } else { first };
+    if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.wide() }) }
 }
 
 /// An error unless a parameter is `good`.

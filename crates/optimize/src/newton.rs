@@ -125,6 +125,36 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         self.chosen = true;
         eta
     }
+
+    /// H p = g up to the forcing term, and d = −p.
+    fn solve<F: Linearize<V> + ?Sized>(
+        &mut self,
+        f: &mut F,
+        x: &V,
+        g: &V,
+        d: &mut V,
+        renew: bool,
+    ) -> Result<Outcome, DescentError> {
+        let (a, m) = if renew { f.relinearize(x)? } else { f.linearize(x)? };
+        match self.forcing {
+            Forcing::AsGiven => {}
+            Forcing::EisenstatWalker => {
+                let eta = self.eisenstat_walker(g.norm());
+                self.inner.stop_mut().relative = eta;
+            }
+            Forcing::Preconditioned { floor } => {
+                let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
+                let eta = energy.sqrt().max(floor).sqrt().min(V::Real::of(0.5));
+                self.inner.stop_mut().relative = eta;
+            }
+        }
+        let [p] = vectors(&mut self.p, x)?;
+        p.fill(V::Real::of(0.0));
+        let report = self.inner.solve(a, m, g, p)?;
+        self.inner_iterations += report.iterations;
+        d.scaled(&minus(g), p);
+        Ok(report.outcome)
+    }
 }
 
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
@@ -142,31 +172,12 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         if choice && self.hessian == Hessian::Given {
             self.hessian = Hessian::Exact;
         }
-        let (a, m) = if renew && !choice { f.relinearize(x)? } else { f.linearize(x)? };
-        match self.forcing {
-            Forcing::AsGiven => {}
-            Forcing::EisenstatWalker => {
-                let eta = self.eisenstat_walker(g.norm());
-                self.inner.stop_mut().relative = eta;
-            }
-            Forcing::Preconditioned { floor } => {
-                let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
-                let eta = energy.sqrt().max(floor).sqrt().min(V::Real::of(0.5));
-                self.inner.stop_mut().relative = eta;
-            }
-        }
-        let [p] = vectors(&mut self.p, x)?;
-        p.fill(V::Real::of(0.0));
-        let report = self.inner.solve(a, m, g, p)?;
-        self.inner_iterations += report.iterations;
+        let solved = self.solve(f, x, g, d, renew && !choice);
         if choice {
             f.project(true); // for others who ask, such as the next of a chain
         }
-        Ok(match report.outcome {
-            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
-                d.scaled(&minus(g), p);
-                Proposal::Unit
-            }
+        Ok(match solved? {
+            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => Proposal::Unit,
             outcome => Proposal::Refused(Refusal::Inner(outcome)),
         })
     }

@@ -87,7 +87,7 @@ pub trait Preconditioned<V: Vector> {
     fn inverse_mut(&mut self) -> &mut Self::Inverse;
 }
 
-/// A direction whose preconditioner follows the objective: `update(f, x, m)` takes the curvature of f at x into m.
+/// A direction whose preconditioner follows the objective: `update(f, x, m)` takes the curvature of f at x into m, and says whether that changed anything.
 ///
 /// [`Descent::refresh`](crate::Descent::refresh) says when. Newton's method needs no such wrapper: its
 /// [`Linearize`](crate::Linearize) knows the matrix.
@@ -98,7 +98,7 @@ pub trait Preconditioned<V: Vector> {
 /// let mut built = 0;
 /// let mut lbfgs = Refreshed::new(Lbfgs::new(8, Identity), |_: &mut Rosenbrock, _: &Vec<f64>, _: &mut Identity| {
 ///     built += 1; // assemble the Hessian of the first, update the third from it
-///     Ok(())
+///     Ok(true)
 /// });
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
 /// descent.refresh = Refresh::Every(8);
@@ -119,7 +119,7 @@ impl<D, U> Refreshed<D, U> {
     where
         V: Vector,
         D: Preconditioned<V>,
-        U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<(), DescentError>,
+        U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<bool, DescentError>,
     {
         Self { direction, update }
     }
@@ -131,7 +131,7 @@ where
     F: ?Sized,
     D: Direction<V, F> + Preconditioned<V>,
     D::Inverse: Preconditioner<V>,
-    U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<(), DescentError>,
+    U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<bool, DescentError>,
 {
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         self.direction.propose(f, x, g, d)
@@ -152,8 +152,7 @@ where
         self.direction.retreat()
     }
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
-        (self.update)(f, x, self.direction.inverse_mut())?;
-        Ok(true)
+        (self.update)(f, x, self.direction.inverse_mut())
     }
 }
 

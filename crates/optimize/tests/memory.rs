@@ -96,7 +96,7 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
     let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
         m.0 = 1.0;
-        Ok(())
+        Ok(true)
     };
     let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
@@ -125,6 +125,62 @@ fn constant_preconditioners_are_not_refreshed() {
     assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
     drop(f);
     assert_eq!((report.refreshes, assembled), (0, 1));
+}
+
+/// The same for a direction whose update has nothing to do: a failure is not tried again.
+#[test]
+fn what_does_not_change_is_not_refreshed() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut asked = 0;
+    let update = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Wrong| {
+        asked += 1;
+        Ok(false)
+    };
+    let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    descent.refresh = Refresh::Every(1);
+    let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3), &mut ()).unwrap();
+    drop(gradient);
+    assert!(matches!(report.outcome, DescentOutcome::NoDirection(_)), "{report}");
+    assert_eq!((report.refreshes, report.iterations, asked), (0, 0, 1));
+}
+
+/// What was learnt of a problem of another size is forgotten, the scale of its Hessian with it.
+#[test]
+fn another_size_is_another_problem() {
+    let mut lbfgs = Lbfgs::<Vec<f64>, _>::scaled(4);
+    let proposed = |lbfgs: &mut Lbfgs<Vec<f64>, Identity>, n: usize| {
+        let (x, g, mut d) = (vec![0.0; n], vec![1.0; n], vec![0.0; n]);
+        lbfgs.propose(&mut (), &x, &g, &mut d).unwrap();
+        d[0]
+    };
+    assert_eq!(proposed(&mut lbfgs, 3), -1.0);
+    Direction::<Vec<f64>, ()>::learn(&mut lbfgs, &vec![1e-6; 3], &vec![1.0; 3], 1.0);
+    assert!((proposed(&mut lbfgs, 3) + 1e-6).abs() < 1e-12);
+    assert_eq!(proposed(&mut lbfgs, 5), -1.0);
+}
+
+/// A first step of zero, below it or NaN is refused, not taken.
+#[test]
+fn first_steps_lie_above_zero() {
+    struct Fall;
+    impl Ray<f64> for Fall {
+        fn value(&mut self, alpha: f64) -> f64 {
+            -alpha
+        }
+        fn slope(&mut self, _: f64) -> f64 {
+            -1.0
+        }
+    }
+    for first in [0.0, -1.0, f64::NAN] {
+        let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first, least: 0.0, most: f64::INFINITY };
+        let searches: [&mut dyn LineSearch<f64>; 2] =
+            [&mut Backtracking::default(), &mut MoreThuente::default()];
+        for search in searches {
+            let refused = search.search(&mut Fall, &start);
+            assert!(matches!(refused, Err(LineSearchFailure::Blocked { .. })), "{first}: {refused:?}");
+        }
+    }
 }
 
 /// A second proposal at the same x is as accurate as the first.

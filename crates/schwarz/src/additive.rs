@@ -27,7 +27,7 @@ use crate::schwarz::Storage;
 use crate::source::Source;
 
 /// What errors call this method.
-const METHOD: &str = "additive schwarz";
+pub(crate) const METHOD: &str = "additive schwarz";
 
 /// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of nodes.
 ///
@@ -132,10 +132,10 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         system.check()?;
         let a = &*system.whole()?;
         let (pattern, block) = (a.pattern().clone(), a.block().0);
-        let class = self.check(a)?;
-        let (links, _) = Links::of(Source::new(a), self.coupling);
+        let class = self.check::<T, V>(a)?;
+        let (links, coupled) = Links::of(Source::new(a), self.coupling);
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
-        let mut cover = Cover::grow(&links, &pattern, &order, self.domain, self.overlap);
+        let mut cover = Cover::grow(&links, &coupled, &pattern, &order, [self.domain, self.overlap])?;
         if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
             let (name, value) = ("AdditiveSchwarz::domain", (cover.largest() * block) as f64);
             let range = "at most 1024 unknowns with the overlap, for dense inverses; take Inner::Factors";
@@ -167,12 +167,18 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
 
 impl AdditiveSchwarz {
     /// What the map promises on this matrix, whose values are looked at.
-    fn check<T: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
+    fn check<T: Real, V: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
         let pair = a.asymmetric_pair(T::EPSILON.sqrt());
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            crate::check::check(Source::new(a), None, &[], Storage::Double, &mut Checked::default())?;
+            // Inverses are stored as asked; those of sweeps have the precision of the vectors.
+            let single = match self.inner {
+                Inner::Inverses => self.storage == Storage::Single,
+                _ => V::NAME == f32::NAME,
+            };
+            let storage = if single { Storage::Single } else { Storage::Double };
+            crate::check::check(METHOD, Source::new(a), None, &[], storage, &mut Checked::default())?;
         }
         match pair {
             Some((row, column)) if self.inner == Inner::Inverses => {
@@ -250,7 +256,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }
-        let class = self.recipe.check(a)?;
+        let class = self.recipe.check::<T, V>(a)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
         self.class = class;

@@ -34,8 +34,9 @@ impl<T> Default for Checked<T> {
     }
 }
 
-/// Finite values, positive diagonals, and diagonal blocks that can be inverted where they stand alone.
+/// Finite values, positive diagonals, and diagonal blocks that can be inverted where they stand alone; errors name `method`.
 pub(crate) fn check<T: Real>(
+    method: &'static str,
     source: Source<'_, T>,
     contact: Option<&Contacts<T>>,
     left_out: &[u32],
@@ -43,7 +44,7 @@ pub(crate) fn check<T: Real>(
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
     finite(source, contact)?;
-    let leaf = |range: Range<usize>| range.into_iter().try_for_each(|i| diagonal(source, i, storage));
+    let leaf = |range: Range<usize>| range.into_iter().try_for_each(|i| diagonal(method, source, i, storage));
     let worth = parallel::worth(4 * source.matrix.pattern().len());
     tree(0..source.nodes(), NODES, worth, &leaf, &|left: Result<(), SetupError>, right| left.and(right))?;
     let area = source.block().pow(2);
@@ -68,7 +69,7 @@ pub(crate) fn check_rows<T: Real>(
                 return Err(Error::NotFinite { what: "values of a touched block row", index }.into());
             }
         }
-        diagonal(source, i, storage)?;
+        diagonal(METHOD, source, i, storage)?;
         if let Ok(at) = left_out.binary_search(&(i as u32)) {
             alone(source, left_out, at, checked)?;
         }
@@ -113,7 +114,12 @@ fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Resu
 }
 
 /// The diagonal of node i is stored, positive, and in the range of what its inverse is stored in.
-fn diagonal<T: Real>(source: Source<'_, T>, i: usize, storage: Storage) -> Result<(), SetupError> {
+fn diagonal<T: Real>(
+    method: &'static str,
+    source: Source<'_, T>,
+    i: usize,
+    storage: Storage,
+) -> Result<(), SetupError> {
     let b = source.block();
     let (mut stack, mut heap) = ([T::zero(); 36], Vec::new());
     let block = match stack.get_mut(..b * b) {
@@ -124,15 +130,15 @@ fn diagonal<T: Real>(source: Source<'_, T>, i: usize, storage: Storage) -> Resul
         }
     };
     if !source.diagonal(i, block) {
-        return Err(SetupError::ZeroDiagonal { row: i * b, method: METHOD });
+        return Err(SetupError::ZeroDiagonal { row: i * b, method });
     }
     for (k, d) in block.iter().step_by(b + 1).map(|d| d.wide()).enumerate() {
         let row = i * b + k;
         if d == 0.0 {
-            return Err(SetupError::ZeroDiagonal { row, method: METHOD });
+            return Err(SetupError::ZeroDiagonal { row, method });
         }
         if d < 0.0 {
-            return Err(SetupError::NotPositive { method: METHOD, row, diagonal: d });
+            return Err(SetupError::NotPositive { method, row, diagonal: d });
         }
         if storage == Storage::Single && !SINGLE.contains(&d) {
             return Err(Error::Range { what: "the diagonal", value: d, storage: f32::NAME }.into());

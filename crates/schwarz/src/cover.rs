@@ -27,16 +27,27 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the pattern beside it.
-    pub(crate) fn grow(links: &Links, pattern: &Pattern, order: &[u32], most: usize, layers: usize) -> Self {
+    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the pattern beside it. Nodes that are not
+    /// `coupled` fill domains of their own.
+    pub(crate) fn grow(
+        links: &Links,
+        coupled: &[bool],
+        pattern: &Pattern,
+        order: &[u32],
+        [most, layers]: [usize; 2],
+    ) -> Result<Self, SparseError> {
         let n = order.len();
-        let domains = Domains::grow(links, order, &vec![true; n], most);
+        let domains = Domains::grow(links, order, coupled, most);
+        let apart: Vec<u32> = order.iter().copied().filter(|&i| !coupled[i as usize]).collect();
         let (mut nodes, mut starts, mut own) = (Vec::with_capacity(n), vec![0], vec![0; n]);
-        let mut seen = vec![NONE; n];
-        for d in 0..domains.count() {
+        let (mut home, mut seen) = (vec![NONE; n], vec![NONE; n]);
+        let grown = (0..domains.count()).map(|d| domains.nodes(d));
+        for (d, members) in grown.chain(apart.chunks(most)).enumerate() {
             let first = nodes.len();
-            nodes.extend_from_slice(domains.nodes(d));
-            nodes[first..].iter().for_each(|&i| seen[i as usize] = d as u32);
+            nodes.extend_from_slice(members);
+            for &i in members {
+                (home[i as usize], seen[i as usize]) = (d as u32, d as u32);
+            }
             let mut layer = first;
             for _ in 0..layers {
                 let end = nodes.len();
@@ -51,15 +62,15 @@ impl Cover {
             }
             nodes[first..].sort_unstable();
             for (k, &i) in nodes[first..].iter().enumerate() {
-                if domains.of(i as usize) == d as u32 {
+                if home[i as usize] == d as u32 {
                     own[i as usize] = (first + k) as u32;
                 }
             }
-            starts.push(nodes.len() as u32);
+            starts.push(bounded("places of nodes in domains", nodes.len())?);
         }
         let mut cover = Self { nodes, starts, places: Vec::new(), of_node: Vec::new(), own };
         cover.find_places(n);
-        cover
+        Ok(cover)
     }
 
     fn find_places(&mut self, n: usize) {
@@ -86,6 +97,7 @@ impl Cover {
 
     /// The pattern of all restrictions, and the block of A that each of its blocks is.
     pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
+        bounded("blocks of the matrix", pattern.len())?;
         let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());
         let mut at = vec![NONE; pattern.rows()];
         let mut row: Vec<(u32, u32)> = Vec::new();
@@ -135,6 +147,11 @@ impl Cover {
     }
 }
 
+/// What indices of 32 bits can count.
+fn bounded(what: &'static str, count: usize) -> Result<u32, SparseError> {
+    u32::try_from(count).map_err(|_| SparseError::TooLarge { what, count, limit: u32::MAX as usize })
+}
+
 /// Copies the blocks `from` of A to where they are in the restrictions.
 pub(crate) fn copy<T: Real, S: Real>(a: &Bsr<T>, from: &[u32], to: &mut Bsr<S>) {
     let area = a.block().0.pow(2);
@@ -158,10 +175,10 @@ mod tests {
     fn layers_are_neighbours_and_restrictions_are_parts_of_a() {
         let p = poisson2d(12).unwrap();
         let a = &p.matrix;
-        let (links, _) = Links::of(Source::new(a), Coupling::Adjacency);
+        let (links, coupled) = Links::of(Source::new(a), Coupling::Adjacency);
         let order = morton::order(&p.positions).unwrap();
         for (layers, coloured) in [(0, false), (1, false), (2, false), (1, true)] {
-            let mut cover = Cover::grow(&links, a.pattern(), &order, 16, layers);
+            let mut cover = Cover::grow(&links, &coupled, a.pattern(), &order, [16, layers]).unwrap();
             if coloured {
                 cover.colour(a.pattern()).unwrap();
             }

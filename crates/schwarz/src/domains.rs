@@ -120,7 +120,7 @@ impl<'a> Growth<'a> {
 
     /// Takes up to `most` connected nodes from those of domain `from`, beginning with `seed`, and gives them to domain `to`.
     fn set(&mut self, seed: u32, from: u32, to: u32, most: usize) -> Vec<u32> {
-        let mut list = Vec::with_capacity(most);
+        let mut list = Vec::new();
         let mut next = Some(seed);
         while let Some(i) = next {
             self.of[i as usize] = to;

@@ -10,6 +10,7 @@ use coarsen_direct::{Direct, DirectError, Factor};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
+use crate::additive::METHOD;
 use crate::check::Checked;
 use crate::cover::Cover;
 use crate::plan::Plan;
@@ -76,7 +77,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
             }
             Inner::Sweeps { pairs } => {
                 coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
-                let inverses = DenseBlocks::inverse_diagonal(a, "additive schwarz")?;
+                let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
                 let mut of_places = vec![zero(); cover.nodes.len() * a.block().0.pow(2)];
                 spread(&inverses, cover, &mut of_places);
                 let work = vec![zero(); cover.nodes.len() * a.block().0];
@@ -93,7 +94,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                             Ok(factor) => {
                                 Ok(Part { factor, b: vec![0.0; n], x: vec![0.0; n], matrix: matrix.clone() })
                             }
-                            Err(_) => Err(cover.singular(d, n)),
+                            Err(why) => Err(cover.refused(d, n, why)),
                         });
                     }
                 };
@@ -115,7 +116,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
             Self::Inverses(domains) => domains.follow(System::from(restricted), None),
             Self::Sweeps { matrix, inverses, of_places, .. } => {
                 coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
-                inverses.invert_diagonal(a, "additive schwarz")?;
+                inverses.invert_diagonal(a, METHOD)?;
                 spread(inverses, cover, of_places);
                 parallel::map(restricted.values(), matrix.values_mut(), |v| S::of(v.wide()));
                 Ok(())
@@ -127,13 +128,13 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     let part = &mut parts[d];
                     before.push(part.matrix.clone());
                     cover.values(d, restricted, &mut part.matrix);
-                    if part.follow().is_err() {
+                    if let Err(why) = part.follow() {
                         // All domains stay as they were, or none.
                         for (part, old) in parts.iter_mut().zip(before) {
                             part.matrix = old;
                             let _ = part.follow();
                         }
-                        return Err(cover.singular(d, n));
+                        return Err(cover.refused(d, n, why));
                     }
                 }
                 Ok(())
@@ -218,8 +219,9 @@ impl Cover {
         part.values_mut().iter_mut().zip(values).for_each(|(to, v)| *to = v.wide());
     }
 
-    fn singular(&self, d: usize, unknowns: usize) -> SetupError {
-        SetupError::Domain { node: self.nodes[self.starts[d] as usize] as usize, unknowns }
+    fn refused(&self, d: usize, unknowns: usize, why: DirectError) -> SetupError {
+        let node = self.nodes[self.starts[d] as usize] as usize;
+        SetupError::Domain { node, unknowns, why: why.to_string() }
     }
 }
 

@@ -15,7 +15,7 @@ pub enum Coupling {
     Adjacency,
     /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; couplings below `theta` of the strongest of both their nodes do not count.
     ///
-    /// Domains then follow stiff directions and do not reach from a stiff region into a soft one. (§8.6 leaves this to the future.)
+    /// Where a diagonal block is zero, as under a Lagrange multiplier, a coupling counts 1. Domains then follow stiff directions and do not reach from a stiff region into a soft one. (§8.6 leaves this to the future.)
     Strength {
         /// In 0..1; 0 weighs couplings and drops none.
         theta: f64,
@@ -62,7 +62,10 @@ impl Links {
                 for (j, block) in source.row(i).filter(|(j, _)| *j != i) {
                     let weight = match coupling {
                         Coupling::Adjacency => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
-                        Coupling::Strength { .. } => (norm(block) / (sizes[i] * sizes[j]).sqrt()) as f32,
+                        Coupling::Strength { .. } => match (sizes[i] * sizes[j]).sqrt() {
+                            0.0 => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
+                            scale => (norm(block) / scale) as f32,
+                        },
                     };
                     links.add(j as u32, weight);
                 }

@@ -34,7 +34,14 @@ impl Schwarz {
         let source = Source::of(&system, &mut starts);
         let (links, coupled) = Links::of(source, self.coupling);
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
-        check::check(source, system.contact, &left_out, self.storage, &mut Checked::default())?;
+        check::check(
+            check::METHOD,
+            source,
+            system.contact,
+            &left_out,
+            self.storage,
+            &mut Checked::default(),
+        )?;
         let order = if coupled.contains(&true) {
             self.order.of(&system, &links)?
         } else {
@@ -52,7 +59,7 @@ impl Schwarz {
         self.validate(system.matrix.block().0)?;
         let mut starts = Vec::new();
         let source = Source::of(&system, &mut starts);
-        check::check(source, system.contact, left_out, self.storage, &mut Checked::default())
+        check::check(check::METHOD, source, system.contact, left_out, self.storage, &mut Checked::default())
     }
 }
 

@@ -80,7 +80,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let (links, coupled) = Links::of(source, recipe.coupling);
         let mut checked = Checked::default();
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
-        check::check(source, system.contact, &left_out, recipe.storage, &mut checked)?;
+        check::check(check::METHOD, source, system.contact, &left_out, recipe.storage, &mut checked)?;
         let order = if coupled.contains(&true) {
             recipe.order.of(&system, &links)?
         } else {
@@ -194,7 +194,14 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     pub(crate) fn check(&mut self, system: &System<'_, T>) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, .. } = self;
         let source = Source::of(system, &mut numbers.starts);
-        check::check(source, system.contact, plan.left_out(), recipe.storage, &mut numbers.checked)
+        check::check(
+            check::METHOD,
+            source,
+            system.contact,
+            plan.left_out(),
+            recipe.storage,
+            &mut numbers.checked,
+        )
     }
 
     /// New numbers for some domains of every level, or for all, from values that have been checked.

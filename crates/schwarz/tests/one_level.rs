@@ -178,4 +178,40 @@ fn what_cannot_be_done_is_named() {
     let singular =
         assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)]).unwrap();
     assert!(text(AdditiveSchwarz::restricted(), &singular).contains("node 0"));
+    let mut tiny = problem("poisson2d:9").matrix;
+    tiny.values_mut().iter_mut().for_each(|v| *v *= 1e-40);
+    let inverses = AdditiveSchwarz::overlapping();
+    assert!(text(inverses, &tiny).contains("f32"), "inverses would overflow: {}", text(inverses, &tiny));
+    assert_eq!(text(AdditiveSchwarz { storage: Storage::Double, ..inverses }, &tiny), "");
+    let mut negative = problem("poisson2d:9").matrix;
+    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+    assert!(text(inverses, &negative).starts_with("additive schwarz"), "{}", text(inverses, &negative));
+}
+
+/// A domain larger than the matrix is the whole of it; nodes without couplings share domains.
+#[test]
+fn domains_of_any_size() {
+    let p = problem("poisson2d:7");
+    let whole = AdditiveSchwarz { domain: usize::MAX, ..AdditiveSchwarz::restricted() };
+    assert_eq!(whole.build(p.system(), &Cpu::new()).unwrap().domains(), 1);
+    let entries: Vec<(u32, u32, f64)> = (0..1000).map(|i| (i, i, 2.0 + f64::from(i))).collect();
+    let alone = assembly::from_triplets(1000, 1000, &entries).unwrap();
+    let mut m = AdditiveSchwarz::restricted().build(&alone, &Cpu::new()).unwrap();
+    assert_eq!(m.domains(), 4);
+    let r: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
+    assert!(difference(&applied(&mut m, &r), &[1.0; 1000]) < 1e-14);
+}
+
+/// A multiplier has no diagonal, and couplings with it count all the same.
+#[test]
+fn saddle_points_have_domains() {
+    let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();
+    (0..39).for_each(|i| entries.extend([(i, i + 1, -1.0), (i + 1, i, -1.0)]));
+    entries.extend([(40, 7, 1.0), (7, 40, 1.0), (40, 30, -1.0), (30, 40, -1.0), (40, 40, 0.0)]);
+    let saddle = assembly::from_triplets(41, 41, &entries).unwrap();
+    let mut m =
+        AdditiveSchwarz { domain: 30, ..AdditiveSchwarz::restricted() }.build(&saddle, &Cpu::new()).unwrap();
+    let (b, mut x) = (noise(41, 3), vec![0.0; 41]);
+    let report = Gmres::new(Stop::relative(1e-10)).solve(&saddle, &mut m, &b, &mut x).unwrap();
+    assert!(report.converged().unwrap().iterations < 12);
 }

@@ -30,7 +30,8 @@ pub struct System<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// Vectors v with A v small beside |A| |v|: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
-    /// Which nodes are neighbours, where not all whose rows meet are: constraints couple nodes that move past each other. Aggregates follow these.
+    /// Which nodes are neighbours, where not all whose rows meet are: constraints couple nodes that move past each other. Aggregates follow these; domains of Schwarz
+    /// methods follow the entries of A.
     pub links: Option<&'a Pattern>,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(options: &Solve, sequence: &Sequence) -> Self {
         let auto = options.precond == Precond::Auto;
-        let precond = if auto { Precond::Mas } else { options.precond };
+        let precond = Self::taken(options.precond);
         let asked = auto && !options.given.domains.words().is_empty();
         let large = auto && !asked && sequence.elastic().shape().0 > LARGE;
         let because = match (auto, large) {
@@ -63,6 +63,11 @@ impl Follower {
             built: None,
             elastic: sequence.elastic().clone(),
         }
+    }
+
+    /// What `auto` takes: the preconditioner that is cheapest to follow contact with.
+    pub(super) fn taken(asked: Precond) -> Precond {
+        if asked == Precond::Auto { Precond::Mas } else { asked }
     }
 
     pub(super) fn precond(&self) -> Precond {

@@ -22,7 +22,7 @@ use coarsen::{Stop, Upkeep, parallel};
 use crate::args::{Method, NullSpace, Precision, Precond, Rhs, Solve};
 use crate::error::Failure;
 use crate::report::write_json;
-use crate::solve::check_place;
+use crate::solve::{check_place, used};
 use crate::{complain, say};
 use follower::Follower;
 use table::{Row, Table};
@@ -124,8 +124,8 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];
-    match ignored.into_iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(Failure::Sequence { option }),
-        None => Ok(()),
+    if let Some((_, option)) = ignored.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::Sequence { option });
     }
+    used(given, &[Follower::taken(options.precond)], false)
 }

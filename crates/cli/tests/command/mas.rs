@@ -64,6 +64,7 @@ fn options_that_say_two_things_are_refused() {
         "--precond mas --mas-coupling weak",
         "--precond sa --mas-hybrid",
         "--precond jacobi --mas-domain 16",
+        "--mas-domain 16",
     ] {
         let done = coarsen(&format!("solve --problem cloth:10 --dt 0.01 {words}"));
         assert_eq!(done.code, 2, "{words}: {}", done.err);
@@ -89,6 +90,8 @@ fn one_level_takes_its_options() {
     iterations("--method gmres --precond ras");
     let refused = coarsen("solve --problem cloth:10 --dt 0.01 --precond mas --as-overlap 2");
     assert!(refused.code == 2 && refused.err.contains("--as-overlap"), "{}", refused.err);
+    let refused = coarsen("solve --problem cloth:10 --dt 0.01 --as-domain 100");
+    assert!(refused.code == 2 && refused.err.contains("--as-domain"), "{}", refused.err);
 }
 
 /// A matrix and contact beside it are the sum of both.

@@ -77,6 +77,16 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         self
     }
 
+    /// Room for the pairs of x; what was learnt of vectors of another length is forgotten, γ with it.
+    fn room(&mut self, x: &V) -> Result<(), DescentError> {
+        let known = self.pairs.len();
+        self.pairs.prepare(x)?;
+        if self.pairs.len() < known {
+            self.gamma = self.gamma.map(|_| num_traits::one());
+        }
+        Ok(())
+    }
+
     /// Pairs in use.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
@@ -85,13 +95,13 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
-        self.pairs.prepare(x)?;
+        self.room(x)?;
         vectors::<V, 1>(&mut self.r, x)?;
         Ok(())
     }
 
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
-        self.pairs.prepare(x)?;
+        self.room(x)?;
         let [r] = vectors(&mut self.r, x)?;
         d.copy(g); // 1
         if self.gathered {
