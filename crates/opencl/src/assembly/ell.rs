@@ -9,7 +9,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::target::Target;
 use super::{DeviceStream, module};
-use crate::matrix::{self, BlockRows, Format, Operand};
+use crate::matrix::{self, BlockRows, Format, Operand, Sealed};
 use crate::memory::{Buffer, bytes_of_indices};
 use crate::program::{INDEX, real};
 use crate::queue::Arg;
@@ -147,6 +147,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Bsr::new(Arc::new(pattern), (self.block, self.block), values).map_err(broken)
     }
 }
+
+impl<V: Real, S: Real> Sealed for DeviceEll<V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
     fn operand(&self) -> Operand<'_, V> {

@@ -20,8 +20,8 @@ use crate::{DeviceScalar, DeviceVector, OpenCl};
 
 pub use format::Format;
 use format::Layout;
-pub(crate) use operand::module;
 pub use operand::{BlockRows, Operand};
+pub(crate) use operand::{Sealed, module};
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
@@ -176,6 +176,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         [Arg::Length(self.pattern.rows()), width, offsets, lengths, columns, values]
     }
 }
+
+impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
     fn operand(&self) -> Operand<'_, V> {
