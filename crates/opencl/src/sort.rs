@@ -1,4 +1,4 @@
-//! Sums before each entry of a list, and a stable sort by digits, by the kernels of `kernels/schwarz/sort.cl`.
+//! Sums before each entry of a list, and a stable sort by digits, by the kernels of `kernels/sort.cl`.
 //!
 //! Every module that has them has them first.
 
