@@ -129,8 +129,6 @@ pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
 
 #[cfg(test)]
 mod tests {
-    use crate::memory::bytes_of_indices;
-    use crate::program::INDEX;
     use crate::{OpenCl, OpenClError};
 
     /// A list of one entry takes that entry, and not what follows it on the host.
@@ -145,7 +143,7 @@ mod tests {
         };
         let (host, mut found) = ([3, 4], [7; 2]);
         let mut queue = on.queue();
-        let there = queue.allocate(INDEX, 4, Some(bytes_of_indices(&host[..1]))).unwrap();
+        let there = queue.list(&host[..1]).unwrap();
         queue.read_list(&there, &mut found).unwrap();
         assert_eq!(found, [3, 0]);
     }

@@ -25,14 +25,11 @@ use coarsen_sparse::Stencil;
 
 use crate::OpenCl;
 use crate::memory::Buffer;
-use crate::program::{Entry, INDEX, Module, real};
+use crate::program::{Entry, INDEX, Module, NONE, real};
 use crate::queue::{Arg, Items};
 use crate::sort::{self, Sorting};
 
 pub use ell::DeviceEll;
-
-/// Nodes that a contact has not.
-const NONE: u32 = u32::MAX;
 
 /// Pairs of nodes of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
@@ -73,7 +70,7 @@ fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Resul
 /// The list travels once and is sorted where it is used; values then come as often as they change, from device memory, into as many targets as there
 /// are: [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host.
-/// *Cost* of a list: three launches and a scan for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
+/// *Cost* of a list: two launches and a scan of three for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
 /// that there is room for, of which a contact has 16.
 /// *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
 ///
@@ -245,8 +242,7 @@ impl<V: Real> DeviceStream<V> {
 
     /// Steps 1 to 3. No wait.
     fn sort(&mut self) -> Result<(), Error> {
-        let [room, count, per, nodes] =
-            [self.room(), self.count, self.per, self.nodes].map(|n| Arg::Index(n as u32));
+        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::count);
         let entries = Items::Entries(self.room());
         let [list, keys, order, heads, starts, found] =
             [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]

@@ -26,10 +26,6 @@ pub(super) struct Target<'a> {
     pub(super) status: &'a Buffer,
 }
 
-fn index<'a, V>(number: usize) -> Arg<'a, V> {
-    Arg::Index(number.min(u32::MAX as usize) as u32)
-}
-
 impl<V: Real> DeviceStream<V> {
     /// Pattern and values of a target, if it has room; else what was found alone. No wait.
     pub(super) fn assemble_into<S: Real>(
@@ -44,7 +40,7 @@ impl<V: Real> DeviceStream<V> {
                 .map(Arg::Memory);
         let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
         let mut queue = self.on.queue();
-        let numbers = [self.room(), self.nodes, to.blocks, to.width].map(index);
+        let numbers = [self.room(), self.nodes, to.blocks, to.width].map(Arg::count);
         let lists = [order, keys, heads, starts, found, slots, rows, columns, status];
         let items = Items::Entries(self.room().max(self.nodes + 1).max(2));
         let entry = Entry { module, kernel: Step::Place as usize };
@@ -65,7 +61,7 @@ impl<V: Real> DeviceStream<V> {
             to,
         ]
         .map(Arg::Memory);
-        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(index);
+        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(Arg::count);
         let args = [room, per, nodes, order, keys, heads, slots, weights, stream, to];
         let entry = Entry { module, kernel: Step::Sum as usize };
         queue.launch(entry, Items::Entries(self.room() * block * block), &args);
@@ -140,7 +136,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let [order, keys, heads, slots] =
             [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots].map(Arg::Memory);
         let mut queue = self.on().queue();
-        let [room, nodes] = [stream.room(), stream.nodes].map(index);
+        let [room, nodes] = [stream.room(), stream.nodes].map(Arg::count);
         let entry = |step: Step| Entry { module, kernel: step as usize };
         let all = self.stored();
         queue.launch(

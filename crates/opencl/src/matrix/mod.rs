@@ -13,8 +13,8 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::backend::same_length;
-use crate::memory::{Buffer, bytes, bytes_of_indices};
-use crate::program::{INDEX, real};
+use crate::memory::{Buffer, bytes};
+use crate::program::real;
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OpenCl};
 
@@ -83,11 +83,10 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let layout = Layout::new(pattern, format);
         let mut values = vec![S::zero(); slots * block.0 * block.1];
         layout.arrange(host, &mut values);
-        let mut upload = |entry, bytes: &[u8]| queue.allocate(entry, bytes.len(), Some(bytes));
-        let offsets = upload(INDEX, bytes_of_indices(&layout.offsets))?;
-        let lengths = upload(INDEX, bytes_of_indices(&layout.lengths(pattern)))?;
-        let columns = upload(INDEX, bytes_of_indices(&layout.columns(pattern)))?;
-        let values = upload(real::<S>(), bytes(&values))?;
+        let offsets = queue.list(&layout.offsets)?;
+        let lengths = queue.list(&layout.lengths(pattern))?;
+        let columns = queue.list(&layout.columns(pattern))?;
+        let values = queue.allocate(real::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
         let (on, shape, pattern, of) = (on.plain(), host.shape(), pattern.clone(), PhantomData);
         Ok(Self { on, shape, block, pattern, format, layout, module, offsets, lengths, columns, values, of })
     }

@@ -9,7 +9,7 @@ use coarsen_sparse::Contacts;
 
 use crate::OpenCl;
 use crate::backend::same_length;
-use crate::memory::{Buffer, bytes_of_indices};
+use crate::memory::Buffer;
 use crate::program::{INDEX, real};
 use crate::queue::Arg;
 
@@ -73,7 +73,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let staging = vec![0; nodes + 1];
         let mut queue = on.queue();
         queue.check_room(bytes as u64)?;
-        let starts = queue.allocate(INDEX, 4 * (nodes + 1), Some(bytes_of_indices(&staging)))?;
+        let starts = queue.list(&staging)?;
         let places = queue.allocate(INDEX, 4 * capacity, None)?;
         let values = queue.allocate(real::<S>(), capacity * area, None)?;
         let status = queue.allocate(INDEX, 8, None)?;
