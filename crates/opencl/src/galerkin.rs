@@ -105,6 +105,7 @@ impl<V: Real> DeviceGalerkin<V> {
         let ((b, k), pattern) = (p.block(), p.pattern());
         for (what, expected, found) in [
             ("Galerkin product, block rows of P", a.pattern().rows(), pattern.rows()),
+            ("Galerkin product, block columns of A", pattern.rows(), a.pattern().columns()),
             ("Galerkin product, block rows of the coarse matrix", pattern.columns(), coarse.pattern().rows()),
             ("Galerkin product, rows of a block of A", b, a.block().0),
             ("Galerkin product, columns of a block of A", b, a.block().1),
@@ -112,6 +113,11 @@ impl<V: Real> DeviceGalerkin<V> {
             ("Galerkin product, columns of a coarse block", k, coarse.block().1),
         ] {
             same_length(what, expected, found)?;
+        }
+        let unknowns = coarse.pattern().rows() * k;
+        if let Some(found) = dead.iter().map(|&unknown| unknown as usize + 1).find(|&end| end > unknowns) {
+            let what = "Galerkin product, unknowns without a basis function";
+            return Err(Error::Shape { what, expected: unknowns, found });
         }
         let (mut products, mut right, mut left) = (Products::new(), HostList::new(), HostList::new());
         // The columns of Q, row by row.
