@@ -124,6 +124,8 @@ fn overflow_is_named_and_changes_nothing() {
     let refused = stream.write_contacts(&too_many).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contacts of a stream", count: 31, capacity: 30 });
     assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 40)]), Err(Error::Shape { .. })));
+    let refused = stream.write_contacts(&[few[0], Stencil::point_point(1, u32::MAX)]).unwrap_err();
+    assert_eq!(refused, Error::Shape { what: "nodes of a stream", expected: 40, found: 1 << 32 });
     assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 1)]), Err(Error::Pattern { .. })));
     assert!(matches!(stream.write_blocks(&[(1, 1)]), Err(Error::Parameter { .. })));
     assert!(matches!(contacts.assemble(&stream, &ones(3)), Err(Error::Shape { .. })));

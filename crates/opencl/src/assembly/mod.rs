@@ -181,6 +181,7 @@ impl<V: Real> DeviceStream<V> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
         self.staging.clear();
         self.staging.extend(places.iter().flat_map(|&(i, j)| [i, j]));
+        self.check_nodes(&self.staging)?;
         self.write(places.len())
     }
 
@@ -194,6 +195,7 @@ impl<V: Real> DeviceStream<V> {
         self.weighing.clear();
         for contact in contacts {
             let (nodes, weights) = (contact.nodes(), contact.weights());
+            self.check_nodes(nodes)?;
             if (1..nodes.len()).any(|k| nodes[..k].contains(&nodes[k])) {
                 return Err(Error::Pattern { what: "a contact that names a node twice" });
             }
@@ -202,9 +204,7 @@ impl<V: Real> DeviceStream<V> {
             let none = std::iter::repeat_n(V::zero(), missing);
             self.weighing.extend(weights.iter().map(|&w| V::of(w)).chain(none));
         }
-        if self.staging.iter().all(|&i| self.allows(i)) {
-            self.on.queue().write(&self.weights, &self.weighing)?;
-        }
+        self.on.queue().write(&self.weights, &self.weighing)?;
         self.write(contacts.len())
     }
 
@@ -219,9 +219,15 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Whether a node may be in the list; contacts of two nodes leave the others out.
-    fn allows(&self, node: u32) -> bool {
-        (node as usize) < self.nodes || (self.per > 1 && node == NONE)
+    /// Whether all these nodes exist.
+    fn check_nodes(&self, nodes: &[u32]) -> Result<(), Error> {
+        match nodes.iter().find(|&&node| node as usize >= self.nodes) {
+            None => Ok(()),
+            Some(&node) => {
+                let (what, found) = ("nodes of a stream", node as usize + 1);
+                Err(Error::Shape { what, expected: self.nodes, found })
+            }
+        }
     }
 
     /// Entries that there is room for, one at least.
@@ -231,10 +237,6 @@ impl<V: Real> DeviceStream<V> {
 
     /// Moves the list that is staged, and sorts it.
     fn write(&mut self, count: usize) -> Result<(), Error> {
-        if let Some(&node) = self.staging.iter().find(|&&i| !self.allows(i)) {
-            let (what, found) = ("nodes of a stream", node as usize + 1);
-            return Err(Error::Shape { what, expected: self.nodes, found });
-        }
         self.on.queue().write_list(&self.list, &self.staging)?;
         self.count = count;
         self.sort()
