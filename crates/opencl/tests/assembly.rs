@@ -133,6 +133,29 @@ fn overflow_is_named_and_changes_nothing() {
     assert_eq!(contacts.read().unwrap(), before);
 }
 
+/// Sizes that nothing has room for are refused before anything is computed from them, streams from 2³¹ on.
+#[test]
+fn sizes_without_room_are_refused() {
+    let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
+    let before = on.counters();
+    let large = |made: Result<DeviceEll<f64>, Error>| made.err().unwrap();
+    for [nodes, longest] in [[usize::MAX, 1], [1 << 20, usize::MAX], [1 << 20, 1 << 20]] {
+        assert!(matches!(large(DeviceEll::new(&on, nodes, 1, longest)), Error::TooLarge { .. }));
+    }
+    for block in [1 << 20, 1 << 40, usize::MAX] {
+        assert!(matches!(large(DeviceEll::new(&on, 1 << 10, block, 8)), Error::Memory { .. }));
+    }
+    let limit = (1 << 31) - 1;
+    for [nodes, capacity] in [[limit, 1], [2, limit]] {
+        let refused = DeviceStream::of_blocks(&on, nodes, capacity).err().unwrap();
+        assert!(matches!(refused, Error::Memory { .. }), "{refused}");
+        let refused = DeviceStream::of_blocks(&on, nodes + 1, capacity + 1).err().unwrap();
+        assert!(matches!(refused, Error::TooLarge { limit: found, .. } if found == limit), "{refused}");
+    }
+    assert!(matches!(DeviceStream::of_contacts(&on, 2, 1 << 27), Err(Error::TooLarge { .. })));
+    assert_eq!(on.counters(), before);
+}
+
 /// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the host.
 #[test]
 fn matrices_are_filled_where_they_are() {

@@ -63,11 +63,14 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
             }
         }
         let slice = Format::Ell.slice();
-        let (count, limit) = (nodes.next_multiple_of(slice).saturating_mul(longest), u32::MAX as usize);
+        let limit = u32::MAX as usize;
+        let count = nodes.div_ceil(slice).saturating_mul(slice).saturating_mul(longest);
         if count > limit {
             return Err(Error::TooLarge { what: "blocks of an ELL matrix", count, limit });
         }
-        on.check_room((count * (block * block * size_of::<S>() + 4) + 4 * nodes) as u64)?;
+        let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
+        let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
+        on.check_room(bytes as u64)?;
         let place = on.plain();
         module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];

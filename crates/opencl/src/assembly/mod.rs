@@ -31,6 +31,9 @@ use crate::sort::{self, Sorting};
 
 pub use ell::DeviceEll;
 
+/// Nodes and entries that there may be: kernels number both numbers of a place in one list.
+const LIMIT: usize = i32::MAX as usize;
+
 /// Pairs of nodes of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
 
@@ -115,7 +118,8 @@ impl<V: Real> DeviceStream<V> {
     /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where `u32` cannot number nodes or entries, and those of the place.
+    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything is allocated where they do not fit,
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn of_blocks<S>(on: &OpenCl<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
@@ -129,12 +133,11 @@ impl<V: Real> DeviceStream<V> {
     }
 
     fn new(on: &OpenCl<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
-        let limit = u32::MAX as usize / 64;
         for (what, count) in
             [("nodes of a stream", nodes), ("entries of a stream", capacity.saturating_mul(per))]
         {
-            if count > limit {
-                return Err(Error::TooLarge { what, count, limit });
+            if count > LIMIT {
+                return Err(Error::TooLarge { what, count, limit: LIMIT });
             }
         }
         let entries = capacity.max(1) * per;
