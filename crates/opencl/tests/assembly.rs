@@ -3,13 +3,13 @@
 mod common;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Setup};
+use coarsen_backend::{Backend, Matrix, Setup};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
 use coarsen_problems::{Options, Problem};
-use coarsen_sparse::assembly::Assembly;
+use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
 
 /// Device sets have the host's pattern, and its values to round-off; the same again have the same bits.
@@ -170,12 +170,11 @@ fn matrices_are_filled_where_they_are() {
     let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
     let half = on.vector(&half).unwrap();
     let mut zero = a.clone();
-    zero.values_mut().fill(f64::NAN);
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
         zero.values_mut().fill(7.0);
         let mut there = DeviceMatrix::new(&on, &zero, format).unwrap();
         there.assemble(&stream, &half).unwrap();
-        stream.check_places().unwrap();
+        there.check().unwrap();
         there.read_values(&mut zero).unwrap();
         assert_eq!(&zero, a, "{format:?}");
     }
@@ -186,11 +185,27 @@ fn matrices_are_filled_where_they_are() {
     m.update_here(&there, &mut plan).unwrap();
     // A place that the matrix has not is left out, and found when it is asked for; places without an entry become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
-    there.assemble(&stream, &on.vector(&[3.0, 4.0]).unwrap()).unwrap();
-    assert!(matches!(stream.check_places(), Err(Error::Pattern { .. })));
+    let values = on.vector(&[3.0, 4.0]).unwrap();
+    there.assemble(&stream, &values).unwrap();
+    // Another target of the same stream has the place: each answers for itself.
+    let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
+    let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
+    let mut other = on.matrix(&corners).unwrap();
+    other.check().unwrap();
+    other.assemble(&stream, &values).unwrap();
+    other.check().unwrap();
+    assert!(matches!(there.check(), Err(Error::Pattern { .. })));
     there.read_values(&mut zero).unwrap();
     assert_eq!(zero.get(0, 0), 3.0);
     assert_eq!(zero.values().iter().filter(|v| **v != 0.0).count(), 1);
+    // Again, nothing is compiled or allocated; the fault ends with values of another source.
+    let before = on.counters();
+    there.assemble(&stream, &values).unwrap();
+    let after = on.counters();
+    assert_eq!((after.allocations, after.compiled), (before.allocations, before.compiled));
+    assert!(there.check().is_err());
+    there.set_values(a).unwrap();
+    there.check().unwrap();
 }
 
 /// The listing of the book: a time step whose matrix, contact and preconditioner never leave the device.

@@ -41,6 +41,8 @@ pub struct DeviceEll<V: Real, S: Real = V> {
     block: usize,
     /// Blocks that a row has room for.
     width: usize,
+    /// The kernels that assemble, and those of products.
+    assembly: usize,
     product: usize,
     offsets: Buffer,
     lengths: Buffer,
@@ -72,7 +74,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
         on.check_room(bytes as u64)?;
         let place = on.plain();
-        module::<V, S>(&place, block, slice)?;
+        let assembly = module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
         let product = matrix::module::<V, S>(&mut queue, (block, block), slice, false)?;
@@ -83,7 +85,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let values = queue.allocate(real::<S>(), count * block * block * size_of::<S>(), None)?;
         drop(queue);
         let (on, width, of) = (place, longest, PhantomData);
-        Ok(Self { on, nodes, block, width, product, offsets, lengths, columns, values, status, of })
+        Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
     }
 
     /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels and nobody waits.
@@ -95,7 +97,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.on.assert_same(&stream.on);
         let target = Target {
-            slice: Format::Ell.slice(),
+            module: self.assembly,
             blocks: usize::MAX,
             width: self.width,
             nodes: self.nodes,
@@ -105,7 +107,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
             values: &self.values,
             status: &self.status,
         };
-        stream.assemble_into::<S>(&target, values)
+        stream.assemble_into(&target, values)
     }
 
     /// Whether every row of the last [`assemble`](Self::assemble) had room. One wait.

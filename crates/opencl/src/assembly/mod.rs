@@ -30,6 +30,7 @@ use crate::queue::{Arg, Items};
 use crate::sort::{self, Sorting};
 
 pub use ell::DeviceEll;
+pub(crate) use target::Places;
 
 /// Nodes and entries that there may be: kernels number both numbers of a place in one list.
 const LIMIT: usize = i32::MAX as usize;
@@ -62,7 +63,7 @@ const NAMES: [&str; 14] = sort::followed_by(&[
 ]);
 
 /// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
-fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {
+pub(crate) fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {
     let options =
         format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", real::<S>(), sort::CHUNK);
     on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })

@@ -12,6 +12,7 @@ use coarsen_backend::check_range;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
+use crate::assembly::Places;
 use crate::backend::same_length;
 use crate::memory::{Buffer, bytes};
 use crate::program::real;
@@ -55,6 +56,8 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     lengths: Buffer,
     columns: Buffer,
     values: Buffer,
+    /// From the first [`assemble`](Self::assemble) on.
+    pub(crate) places: Option<Places>,
     of: PhantomData<S>,
 }
 
@@ -87,8 +90,22 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let lengths = queue.list(&layout.lengths(pattern))?;
         let columns = queue.list(&layout.columns(pattern))?;
         let values = queue.allocate(real::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
-        let (on, shape, pattern, of) = (on.plain(), host.shape(), pattern.clone(), PhantomData);
-        Ok(Self { on, shape, block, pattern, format, layout, module, offsets, lengths, columns, values, of })
+        let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
+        Ok(Self {
+            on,
+            shape,
+            block,
+            pattern,
+            format,
+            layout,
+            module,
+            offsets,
+            lengths,
+            columns,
+            values,
+            places,
+            of,
+        })
     }
 
     /// Rows and columns of a block.
@@ -133,10 +150,18 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         if self.format != from.format {
             return Err(Error::Pattern { what: "the layout of a device matrix" });
         }
+        self.not_assembled();
         let mut queue = self.on.queue();
         let bytes = self.stored() * size_of::<S>();
         queue.copy(&from.values, &self.values, bytes);
         queue.state()
+    }
+
+    /// Values come from elsewhere than the last stream.
+    pub(super) fn not_assembled(&mut self) {
+        if let Some(places) = &mut self.places {
+            places.last = false;
+        }
     }
 
     fn check_same(&self, pattern: &Arc<Pattern>, block: (usize, usize)) -> Result<(), Error> {
