@@ -140,6 +140,7 @@ impl DeviceSchwarz {
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;
+        on.check_room(self.bytes(on, system.matrix))?;
         let (block, nodes) = (system.matrix.block().0, system.matrix.pattern().rows());
         let rooms = rooms(nodes, domain, levels);
         let (matrix, place) = (on.matrix(system.matrix)?, on.plain());
