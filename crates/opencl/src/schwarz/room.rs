@@ -22,7 +22,7 @@ mod chosen {
     pub(super) const FINEST: usize = 14;
     /// Of a domain: range, offset, repair, tally.
     pub(super) const DOMAIN: usize = 5;
-    /// Of a block: a slot and a node in two lists of two numbers for either, and in one of the couplings inside domains.
+    /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside domains.
     pub(super) const BLOCK: usize = 6;
     /// Boxes, counts, and what lists have beside.
     pub(super) const BYTES: usize = 8 << 10;
