@@ -11,6 +11,7 @@
 //   starts[i]    blocks of the rows before row i; one more for the end
 //   found[0]     blocks; found[1] the most of a row
 //   slots[u]     where block u is in the target, NONE where it has no room
+//   lacking[0]   whether the target lacks the place of a block
 // An entry is block k of the stream at a place (PER = 1), or one of the 16 pairs of nodes of a contact (PER = 16); nodes that a contact has not are NONE.
 
 #define AREA (BLOCK * BLOCK)
@@ -118,7 +119,7 @@ __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uin
                                     __global const uint *offsets, __global const uint *lengths,
                                     __global const uint *columns, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
-                                    __global uint *slots) {
+                                    __global uint *slots, __global uint *lacking) {
     const uint at = get_global_id(0);
     if (at >= room || heads[at + 1] == heads[at])
         return;
@@ -129,12 +130,15 @@ __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uin
 #else
     const uint base = width ? i / SLICE * width : offsets[i / SLICE], count = lengths[i];
 #endif
-    slots[heads[at]] = NONE;
+    uint found = NONE;
     for (uint k = 0; k < count; k++) {
         const uint slot = (base + k) * SLICE + i % SLICE;
         if (columns[slot] == j)
-            slots[heads[at]] = slot;
+            found = slot;
     }
+    slots[heads[at]] = found;
+    if (found == NONE)
+        *lacking = 1; // whoever writes, writes the same
 }
 
 // Values: an item an entry of the block that begins at place p.         Twin: Targets::fill, Assembly::fill
@@ -162,9 +166,11 @@ __kernel void coarsen_assembly_sum(const uint room, const uint per, const uint n
     values[((size_t)(slot / SLICE) * AREA + e) * SLICE + slot % SLICE] = (STORED)sum;
 }
 
-// values = 0.                                                           Twin: Assembly::fill
-__kernel void coarsen_assembly_clear(const ulong count, __global STORED *values) {
+// values = 0, and no place is lacking yet.                              Twin: Assembly::fill
+__kernel void coarsen_assembly_clear(const ulong count, __global STORED *values, __global uint *lacking) {
     const size_t k = get_global_id(0);
     if (k < count)
         values[k] = 0;
+    if (k == 0)
+        *lacking = 0;
 }

@@ -18,7 +18,7 @@
     const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 
-// What is wrong with a block; the fault of block i is number FAULTS i + its kind.
+// What is wrong with a block; the fault of block i is number FAULTS i + its kind, so there are fewer than 2^31 blocks.
 #define SOUND UINT_MAX
 #define SINGULAR 0
 #define NOT_POSITIVE 1

@@ -13,12 +13,14 @@
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `diagonal.cl` | inverses of their diagonal blocks |
 //! | `galerkin.cl` | coarse matrices |
+//! | `sort.cl` | sums before each entry of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, application |
 
 const REAL: &str = include_str!("../real.cl");
 const TREE: &str = include_str!("../tree.cl");
+const SORT: &str = include_str!("../sort.cl");
 
 /// Scalars, entry-wise operations and sums: what every place needs.
 pub const VECTOR: [&str; 5] =
@@ -30,7 +32,7 @@ pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
 /// Galerkin products of matrices of one block size each.
 pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
 /// Matrices from streams of blocks.
-pub const ASSEMBLY: [&str; 3] = [REAL, include_str!("../schwarz/sort.cl"), include_str!("../assembly.cl")];
+pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
 pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
 /// Dense blocks of any size.
@@ -42,8 +44,7 @@ const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
 pub const SCHWARZ_NUMBERS: [&str; 4] =
     [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
 /// The structure of multilevel domains.
-pub const SCHWARZ_STRUCTURE: [&str; 4] =
-    [REAL, SCHWARZ_LISTS, include_str!("../schwarz/sort.cl"), include_str!("../schwarz/structure.cl")];
+pub const SCHWARZ_STRUCTURE: [&str; 4] = [REAL, SCHWARZ_LISTS, SORT, include_str!("../schwarz/structure.cl")];
 /// The application of multilevel domains.
 pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/apply.cl")];
 

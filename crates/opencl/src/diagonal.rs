@@ -16,6 +16,9 @@ const SOUND: u32 = u32::MAX;
 /// Kinds of faults.
 const FAULTS: u32 = 2;
 
+/// Rows whose faults have a number below [`SOUND`].
+const MOST: usize = (SOUND / FAULTS) as usize;
+
 /// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, plain or with a contact part, inverted there.
 ///
 /// *Use* for a matrix that changes on the device: [`update_here`](Self::update_here) waits for nothing. A block that cannot be inverted is
@@ -46,7 +49,8 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     /// Block Jacobi of a matrix, checked.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an ω that is not finite and positive, and those of [`check`](Self::check).
+    /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows on, [`Error::Memory`] where D does not fit,
+    /// [`Error::Build`] of the driver, and those of [`check`](Self::check).
     pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
             let (name, range) = ("DeviceJacobi::omega", "above 0 and finite");
@@ -65,8 +69,11 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
 
     /// The inverses of another matrix of the same size. No wait.
     ///
+    /// *Cost* beside that of an update: where `a` has another layout than the matrix before, or contact where that had none, its kernels are compiled
+    /// unless the place has them.
+    ///
     /// # Errors
-    /// [`Error::Shape`] for another size, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when the place has failed.
     pub fn update_here(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
@@ -106,11 +113,26 @@ pub(crate) struct Inversion {
     /// The largest row sum of every group.
     bounds: Buffer,
     groups: usize,
+    /// The kernels of the last run, and the slice and whether there was contact, which they are compiled for.
     module: usize,
+    made_for: Option<(usize, bool)>,
 }
 
 /// The kernels, in the order of their names.
 const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
+
+/// The kernels for the blocks of `a`, whose inverses are `d`.
+fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
+    let (size, tiny) = (d.size, S::EPSILON.wide() * d.size as f64);
+    let options = format!(
+        "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
+        real::<S>(),
+        a.slice,
+        d.slice,
+        if a.has_contact() { " -D CONTACT" } else { "" }
+    );
+    Module { sources: &coarsen_kernels::DIAGONAL, kernels: &NAMES, options }
+}
 
 impl Inversion {
     pub(crate) fn new<V: Real>(on: &OpenCl<V>) -> Result<Self, Error> {
@@ -118,7 +140,7 @@ impl Inversion {
         let groups = queue.groups(usize::MAX);
         let faults = queue.allocate(INDEX, 4 * groups, None)?;
         let bounds = queue.allocate(real::<V>(), size_of::<V>() * groups, None)?;
-        Ok(Self { faults, bounds, groups: 0, module: 0 })
+        Ok(Self { faults, bounds, groups: 0, module: 0, made_for: None })
     }
 
     /// `d` = the inverses of the diagonal blocks.
@@ -131,18 +153,16 @@ impl Inversion {
         same_length("rows of a diagonal block", size, rows)?;
         same_length("columns of a diagonal block", size, columns)?;
         same_length("block rows of a diagonal", d.count, a.rows)?;
+        if a.rows > MOST {
+            return Err(Error::TooLarge { what: "block rows of a diagonal", count: a.rows, limit: MOST });
+        }
         d.on.assert_same(a.on);
         let mut queue = a.on.queue();
-        let tiny = S::EPSILON.wide() * size as f64;
-        let options = format!(
-            "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
-            real::<S>(),
-            a.slice,
-            d.slice,
-            if a.has_contact() { " -D CONTACT" } else { "" }
-        );
-        let wanted = Module { sources: &coarsen_kernels::DIAGONAL, kernels: &NAMES, options };
-        self.module = queue.module(&wanted)?;
+        let wanted = Some((a.slice, a.has_contact()));
+        if self.made_for != wanted {
+            self.module = queue.module(&module(a, d))?;
+            self.made_for = wanted;
+        }
         let entry = Entry { module: self.module, kernel: 0 };
         self.groups = if a.rows == 0 { 0 } else { queue.groups(a.rows) };
         a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {

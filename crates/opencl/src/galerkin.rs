@@ -1,8 +1,8 @@
 //! Pᵀ A P where A and P are.
 //!
 //! Patterns belong to the host, and so do the lists that follow from them: which blocks of A and P each block of Q = A P is the sum of, and which of
-//! P and Q each block of A_c. They travel once. A refresh is two launches, an item a row of a block, and gathers in the order of the lists: no atomic
-//! operation, no search, the same bits at every run.
+//! P and Q each block of A_c. They travel once. A refresh is two launches, an item a row of a block, and a third where unknowns have no basis
+//! function; they gather in the order of the lists: no atomic operation, no search, the same bits at every run.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Pattern, TransposePlan};
 
 use crate::backend::same_length;
-use crate::memory::{Buffer, bytes_of_indices};
-use crate::program::{Entry, INDEX, Module, real};
-use crate::queue::{Arg, Items};
+use crate::memory::Buffer;
+use crate::program::{Entry, Module, real};
+use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceMatrix, Format, OpenCl};
 
 /// The kernels, in the order of their names.
@@ -71,14 +71,10 @@ impl HostList {
         self.starts.push((self.entries.len() / numbers) as u32);
     }
 
-    fn upload<V: Real, S>(&self, on: &OpenCl<V, S>) -> Result<List, Error> {
+    fn upload<V: Real>(&self, queue: &mut Queue<V>) -> Result<List, Error> {
         let count = self.starts.len() - 1;
-        Ok(List { count, starts: list(on, &self.starts)?, entries: list(on, &self.entries)? })
+        Ok(List { count, starts: queue.list(&self.starts)?, entries: queue.list(&self.entries)? })
     }
-}
-
-fn list<V: Real, S>(on: &OpenCl<V, S>, list: &[u32]) -> Result<Buffer, Error> {
-    on.queue().allocate(INDEX, size_of_val(list), Some(bytes_of_indices(list)))
 }
 
 /// Products by row of their result: column, and the two factors.
@@ -109,6 +105,7 @@ impl<V: Real> DeviceGalerkin<V> {
         let ((b, k), pattern) = (p.block(), p.pattern());
         for (what, expected, found) in [
             ("Galerkin product, block rows of P", a.pattern().rows(), pattern.rows()),
+            ("Galerkin product, block columns of A", pattern.rows(), a.pattern().columns()),
             ("Galerkin product, block rows of the coarse matrix", pattern.columns(), coarse.pattern().rows()),
             ("Galerkin product, rows of a block of A", b, a.block().0),
             ("Galerkin product, columns of a block of A", b, a.block().1),
@@ -116,6 +113,11 @@ impl<V: Real> DeviceGalerkin<V> {
             ("Galerkin product, columns of a coarse block", k, coarse.block().1),
         ] {
             same_length(what, expected, found)?;
+        }
+        let unknowns = coarse.pattern().rows() * k;
+        if let Some(found) = dead.iter().map(|&unknown| unknown as usize + 1).find(|&end| end > unknowns) {
+            let what = "Galerkin product, unknowns without a basis function";
+            return Err(Error::Shape { what, expected: unknowns, found });
         }
         let (mut products, mut right, mut left) = (Products::new(), HostList::new(), HostList::new());
         // The columns of Q, row by row.
@@ -175,17 +177,18 @@ impl<V: Real> DeviceGalerkin<V> {
             on.queue().module(&Module { sources: &coarsen_kernels::GALERKIN, kernels: &NAMES, options })?;
         let bytes = columns.len() * b * k * size_of::<V>();
         on.check_room((bytes + 4 * (right.entries.len() + left.entries.len())) as u64)?;
+        let mut queue = on.queue();
         Ok(Self {
             on: on.plain(),
             module,
             of: [a, p, coarse].map(|m| (m.pattern().clone(), m.format())),
-            right: right.upload(on)?,
-            left: left.upload(on)?,
-            slots: list(on, &slots)?,
-            dead: unknowns.upload(on)?,
-            dead_slots: list(on, &dead_slots)?,
+            right: right.upload(&mut queue)?,
+            left: left.upload(&mut queue)?,
+            slots: queue.list(&slots)?,
+            dead: unknowns.upload(&mut queue)?,
+            dead_slots: queue.list(&dead_slots)?,
             block: (b, k),
-            q: on.queue().allocate(real::<V>(), bytes, None)?,
+            q: queue.allocate(real::<V>(), bytes, None)?,
         })
     }
 

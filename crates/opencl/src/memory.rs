@@ -12,6 +12,9 @@ use ocl::ffi;
 use crate::Device;
 use crate::error::check;
 
+/// Bytes of the smallest buffer: zero is not allowed.
+const LEAST: usize = 8;
+
 /// Bytes of a place: how many there are, how many are taken.
 ///
 /// A driver may promise memory that it does not have, and fail when it is used; what the device says of itself is checked first.
@@ -59,7 +62,7 @@ impl Memory {
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
     }
 
-    /// Device memory of at least 8 bytes (zero is not allowed), holding `host` where given.
+    /// Device memory of at least [`LEAST`] bytes, holding `host` where given, and then zeros.
     pub(crate) fn allocate(
         &self,
         context: &core::Context,
@@ -71,17 +74,25 @@ impl Memory {
         if bytes as u64 > self.most {
             return Err(Error::Memory { needed: bytes as u64, available: self.most });
         }
-        let host = host.filter(|h| !h.is_empty());
+        debug_assert!(host.is_none_or(|h| h.len() == bytes));
+        let mut padded = [0; LEAST];
+        let host = match host {
+            Some([]) | None => None,
+            Some(short) if short.len() < LEAST => {
+                padded[..short.len()].copy_from_slice(short);
+                Some(&padded[..])
+            }
+            long => long,
+        };
         let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
         let place = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
         let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
         let mut status = 0;
-        debug_assert!(host.is_none_or(|h| h.len() == bytes));
         // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
         let mem = unsafe {
             let flags = ffi::CL_MEM_READ_WRITE | copy | place;
             let source = source.cast::<c_void>().cast_mut();
-            ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(8), source, &mut status)
+            ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(LEAST), source, &mut status)
         };
         check("clCreateBuffer", status)?;
         // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
@@ -114,4 +125,26 @@ pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
 pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
     // SAFETY: as in `bytes_of_indices`; any bytes are indices.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{OpenCl, OpenClError};
+
+    /// A list of one entry takes that entry, and not what follows it on the host.
+    #[test]
+    fn short_lists_are_padded() {
+        let on = match OpenCl::<f32>::default_device() {
+            Ok(on) => on,
+            Err(why @ (OpenClError::Absent(_) | OpenClError::Precision { .. })) => {
+                return println!("skipped: {why}");
+            }
+            Err(why) => panic!("{why}"),
+        };
+        let (host, mut found) = ([3, 4], [7; 2]);
+        let mut queue = on.queue();
+        let there = queue.list(&host[..1]).unwrap();
+        queue.read_list(&there, &mut found).unwrap();
+        assert_eq!(found, [3, 0]);
+    }
 }

@@ -7,8 +7,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::Pattern;
 
 use crate::OpenCl;
-use crate::memory::{Buffer, bytes_of_indices};
-use crate::program::INDEX;
+use crate::memory::Buffer;
 
 /// Row sets in device memory: the first and the end row of every chunk, set after set.
 pub struct DeviceRows<V: Real> {
@@ -31,8 +30,7 @@ impl<V: Real> DeviceRows<V> {
             sets.push((chunks.len() as u32 / 2, set.len() as u32));
             chunks.extend(set.iter().flat_map(|c| [c.start as u32, c.end as u32]));
         }
-        let bytes = bytes_of_indices(&chunks);
-        let chunks = on.queue().allocate(INDEX, bytes.len(), Some(bytes))?;
+        let chunks = on.queue().list(&chunks)?;
         Ok(Self { on: on.plain(), pattern: host.pattern().clone(), chunks, sets })
     }
 }

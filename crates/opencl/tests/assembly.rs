@@ -3,13 +3,13 @@
 mod common;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Setup};
+use coarsen_backend::{Backend, Matrix, Setup};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
 use coarsen_problems::{Options, Problem};
-use coarsen_sparse::assembly::Assembly;
+use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
 
 /// Device sets have the host's pattern, and its values to round-off; the same again have the same bits.
@@ -124,11 +124,36 @@ fn overflow_is_named_and_changes_nothing() {
     let refused = stream.write_contacts(&too_many).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contacts of a stream", count: 31, capacity: 30 });
     assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 40)]), Err(Error::Shape { .. })));
+    let refused = stream.write_contacts(&[few[0], Stencil::point_point(1, u32::MAX)]).unwrap_err();
+    assert_eq!(refused, Error::Shape { what: "nodes of a stream", expected: 40, found: 1 << 32 });
     assert!(matches!(stream.write_contacts(&[Stencil::point_point(1, 1)]), Err(Error::Pattern { .. })));
     assert!(matches!(stream.write_blocks(&[(1, 1)]), Err(Error::Parameter { .. })));
     assert!(matches!(contacts.assemble(&stream, &ones(3)), Err(Error::Shape { .. })));
     contacts.assemble(&stream, &ones(2)).unwrap();
     assert_eq!(contacts.read().unwrap(), before);
+}
+
+/// Sizes that nothing has room for are refused before anything is computed from them, streams from 2³¹ on.
+#[test]
+fn sizes_without_room_are_refused() {
+    let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
+    let before = on.counters();
+    let large = |made: Result<DeviceEll<f64>, Error>| made.err().unwrap();
+    for [nodes, longest] in [[usize::MAX, 1], [1 << 20, usize::MAX], [1 << 20, 1 << 20]] {
+        assert!(matches!(large(DeviceEll::new(&on, nodes, 1, longest)), Error::TooLarge { .. }));
+    }
+    for block in [1 << 20, 1 << 40, usize::MAX] {
+        assert!(matches!(large(DeviceEll::new(&on, 1 << 10, block, 8)), Error::Memory { .. }));
+    }
+    let limit = (1 << 31) - 1;
+    for [nodes, capacity] in [[limit, 1], [2, limit]] {
+        let refused = DeviceStream::of_blocks(&on, nodes, capacity).err().unwrap();
+        assert!(matches!(refused, Error::Memory { .. }), "{refused}");
+        let refused = DeviceStream::of_blocks(&on, nodes + 1, capacity + 1).err().unwrap();
+        assert!(matches!(refused, Error::TooLarge { limit: found, .. } if found == limit), "{refused}");
+    }
+    assert!(matches!(DeviceStream::of_contacts(&on, 2, 1 << 27), Err(Error::TooLarge { .. })));
+    assert_eq!(on.counters(), before);
 }
 
 /// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the host.
@@ -145,12 +170,11 @@ fn matrices_are_filled_where_they_are() {
     let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
     let half = on.vector(&half).unwrap();
     let mut zero = a.clone();
-    zero.values_mut().fill(f64::NAN);
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
         zero.values_mut().fill(7.0);
         let mut there = DeviceMatrix::new(&on, &zero, format).unwrap();
         there.assemble(&stream, &half).unwrap();
-        stream.check_places().unwrap();
+        there.check().unwrap();
         there.read_values(&mut zero).unwrap();
         assert_eq!(&zero, a, "{format:?}");
     }
@@ -161,11 +185,27 @@ fn matrices_are_filled_where_they_are() {
     m.update_here(&there, &mut plan).unwrap();
     // A place that the matrix has not is left out, and found when it is asked for; places without an entry become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
-    there.assemble(&stream, &on.vector(&[3.0, 4.0]).unwrap()).unwrap();
-    assert!(matches!(stream.check_places(), Err(Error::Pattern { .. })));
+    let values = on.vector(&[3.0, 4.0]).unwrap();
+    there.assemble(&stream, &values).unwrap();
+    // Another target of the same stream has the place: each answers for itself.
+    let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
+    let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
+    let mut other = on.matrix(&corners).unwrap();
+    other.check().unwrap();
+    other.assemble(&stream, &values).unwrap();
+    other.check().unwrap();
+    assert!(matches!(there.check(), Err(Error::Pattern { .. })));
     there.read_values(&mut zero).unwrap();
     assert_eq!(zero.get(0, 0), 3.0);
     assert_eq!(zero.values().iter().filter(|v| **v != 0.0).count(), 1);
+    // Again, nothing is compiled or allocated; the fault ends with values of another source.
+    let before = on.counters();
+    there.assemble(&stream, &values).unwrap();
+    let after = on.counters();
+    assert_eq!((after.allocations, after.compiled), (before.allocations, before.compiled));
+    assert!(there.check().is_err());
+    there.set_values(a).unwrap();
+    there.check().unwrap();
 }
 
 /// The listing of the book: a time step whose matrix, contact and preconditioner never leave the device.

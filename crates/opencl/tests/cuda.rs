@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use coarsen_backend::{Backend, Cpu, Setup, conformance};
-use coarsen_core::{Stop, Vector};
+use coarsen_core::{Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{By, DeviceSchwarz, OpenCl, OpenClError, devices};
+use coarsen_multigrid::Multigrid;
+use coarsen_opencl::{
+    By, DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, devices,
+};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Schwarz};
 
@@ -79,7 +82,44 @@ fn kernels_are_cuda_too() {
     passed(&done);
 }
 
-/// Vectors, products, and conjugate gradients with domains that the card chooses and inverts.
+/// What a matrix of the card is filled with, and what follows it: a stream of blocks, diagonal inverses, the Galerkin products of a hierarchy.
+fn assembled_there(on: &OpenCl<f64>) {
+    let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
+    let (pattern, n) = (p.matrix.pattern(), p.matrix.pattern().rows());
+    let r = conformance::noise(n, 2);
+    let applied = |m: &mut dyn Preconditioner<DeviceVector<f64>>| {
+        let (r, mut z, mut found) = (on.vector(&r).unwrap(), on.zeros(n).unwrap(), vec![0.0; n]);
+        m.apply(&r, &mut z);
+        on.read(&z, &mut found).unwrap();
+        found
+    };
+    let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()));
+    let recipe = Multigrid { coarse_size: 20, ..Multigrid::smoothed_aggregation() };
+    let mut m = recipe.build(p.system(), on).unwrap();
+    assert!(m.levels() > 1);
+    let mut plan = m.numeric_plan().unwrap();
+    let expected = applied(&mut m);
+
+    let places: Vec<(u32, u32)> =
+        (0..n).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j))).collect();
+    let mut stream = DeviceStream::of_blocks(on, n, places.len()).unwrap();
+    stream.write_blocks(&places).unwrap();
+    let twice: Vec<f64> = p.matrix.values().iter().map(|v| 2.0 * v).collect();
+    let (mut a, mut host) = (on.matrix(&p.matrix).unwrap(), p.matrix.clone());
+    a.assemble(&stream, &on.vector(&twice).unwrap()).unwrap();
+    a.check().unwrap();
+    a.read_values(&mut host).unwrap();
+    assert_eq!(host.values(), twice);
+
+    m.update_here(&a, &mut plan).unwrap();
+    let halved: Vec<f64> = applied(&mut m).iter().map(|v| 2.0 * v).collect();
+    assert!(close(&halved, &expected), "hierarchy");
+    let mut jacobi = DeviceJacobi::new(&a, 1.0).unwrap();
+    let expected: Vec<f64> = (0..n).map(|i| r[i] / host.get(i, i)).collect();
+    assert!(close(&applied(&mut jacobi), &expected), "block Jacobi");
+}
+
+/// Vectors, products, assembly and what follows from it, and conjugate gradients with domains that the card chooses and inverts.
 #[test]
 #[ignore = "run by kernels_are_cuda_too"]
 fn a_played_card_does_what_the_cpu_does() {
@@ -87,6 +127,7 @@ fn a_played_card_does_what_the_cpu_does() {
     assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");
     let on = OpenCl::<f64>::on(device).unwrap();
     conformance::vectors(&on, 1e-14);
+    assembled_there(&on);
     let p = Problem::parse("cloth:12", &Options::default()).unwrap();
     let b = p.right_hand_side(1);
     let stop = Stop::relative(1e-8);

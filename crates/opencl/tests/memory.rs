@@ -4,9 +4,9 @@ mod common;
 
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Vector};
-use coarsen_opencl::DeviceSchwarz;
+use coarsen_opencl::{By, DeviceSchwarz};
 use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::Schwarz;
+use coarsen_schwarz::{Schwarz, Storage};
 
 fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
@@ -15,10 +15,9 @@ fn problem(name: &str) -> Problem {
 /// No less than what is taken, and less than twice as much.
 #[test]
 fn estimates_are_close_from_above() {
-    let recipe = DeviceSchwarz::default();
     let places = [common::place::<f64>(), common::posing::<f64>(common::card)];
     for on in places.into_iter().flatten() {
-        for name in ["cloth:60", "elasticity3d:10"] {
+        for name in ["cloth:60", "elasticity3d:10", "poisson2d:70"] {
             let p = problem(name);
             let before = on.counters().bytes;
             let check = |estimated: u64| {
@@ -29,8 +28,14 @@ fn estimates_are_close_from_above() {
             let a = on.matrix(&p.matrix).unwrap();
             check(on.matrix_bytes(&p.matrix));
             drop(a);
-            let _built = recipe.build(p.system(), &on).unwrap();
-            check(on.domain_bytes(&recipe.recipe, &p.matrix));
+            for structure in [By::Host, By::Device] {
+                for storage in [Storage::Single, Storage::Double] {
+                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+                    let recipe = DeviceSchwarz { recipe, structure };
+                    let _built = recipe.build(p.system(), &on).unwrap();
+                    check(recipe.bytes(&on, &p.matrix));
+                }
+            }
         }
     }
 }
@@ -41,12 +46,17 @@ fn domains_of_a_full_device_are_refused() {
     let p = problem("cloth:60");
     let Some(on) = common::posing::<f64>(|device| device.memory = 2 << 20) else { return };
     let before = on.counters();
-    let refused = DeviceSchwarz::default().build(p.system(), &on).map(drop).unwrap_err();
-    assert!(matches!(refused, SetupError::Place(Error::Memory { .. })), "{refused}");
-    assert_eq!(on.counters(), before);
+    let of = |structure| DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+    for structure in [By::Host, By::Device] {
+        let refused = of(structure).build(p.system(), &on).map(drop).unwrap_err();
+        assert!(matches!(refused, SetupError::Place(Error::Memory { .. })), "{refused}");
+        assert_eq!(on.counters(), before);
+    }
     let needed = on.domain_bytes(&Schwarz::multilevel(), &p.matrix);
     assert!(matches!(on.check_room(needed), Err(Error::Memory { .. })));
     assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     let small = common::posing::<f64>(|device| device.memory = 40 << 20).unwrap();
-    assert!(DeviceSchwarz::default().build(p.system(), &small).is_ok());
+    for structure in [By::Host, By::Device] {
+        assert!(of(structure).build(p.system(), &small).is_ok());
+    }
 }

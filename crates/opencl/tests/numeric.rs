@@ -3,7 +3,7 @@
 mod common;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Matrix, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
@@ -168,4 +168,22 @@ fn one_level_follows() {
     m.update_here(&on.matrix(&twice).unwrap(), &mut plan).unwrap();
     let after: Vec<f64> = applied(&on, &mut m, &r).into_iter().map(|v| 2.0 * v).collect();
     assert!(difference(&after, &before) < 1e-13);
+}
+
+/// A product of what does not belong together is refused with what does not fit.
+#[test]
+fn products_of_other_sizes_are_refused() {
+    let Some(on) = common::place::<f64>() else { return };
+    let of = |m: u32, n: u32| {
+        let entries: Vec<_> = (0..m).flat_map(|i| (0..n).map(move |j| (i, j, 1.0))).collect();
+        on.matrix(&assembly::from_triplets(m as usize, n as usize, &entries).unwrap()).unwrap()
+    };
+    let (a, wide, p, coarse) = (of(4, 4), of(4, 6), of(4, 2), of(2, 2));
+    assert!(on.galerkin([&a, &p, &coarse], &[1]).is_ok());
+    let refused = on.galerkin([&wide, &p, &coarse], &[]).err().unwrap();
+    let what = "Galerkin product, block columns of A";
+    assert_eq!(refused, Error::Shape { what, expected: 4, found: 6 });
+    let refused = on.galerkin([&a, &p, &coarse], &[1, 2]).err().unwrap();
+    let what = "Galerkin product, unknowns without a basis function";
+    assert_eq!(refused, Error::Shape { what, expected: 2, found: 3 });
 }

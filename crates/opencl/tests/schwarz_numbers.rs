@@ -6,8 +6,8 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{DeviceSchwarz, OpenCl};
-use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage};
+use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
+use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{System, assembly};
 use common::{applied, chain, difference, in_step, problem};
 
@@ -182,4 +182,19 @@ fn what_does_not_fit_is_refused() {
     zero.values_mut()[0] = 0.0;
     let refused = m.update(System { matrix: &zero, ..p.system() });
     assert!(matches!(refused, Err(SetupError::ZeroDiagonal { row: 0, .. })), "{refused:?}");
+}
+
+/// Factors of the levels are the host's: refused where inverses are computed here, with the method that has them.
+#[test]
+fn factors_of_levels_are_refused() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:9");
+    let recipe = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
+    for structure in [By::Host, By::Device] {
+        let refused = DeviceSchwarz { recipe, structure }.build(p.system(), &on).err().unwrap();
+        let parameter =
+            matches!(refused, SetupError::Place(Error::Parameter { name: "Schwarz::weights", .. }));
+        assert!(parameter && refused.to_string().contains("Schwarz itself"), "{refused}");
+    }
+    assert!(recipe.build(p.system(), &on).is_ok());
 }

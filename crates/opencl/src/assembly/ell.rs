@@ -9,8 +9,8 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::target::Target;
 use super::{DeviceStream, module};
-use crate::matrix::{self, BlockRows, Format, Operand};
-use crate::memory::{Buffer, bytes_of_indices};
+use crate::matrix::{self, BlockRows, Format, Operand, Sealed};
+use crate::memory::Buffer;
 use crate::program::{INDEX, real};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OpenCl};
@@ -41,6 +41,8 @@ pub struct DeviceEll<V: Real, S: Real = V> {
     block: usize,
     /// Blocks that a row has room for.
     width: usize,
+    /// The kernels that assemble, and those of products.
+    assembly: usize,
     product: usize,
     offsets: Buffer,
     lengths: Buffer,
@@ -63,24 +65,27 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
             }
         }
         let slice = Format::Ell.slice();
-        let (count, limit) = (nodes.next_multiple_of(slice).saturating_mul(longest), u32::MAX as usize);
+        let limit = u32::MAX as usize;
+        let count = nodes.div_ceil(slice).saturating_mul(slice).saturating_mul(longest);
         if count > limit {
             return Err(Error::TooLarge { what: "blocks of an ELL matrix", count, limit });
         }
-        on.check_room((count * (block * block * size_of::<S>() + 4) + 4 * nodes) as u64)?;
+        let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
+        let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
+        on.check_room(bytes as u64)?;
         let place = on.plain();
-        module::<V, S>(&place, block, slice)?;
+        let assembly = module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
         let product = matrix::module::<V, S>(&mut queue, (block, block), slice, false)?;
-        let lengths = queue.allocate(INDEX, 4 * nodes, Some(bytes_of_indices(&zeros)))?;
+        let lengths = queue.list(&zeros)?;
         let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
         let (offsets, columns) = (list(1)?, list(count)?);
-        let status = queue.allocate(INDEX, 8, Some(bytes_of_indices(&[0, 0])))?;
+        let status = queue.list(&[0, 0])?;
         let values = queue.allocate(real::<S>(), count * block * block * size_of::<S>(), None)?;
         drop(queue);
         let (on, width, of) = (place, longest, PhantomData);
-        Ok(Self { on, nodes, block, width, product, offsets, lengths, columns, values, status, of })
+        Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
     }
 
     /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels and nobody waits.
@@ -92,7 +97,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.on.assert_same(&stream.on);
         let target = Target {
-            slice: Format::Ell.slice(),
+            module: self.assembly,
             blocks: usize::MAX,
             width: self.width,
             nodes: self.nodes,
@@ -102,7 +107,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
             values: &self.values,
             status: &self.status,
         };
-        stream.assemble_into::<S>(&target, values)
+        stream.assemble_into(&target, values)
     }
 
     /// Whether every row of the last [`assemble`](Self::assemble) had room. One wait.
@@ -147,6 +152,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Bsr::new(Arc::new(pattern), (self.block, self.block), values).map_err(broken)
     }
 }
+
+impl<V: Real, S: Real> Sealed for DeviceEll<V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
     fn operand(&self) -> Operand<'_, V> {

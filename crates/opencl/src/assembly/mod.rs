@@ -25,14 +25,15 @@ use coarsen_sparse::Stencil;
 
 use crate::OpenCl;
 use crate::memory::Buffer;
-use crate::program::{Entry, INDEX, Module, real};
+use crate::program::{Entry, INDEX, Module, NONE, real};
 use crate::queue::{Arg, Items};
 use crate::sort::{self, Sorting};
 
 pub use ell::DeviceEll;
+pub(crate) use target::Places;
 
-/// Nodes that a contact has not.
-const NONE: u32 = u32::MAX;
+/// Nodes and entries that there may be: kernels number both numbers of a place in one list.
+const LIMIT: usize = i32::MAX as usize;
 
 /// Pairs of nodes of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
@@ -62,7 +63,7 @@ const NAMES: [&str; 14] = sort::followed_by(&[
 ]);
 
 /// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
-fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {
+pub(crate) fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Result<usize, Error> {
     let options =
         format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", real::<S>(), sort::CHUNK);
     on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
@@ -73,7 +74,7 @@ fn module<V: Real, S: Real>(on: &OpenCl<V>, block: usize, slice: usize) -> Resul
 /// The list travels once and is sorted where it is used; values then come as often as they change, from device memory, into as many targets as there
 /// are: [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host.
-/// *Cost* of a list: three launches and a scan for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
+/// *Cost* of a list: two launches and a scan of three for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
 /// that there is room for, of which a contact has 16.
 /// *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
 ///
@@ -118,7 +119,8 @@ impl<V: Real> DeviceStream<V> {
     /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where `u32` cannot number nodes or entries, and those of the place.
+    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything is allocated where they do not fit,
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn of_blocks<S>(on: &OpenCl<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
@@ -132,12 +134,11 @@ impl<V: Real> DeviceStream<V> {
     }
 
     fn new(on: &OpenCl<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
-        let limit = u32::MAX as usize / 64;
         for (what, count) in
             [("nodes of a stream", nodes), ("entries of a stream", capacity.saturating_mul(per))]
         {
-            if count > limit {
-                return Err(Error::TooLarge { what, count, limit });
+            if count > LIMIT {
+                return Err(Error::TooLarge { what, count, limit: LIMIT });
             }
         }
         let entries = capacity.max(1) * per;
@@ -184,6 +185,7 @@ impl<V: Real> DeviceStream<V> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
         self.staging.clear();
         self.staging.extend(places.iter().flat_map(|&(i, j)| [i, j]));
+        self.check_nodes(&self.staging)?;
         self.write(places.len())
     }
 
@@ -197,6 +199,7 @@ impl<V: Real> DeviceStream<V> {
         self.weighing.clear();
         for contact in contacts {
             let (nodes, weights) = (contact.nodes(), contact.weights());
+            self.check_nodes(nodes)?;
             if (1..nodes.len()).any(|k| nodes[..k].contains(&nodes[k])) {
                 return Err(Error::Pattern { what: "a contact that names a node twice" });
             }
@@ -205,9 +208,7 @@ impl<V: Real> DeviceStream<V> {
             let none = std::iter::repeat_n(V::zero(), missing);
             self.weighing.extend(weights.iter().map(|&w| V::of(w)).chain(none));
         }
-        if self.staging.iter().all(|&i| self.allows(i)) {
-            self.on.queue().write(&self.weights, &self.weighing)?;
-        }
+        self.on.queue().write(&self.weights, &self.weighing)?;
         self.write(contacts.len())
     }
 
@@ -222,9 +223,15 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Whether a node may be in the list; contacts of two nodes leave the others out.
-    fn allows(&self, node: u32) -> bool {
-        (node as usize) < self.nodes || (self.per > 1 && node == NONE)
+    /// Whether all these nodes exist.
+    fn check_nodes(&self, nodes: &[u32]) -> Result<(), Error> {
+        match nodes.iter().find(|&&node| node as usize >= self.nodes) {
+            None => Ok(()),
+            Some(&node) => {
+                let (what, found) = ("nodes of a stream", node as usize + 1);
+                Err(Error::Shape { what, expected: self.nodes, found })
+            }
+        }
     }
 
     /// Entries that there is room for, one at least.
@@ -234,10 +241,6 @@ impl<V: Real> DeviceStream<V> {
 
     /// Moves the list that is staged, and sorts it.
     fn write(&mut self, count: usize) -> Result<(), Error> {
-        if let Some(&node) = self.staging.iter().find(|&&i| !self.allows(i)) {
-            let (what, found) = ("nodes of a stream", node as usize + 1);
-            return Err(Error::Shape { what, expected: self.nodes, found });
-        }
         self.on.queue().write_list(&self.list, &self.staging)?;
         self.count = count;
         self.sort()
@@ -245,8 +248,7 @@ impl<V: Real> DeviceStream<V> {
 
     /// Steps 1 to 3. No wait.
     fn sort(&mut self) -> Result<(), Error> {
-        let [room, count, per, nodes] =
-            [self.room(), self.count, self.per, self.nodes].map(|n| Arg::Index(n as u32));
+        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::count);
         let entries = Items::Entries(self.room());
         let [list, keys, order, heads, starts, found] =
             [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]

@@ -2,7 +2,7 @@
 
 use coarsen_core::{Error, Real, Vector};
 
-use super::{DeviceStream, NONE, Step, module};
+use super::{DeviceStream, Step, module};
 use crate::backend::same_length;
 use crate::memory::Buffer;
 use crate::program::Entry;
@@ -11,8 +11,8 @@ use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 
 /// Rows that blocks are placed in.
 pub(super) struct Target<'a> {
-    /// Rows of a slice; 1 for rows one after the other.
-    pub(super) slice: usize,
+    /// The kernels for its blocks.
+    pub(super) module: usize,
     /// Blocks that there is room for, in all and in a row.
     pub(super) blocks: usize,
     pub(super) width: usize,
@@ -26,30 +26,22 @@ pub(super) struct Target<'a> {
     pub(super) status: &'a Buffer,
 }
 
-fn index<'a, V>(number: usize) -> Arg<'a, V> {
-    Arg::Index(number.min(u32::MAX as usize) as u32)
-}
-
 impl<V: Real> DeviceStream<V> {
     /// Pattern and values of a target, if it has room; else what was found alone. No wait.
-    pub(super) fn assemble_into<S: Real>(
-        &self,
-        to: &Target<'_>,
-        values: &DeviceVector<V>,
-    ) -> Result<(), Error> {
+    pub(super) fn assemble_into(&self, to: &Target<'_>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.check_fits(to.nodes, to.block, values)?;
-        let module = module::<V, S>(&self.on, to.block, to.slice)?;
         let [order, keys, heads, starts, found, slots] =
             [self.sorting.order(), &self.sorting.keys, &self.heads, &self.starts, &self.found, &self.slots]
                 .map(Arg::Memory);
         let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
         let mut queue = self.on.queue();
-        let numbers = [self.room(), self.nodes, to.blocks, to.width].map(index);
-        let lists = [order, keys, heads, starts, found, slots, rows, columns, status];
+        let [room, nodes, blocks, width] = [self.room(), self.nodes, to.blocks, to.width].map(Arg::count);
+        let args =
+            [room, nodes, blocks, width, order, keys, heads, starts, found, slots, rows, columns, status];
         let items = Items::Entries(self.room().max(self.nodes + 1).max(2));
-        let entry = Entry { module, kernel: Step::Place as usize };
-        queue.launch(entry, items, &[&numbers[..], &lists].concat());
-        self.sum(&mut queue, module, to.block, to.values, values);
+        let entry = Entry { module: to.module, kernel: Step::Place as usize };
+        queue.launch(entry, items, &args);
+        self.sum(&mut queue, to.module, to.block, to.values, values);
         queue.state()
     }
 
@@ -65,7 +57,7 @@ impl<V: Real> DeviceStream<V> {
             to,
         ]
         .map(Arg::Memory);
-        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(index);
+        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(Arg::count);
         let args = [room, per, nodes, order, keys, heads, slots, weights, stream, to];
         let entry = Entry { module, kernel: Step::Sum as usize };
         queue.launch(entry, Items::Entries(self.room() * block * block), &args);
@@ -75,20 +67,6 @@ impl<V: Real> DeviceStream<V> {
         self.on.assert_same(values.on());
         same_length("nodes of a stream", nodes, self.nodes)?;
         same_length("values of a stream", self.count * block * block, values.size())
-    }
-
-    /// Whether the matrix that was assembled last had all the places. Two waits.
-    ///
-    /// # Errors
-    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the place has failed.
-    pub fn check_places(&self) -> Result<(), Error> {
-        let [blocks, _] = self.found()?;
-        let mut slots = vec![0; blocks];
-        self.on.queue().read_list(&self.slots, &mut slots)?;
-        if slots.contains(&NONE) {
-            return Err(Error::Pattern { what: "a stream with places that the matrix has not" });
-        }
-        Ok(())
     }
 }
 
@@ -102,7 +80,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let target = Target {
-            slice: 1,
+            module: self.module,
             blocks: self.capacity,
             width: usize::MAX,
             nodes: self.nodes,
@@ -113,10 +91,19 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
             status: &self.status,
         };
         self.on.assert_same(&stream.on);
-        stream.assemble_into::<S>(&target, values)?;
+        stream.assemble_into(&target, values)?;
         self.assembled = true;
         Ok(())
     }
+}
+
+/// What a matrix needs beside its values to be assembled.
+pub(crate) struct Places {
+    module: usize,
+    /// Whether a block of the last stream had no place.
+    lacking: Buffer,
+    /// Whether values come from that stream.
+    pub(crate) last: bool,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
@@ -124,33 +111,55 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     ///
     /// What follows the matrix can follow there too: [`Hierarchy::update_here`](../coarsen_multigrid/struct.Hierarchy.html#method.update_here),
     /// [`DeviceSubdomains::update_here`](crate::DeviceSubdomains::update_here). Blocks that the pattern has no place for are left out, and
-    /// [`DeviceStream::check_places`] says so.
+    /// [`check`](Self::check) says so.
+    /// *Cost* the first one of a matrix compiles the kernels for its blocks, unless the place has them, and makes room for one number.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a value for each entry;
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a value for each entry; the first time
+    /// [`Error::Build`] and [`Error::Memory`]; [`Error::Device`] when the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
         same_length("columns of a square block", rows, columns)?;
         self.on().assert_same(&stream.on);
         stream.check_fits(pattern.rows(), rows, values)?;
-        let module = module::<V, S>(self.on(), rows, self.slice())?;
-        let [_, width, offsets, lengths, columns, _] = self.args();
-        let [order, keys, heads, slots] =
-            [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots].map(Arg::Memory);
+        let places = match self.places.take() {
+            Some(places) => Places { last: true, ..places },
+            None => {
+                let module = module::<V, S>(self.on(), rows, self.slice())?;
+                Places { module, lacking: self.on().queue().list(&[0])?, last: true }
+            }
+        };
+        let entry = |step: Step| Entry { module: places.module, kernel: step as usize };
+        let [_, width, offsets, lengths, columns, values_here] = self.args();
+        let [order, keys, heads, slots, lacking] =
+            [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &places.lacking]
+                .map(Arg::Memory);
         let mut queue = self.on().queue();
-        let [room, nodes] = [stream.room(), stream.nodes].map(index);
-        let entry = |step: Step| Entry { module, kernel: step as usize };
+        let [room, nodes] = [stream.room(), stream.nodes].map(Arg::count);
         let all = self.stored();
-        queue.launch(
-            entry(Step::Clear),
-            Items::Entries(all),
-            &[Arg::Length(all), Arg::Memory(self.values())],
-        );
-        let args = [room, nodes, width, offsets, lengths, columns, order, keys, heads, slots];
+        let args = [Arg::Length(all), values_here, lacking];
+        queue.launch(entry(Step::Clear), Items::Entries(all.max(1)), &args);
+        let args = [room, nodes, width, offsets, lengths, columns, order, keys, heads, slots, lacking];
         queue.launch(entry(Step::Find), Items::Entries(stream.room()), &args);
-        stream.sum(&mut queue, module, rows, self.values(), values);
-        queue.state()
+        stream.sum(&mut queue, places.module, rows, self.values(), values);
+        let state = queue.state();
+        drop(queue);
+        self.places = Some(places);
+        state
+    }
+
+    /// Whether the matrix had a place for every block of the last [`assemble`](Self::assemble), where its values come from one. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), Error> {
+        let Some(places) = self.places.as_ref().filter(|places| places.last) else { return Ok(()) };
+        let mut lacking = [0];
+        self.on().queue().read_list(&places.lacking, &mut lacking)?;
+        match lacking {
+            [0] => Ok(()),
+            _ => Err(Error::Pattern { what: "a stream with places that the matrix has not" }),
+        }
     }
 }

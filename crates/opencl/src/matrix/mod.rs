@@ -12,16 +12,17 @@ use coarsen_backend::check_range;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
+use crate::assembly::Places;
 use crate::backend::same_length;
-use crate::memory::{Buffer, bytes, bytes_of_indices};
-use crate::program::{INDEX, real};
+use crate::memory::{Buffer, bytes};
+use crate::program::real;
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OpenCl};
 
 pub use format::Format;
 use format::Layout;
-pub(crate) use operand::module;
 pub use operand::{BlockRows, Operand};
+pub(crate) use operand::{Sealed, module};
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
@@ -55,6 +56,8 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     lengths: Buffer,
     columns: Buffer,
     values: Buffer,
+    /// From the first [`assemble`](Self::assemble) on.
+    pub(crate) places: Option<Places>,
     of: PhantomData<S>,
 }
 
@@ -83,13 +86,26 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let layout = Layout::new(pattern, format);
         let mut values = vec![S::zero(); slots * block.0 * block.1];
         layout.arrange(host, &mut values);
-        let mut upload = |entry, bytes: &[u8]| queue.allocate(entry, bytes.len(), Some(bytes));
-        let offsets = upload(INDEX, bytes_of_indices(&layout.offsets))?;
-        let lengths = upload(INDEX, bytes_of_indices(&layout.lengths(pattern)))?;
-        let columns = upload(INDEX, bytes_of_indices(&layout.columns(pattern)))?;
-        let values = upload(real::<S>(), bytes(&values))?;
-        let (on, shape, pattern, of) = (on.plain(), host.shape(), pattern.clone(), PhantomData);
-        Ok(Self { on, shape, block, pattern, format, layout, module, offsets, lengths, columns, values, of })
+        let offsets = queue.list(&layout.offsets)?;
+        let lengths = queue.list(&layout.lengths(pattern))?;
+        let columns = queue.list(&layout.columns(pattern))?;
+        let values = queue.allocate(real::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
+        let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
+        Ok(Self {
+            on,
+            shape,
+            block,
+            pattern,
+            format,
+            layout,
+            module,
+            offsets,
+            lengths,
+            columns,
+            values,
+            places,
+            of,
+        })
     }
 
     /// Rows and columns of a block.
@@ -134,10 +150,18 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         if self.format != from.format {
             return Err(Error::Pattern { what: "the layout of a device matrix" });
         }
+        self.not_assembled();
         let mut queue = self.on.queue();
         let bytes = self.stored() * size_of::<S>();
         queue.copy(&from.values, &self.values, bytes);
         queue.state()
+    }
+
+    /// Values come from elsewhere than the last stream.
+    pub(super) fn not_assembled(&mut self) {
+        if let Some(places) = &mut self.places {
+            places.last = false;
+        }
     }
 
     fn check_same(&self, pattern: &Arc<Pattern>, block: (usize, usize)) -> Result<(), Error> {
@@ -176,6 +200,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         [Arg::Length(self.pattern.rows()), width, offsets, lengths, columns, values]
     }
 }
+
+impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
     fn operand(&self) -> Operand<'_, V> {

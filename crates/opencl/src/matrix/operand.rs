@@ -193,10 +193,27 @@ impl<'a, V: Real> Operand<'a, V> {
     }
 }
 
+mod sealed {
+    /// Rows that are stored as their type says: implemented in this crate alone.
+    pub trait Sealed {}
+}
+pub(crate) use sealed::Sealed;
+
 /// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix), [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
-/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them.
-pub trait BlockRows<V: Real, S: Real> {
+/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them. An [`Operand`] does not know the type of its values, so the
+/// trait is sealed: rows of `f64` cannot pass for rows of `f32`.
+///
+/// ```compile_fail,E0277
+/// use coarsen_opencl::{BlockRows, DeviceMatrix, Operand};
+/// struct Narrow(DeviceMatrix<f64>);
+/// impl BlockRows<f64, f32> for Narrow {
+///     fn operand(&self) -> Operand<'_, f64> {
+///         BlockRows::<f64, f64>::operand(&self.0)
+///     }
+/// }
+/// ```
+pub trait BlockRows<V: Real, S: Real>: Sealed {
     /// Its rows.
     fn operand(&self) -> Operand<'_, V>;
 }

@@ -63,6 +63,7 @@ impl<V: Real, S: Real> Matrix<OpenCl<V, S>> for DeviceMatrix<V, S> {
         same_length("rows of a block", self.block.0, host.block().0)?;
         same_length("columns of a block", self.block.1, host.block().1)?;
         check_range::<T, S>("the matrix", host.values())?;
+        self.not_assembled();
         self.on.queue().put(&self.values, self.stored(), |to: &mut [S]| self.layout.arrange(host, to))
     }
 }

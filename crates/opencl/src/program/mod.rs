@@ -36,6 +36,9 @@ const SLICE: usize = 32;
 pub(crate) const INDEX: &str = "uint";
 pub(crate) const LENGTH: &str = "ulong";
 
+/// What kernels call `NONE`: no node, no slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// How OpenCL C spells `T`.
 pub(crate) fn real<T: Real>() -> &'static str {
     if size_of::<T>() == 4 { "float" } else { "double" }

@@ -35,6 +35,13 @@ pub(crate) enum Arg<'a, T> {
     Number(T),
 }
 
+impl<T> Arg<'_, T> {
+    /// A count as an index; what no index can say is the largest.
+    pub(crate) fn count(number: usize) -> Self {
+        Self::Index(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+}
+
 /// How many items run a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Items {

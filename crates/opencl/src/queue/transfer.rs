@@ -11,8 +11,14 @@ use ocl::ffi;
 use super::Queue;
 use crate::error::check;
 use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
+use crate::program::INDEX;
 
 impl<T: Real> Queue<T> {
+    /// A list in device memory.
+    pub(crate) fn list(&mut self, host: &[u32]) -> Result<Buffer, Error> {
+        self.allocate(INDEX, size_of_val(host), Some(bytes_of_indices(host)))
+    }
+
     /// Enqueues to = from.
     pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
         if self.failure.is_none() && bytes > 0 {

@@ -8,7 +8,6 @@ use crate::program::{Entry, real};
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Apply, Form};
 use crate::schwarz::lists::Lists;
-use crate::schwarz::upload;
 use crate::{DeviceVector, OpenCl};
 
 /// Levels, inverses, and two vectors of the coarse levels.
@@ -51,7 +50,7 @@ impl<T: Real> Application<T> {
         let vector = lists.coarse() * block * size_of::<T>();
         let coarse = [room(real::<T>(), vector)?, room(real::<T>(), vector)?];
         let inverses = room(real::<T>(), left_out.len() * block * block * size_of::<T>())?;
-        let left_out = LeftOut { count: left_out.len(), nodes: upload(&mut queue, left_out)?, inverses };
+        let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
         Ok(Self { on: on.clone(), lists, block, form, module, packed, left_out, coarse, top })
@@ -84,7 +83,7 @@ impl<T: Real> Application<T> {
         for &[first, last] in &lists.levels {
             let [order, children, r, coarse] =
                 [&lists.order, &lists.children, &r.memory, &self.coarse[0]].map(Arg::Memory);
-            let [first_node, last_node, fine] = [first, last, lists.fine].map(|i| Arg::Index(i as u32));
+            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::count);
             let items = Items::Entries((last - first) * self.block);
             let args = [first_node, last_node, fine, order, children, r, coarse];
             self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
@@ -112,8 +111,8 @@ impl<T: Real> Application<T> {
             [&lists.order, &lists.ranges, &lists.offsets, &lists.parent, &self.packed].map(Arg::Memory);
         let [residual, correction, r, z] =
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
-        let [first, count, alone, fine] = [fine_domains, coarse_domains, left_out.count, lists.fine]
-            .map(|number| Arg::Index(number as u32));
+        let [first, count, alone, fine] =
+            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::count);
         let mut queue = self.on.queue();
         let args = [first, count, fine, order, ranges, offsets, parent, packed, residual, correction];
         queue.launch(self.kernel(Apply::Coarse), self.form.items(coarse_domains), &args);

@@ -5,11 +5,7 @@ use coarsen_schwarz::Plan;
 
 use crate::OpenCl;
 use crate::memory::Buffer;
-use crate::program::INDEX;
-use crate::schwarz::upload;
-
-/// No node.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::program::{INDEX, NONE};
 
 /// Levels, domains and maps, numbered through.
 ///
@@ -117,7 +113,7 @@ impl Lists {
     /// Moves the lists of a plan to a place.
     pub(crate) fn new<T: Real>(on: &OpenCl<T>, plan: &Plan, host: &HostLists) -> Result<Self, Error> {
         let mut queue = on.queue();
-        let mut upload = |list: &[u32]| upload(&mut queue, list);
+        let mut upload = |list: &[u32]| queue.list(list);
         let fine_domains = plan.domains(0);
         Ok(Self {
             fine: plan.nodes(0),

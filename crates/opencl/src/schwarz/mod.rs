@@ -20,17 +20,5 @@ mod room;
 mod structure;
 mod subdomains;
 
-use coarsen_core::{Error, Real};
-
-use crate::memory::{Buffer, bytes_of_indices};
-use crate::program::INDEX;
-use crate::queue::Queue;
-
 pub use domains::DeviceDomains;
 pub use subdomains::{By, DeviceSchwarz, DeviceSubdomains};
-
-/// A list in device memory.
-fn upload<T: Real>(queue: &mut Queue<T>, list: &[u32]) -> Result<Buffer, Error> {
-    let bytes = bytes_of_indices(list);
-    queue.allocate(INDEX, bytes.len(), Some(bytes))
-}

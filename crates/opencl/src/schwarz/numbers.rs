@@ -8,12 +8,11 @@ use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Plan, Repair};
 
 use crate::memory::Buffer;
-use crate::program::{Entry, INDEX, real};
+use crate::program::{Entry, INDEX, NONE, real};
 use crate::queue::{Arg, Items};
 use crate::schwarz::apply::Application;
 use crate::schwarz::kernels::{self, Form, Number};
-use crate::schwarz::lists::{HostLists, NONE};
-use crate::schwarz::upload;
+use crate::schwarz::lists::HostLists;
 use crate::{DeviceMatrix, OpenCl};
 
 /// Where numbers come from, and what they need on their way.
@@ -42,7 +41,7 @@ impl Gathered {
     /// Moves couplings to a place.
     pub(crate) fn new<T: Real>(on: &OpenCl<T>, from: &Couplings) -> Result<Self, Error> {
         let mut queue = on.queue();
-        let mut list = |list: &[u32]| upload(&mut queue, list);
+        let mut list = |list: &[u32]| queue.list(list);
         Ok(Self { own: list(&from.own)?, starts: list(&from.starts)?, inner: list(&from.inner)? })
     }
 
@@ -159,28 +158,31 @@ impl Numbers {
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
         let mut queue = to.on.queue();
-        let index = |number: usize| Arg::Index(number as u32);
         let [order, children, ranges, offsets, marks, values] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks, values]
                 .map(Arg::Memory);
         let Gathered { own, starts, inner } = &self.gathered;
         let [own, starts, inner, diagonals, sizes, repairs] =
             [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
-        let (fine, some) = (index(lists.fine), index(usize::from(touched.is_some())));
+        let (fine, some) = (Arg::count(lists.fine), Arg::count(usize::from(touched.is_some())));
         if let Some(nodes) = touched {
             queue.write_list(&self.touched, nodes)?;
-            queue.launch(self.kernel(Number::Clear), Items::Entries(self.nodes), &[index(self.nodes), marks]);
-            let args = [index(nodes.len()), Arg::Memory(&self.touched), marks];
+            queue.launch(
+                self.kernel(Number::Clear),
+                Items::Entries(self.nodes),
+                &[Arg::count(self.nodes), marks],
+            );
+            let args = [Arg::count(nodes.len()), Arg::Memory(&self.touched), marks];
             queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
             for &[first, last] in &lists.levels {
-                let args = [index(first), index(last), fine, order, children, marks];
+                let args = [Arg::count(first), Arg::count(last), fine, order, children, marks];
                 queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
             }
         }
         for &[first, last] in &lists.levels {
             let args = [
-                index(first),
-                index(last),
+                Arg::count(first),
+                Arg::count(last),
                 fine,
                 order,
                 own,
@@ -197,7 +199,7 @@ impl Numbers {
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
         let args = [
-            index(domains),
+            Arg::count(domains),
             fine,
             order,
             own,
@@ -217,7 +219,7 @@ impl Numbers {
         queue.launch(self.kernel(Number::Invert), to.form.items(domains), &args);
         let left_out = &to.left_out;
         let args = [
-            index(left_out.count),
+            Arg::count(left_out.count),
             Arg::Memory(&left_out.nodes),
             fine,
             order,
@@ -227,7 +229,7 @@ impl Numbers {
             values,
             diagonals,
             Arg::Memory(&left_out.inverses),
-            index(domains),
+            Arg::count(domains),
             repairs,
         ];
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);

@@ -4,6 +4,8 @@ use coarsen_core::Real;
 use coarsen_schwarz::{Schwarz, Storage};
 use coarsen_sparse::Bsr;
 
+use crate::schwarz::structure::{self, rooms};
+use crate::schwarz::{By, DeviceSchwarz};
 use crate::{DeviceMatrix, Format, OpenCl};
 
 /// Rows and columns of a tile of a packed inverse.
@@ -12,6 +14,61 @@ const TILE: usize = 8;
 /// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, marks.
 const LISTS: usize = 10;
 
+/// The same where the device chooses the structure.
+mod chosen {
+    /// Of every node: order, parent, position, part, mark, where its couplings begin; of a coarse one its two ends too.
+    pub(super) const NODE: usize = 8;
+    /// Of the finest nodes beside: own block, isolation, rank, two tallies, two beginnings, a key of two numbers, two orders, digits, sums, touched.
+    pub(super) const FINEST: usize = 14;
+    /// Of a domain: range, offset, repair, tally.
+    pub(super) const DOMAIN: usize = 5;
+    /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside domains.
+    pub(super) const BLOCK: usize = 6;
+    /// Boxes, counts, and what lists have beside.
+    pub(super) const BYTES: usize = 8 << 10;
+}
+
+/// Bytes of the type that inverses are stored in.
+fn stored(storage: Storage) -> usize {
+    match storage {
+        Storage::Single => size_of::<f32>(),
+        Storage::Double => size_of::<f64>(),
+    }
+}
+
+/// Values of the inverse of a domain of so many unknowns.
+fn values(unknowns: usize) -> usize {
+    let tiles = unknowns.div_ceil(TILE);
+    tiles * (tiles + 1) / 2 * TILE * TILE
+}
+
+impl DeviceSchwarz {
+    /// Bytes that building from `a` takes at a place, for [`OpenCl::check_room`] before a setup: of what is built and of the positions on their way.
+    ///
+    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that is counted; else this is
+    /// [`OpenCl::domain_bytes`]. *Cost* as [`OpenCl::matrix_bytes`].
+    pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OpenCl<V, S>, a: &Bsr<T>) -> u64 {
+        let Schwarz { domain, levels, storage, .. } = self.recipe;
+        if self.structure == By::Host {
+            return on.domain_bytes(&self.recipe, a);
+        }
+        let (nodes, block, domain) = (a.pattern().rows(), a.block().0, domain.clamp(2, structure::MOST));
+        let rooms = rooms(nodes, domain, levels);
+        let all: usize = rooms.iter().sum();
+        let domains: usize = rooms.iter().map(|room| room.div_ceil(domain)).sum();
+        let lists = chosen::NODE * all
+            + chosen::FINEST * nodes
+            + chosen::DOMAIN * domains
+            + chosen::BLOCK * a.pattern().len();
+        // Diagonal blocks and the sizes of their entries, a residual and a correction.
+        let coarse = (all - nodes) * (block * (block + 1) * size_of::<f64>() + 2 * block * size_of::<V>());
+        let inverses = domains * values(domain * block) * stored(storage);
+        let positions = 3 * nodes * size_of::<V>();
+        let own = lists * size_of::<u32>() + coarse + inverses + positions + chosen::BYTES;
+        on.matrix_bytes(a) + own as u64
+    }
+}
+
 impl<V: Real, S: Real> OpenCl<V, S> {
     /// Bytes that a matrix takes here, in the layout that [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
     pub fn matrix_bytes<T: Real>(&self, a: &Bsr<T>) -> u64 {
@@ -19,20 +76,15 @@ impl<V: Real, S: Real> OpenCl<V, S> {
         DeviceMatrix::<V, S>::bytes(a.pattern(), a.block(), format) as u64
     }
 
-    /// Bytes that multilevel domains of `a` take here, of [`DeviceSchwarz`](crate::DeviceSchwarz) or of [`Schwarz`], which takes less: for
-    /// [`check_room`](Self::check_room), before a setup.
+    /// Bytes that multilevel domains of `a` take here whose structure the host chooses, of [`DeviceSchwarz`] or of [`Schwarz`], which takes less: for
+    /// [`check_room`](Self::check_room), before a setup. Where the device chooses it, [`DeviceSchwarz::bytes`] has more to count.
     ///
     /// Domains are taken for full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1) / 2 tiles of 64 values, t = ⌈`domain` · b / 8⌉;
     /// coarser levels are a geometric series. Where the graph falls into small parts there are more domains, which are smaller. *Cost* as
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));
-        let tiles = (domain * block).div_ceil(TILE);
-        let stored = match recipe.storage {
-            Storage::Single => size_of::<f32>(),
-            Storage::Double => size_of::<f64>(),
-        };
-        let inverse = tiles * (tiles + 1) / 2 * TILE * TILE * stored;
+        let inverse = values(domain * block) * stored(recipe.storage);
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
         // The levels above the finest have a share of 1 / (domain - 1) of its nodes.

@@ -125,10 +125,6 @@ struct Run<'a, V> {
     queue: &'a mut Queue<V>,
 }
 
-fn index<'a, V>(number: usize) -> Arg<'a, V> {
-    Arg::Index(number as u32)
-}
-
 impl<V: Real> Run<'_, V> {
     fn all<S: Real>(mut self, a: &DeviceMatrix<V, S>, positions: Option<&DeviceVector<V>>) {
         let rooms = &self.of.rooms;
@@ -165,11 +161,11 @@ impl<V: Real> Run<'_, V> {
         let [parent, children, ranges, counts, totals] =
             [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals].map(Arg::Memory);
         let args = [
-            index(rooms[0]),
-            index(nodes),
-            index(coarse),
-            index(domains),
-            index(rooms.len()),
+            Arg::count(rooms[0]),
+            Arg::count(nodes),
+            Arg::count(coarse),
+            Arg::count(domains),
+            Arg::count(rooms.len()),
             parent,
             children,
             ranges,
@@ -187,13 +183,17 @@ impl<V: Real> Run<'_, V> {
         let [own, alone, begins, ends] =
             [&self.to.own, &self.of.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
         let all = Items::Entries(n);
-        self.launch(Build::Alike, all, &[index(n), width, offsets, lengths, columns, values, own, alone]);
-        self.launch(Build::Degrees, all, &[index(n), width, offsets, lengths, columns, alone, begins]);
+        self.launch(
+            Build::Alike,
+            all,
+            &[Arg::count(n), width, offsets, lengths, columns, values, own, alone],
+        );
+        self.launch(Build::Degrees, all, &[Arg::count(n), width, offsets, lengths, columns, alone, begins]);
         self.of.sorting.scan(self.queue, &self.of.begins[0], n);
         self.launch(
             Build::Couplings,
             all,
-            &[index(n), width, offsets, lengths, columns, alone, begins, ends],
+            &[Arg::count(n), width, offsets, lengths, columns, alone, begins, ends],
         );
     }
 
@@ -201,9 +201,9 @@ impl<V: Real> Run<'_, V> {
     fn codes(&mut self, n: usize, points: &Buffer) {
         let [points, bounds, alone, codes] =
             [points, &self.of.bounds, &self.of.alone, &self.of.sorting.keys].map(Arg::Memory);
-        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[index(n), points, bounds]);
-        self.launch(Build::WholeBox, Items::One, &[index(BOXES), bounds]);
-        self.launch(Build::Codes, Items::Entries(n), &[index(n), points, bounds, alone, codes]);
+        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[Arg::count(n), points, bounds]);
+        self.launch(Build::WholeBox, Items::One, &[Arg::count(BOXES), bounds]);
+        self.launch(Build::Codes, Items::Entries(n), &[Arg::count(n), points, bounds, alone, codes]);
     }
 
     /// Domains of a level, their parts, and the couplings of the next one (§5.2).
@@ -214,7 +214,7 @@ impl<V: Real> Run<'_, V> {
         let chunks = room.div_ceil(of.domain);
         let (now, next) = (level % 2, (level + 1) % 2);
         let counts = Arg::Memory(&of.counts);
-        let head = [index(level), index(first), index(room), counts];
+        let head = [Arg::count(level), Arg::count(first), Arg::count(room), counts];
         let [curve, rank, alone, position, parts, tally, totals] =
             [curve, &of.rank, &of.alone, &of.position, &of.parts, &of.tally, &of.totals].map(Arg::Memory);
         let [begins, ends, next_begins, next_ends] =
@@ -228,10 +228,18 @@ impl<V: Real> Run<'_, V> {
         self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
         self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
         of.sorting.scan(self.queue, &of.tally, 2 * room + chunks);
-        let args = [index(level), index(room), index(chunks), index(next_room), tally, counts, totals];
+        let args = [
+            Arg::count(level),
+            Arg::count(room),
+            Arg::count(chunks),
+            Arg::count(next_room),
+            tally,
+            counts,
+            totals,
+        ];
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
-        let numbers = [index(first_domain), index(*fine), index(first + room)];
+        let numbers = [Arg::count(first_domain), Arg::count(*fine), Arg::count(first + room)];
         let out = [starts, inner, next_begins, next_ends];
         self.launch(Build::Link, all, &[&head[..], &numbers, &lists, &out].concat());
     }

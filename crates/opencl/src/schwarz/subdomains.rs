@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, Real, Vector};
-use coarsen_schwarz::{Coarse, Plan, Repair, Schwarz, Storage};
+use coarsen_schwarz::{Coarse, Plan, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Pattern, System};
 
 use crate::backend::same_length;
@@ -37,7 +37,8 @@ use crate::{DeviceMatrix, DeviceVector, OpenCl};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
-    /// Domains, levels, precision; `coarse` and `refresh` are not looked at, `order` and `coupling` by [`By::Host`] alone.
+    /// Domains, levels, precision; `coarse` and `refresh` are not looked at, `order` and `coupling` by [`By::Host`] alone. Other `weights` than
+    /// [`Weights::Ones`] are refused with [`Error::Parameter`]: inverses come out of their elimination as they are applied.
     pub recipe: Schwarz,
     /// Who chooses order, domains and levels.
     pub structure: By,
@@ -87,6 +88,10 @@ impl<T: Real, V: Real, S: Real> Setup<T, OpenCl<V, S>> for DeviceSchwarz {
         on: &OpenCl<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
+        if self.recipe.weights != Weights::Ones {
+            let range = "Weights::Ones (0) where a device computes inverses; Schwarz itself takes Weights::Energy (1) at every place";
+            return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
+        }
         let whole = system.whole()?;
         let merged = System { contact: None, matrix: &whole, ..system };
         match self.structure {
@@ -135,6 +140,7 @@ impl DeviceSchwarz {
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;
+        on.check_room(self.bytes(on, system.matrix))?;
         let (block, nodes) = (system.matrix.block().0, system.matrix.pattern().rows());
         let rooms = rooms(nodes, domain, levels);
         let (matrix, place) = (on.matrix(system.matrix)?, on.plain());

@@ -8,8 +8,9 @@ use coarsen_core::{Error, Real, parallel};
 use coarsen_sparse::Contacts;
 
 use crate::OpenCl;
+use crate::assembly;
 use crate::backend::same_length;
-use crate::memory::{Buffer, bytes_of_indices};
+use crate::memory::Buffer;
 use crate::program::{INDEX, real};
 use crate::queue::Arg;
 
@@ -40,6 +41,8 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) nodes: usize,
     pub(crate) block: usize,
     pub(crate) capacity: usize,
+    /// The kernels that assemble.
+    pub(crate) module: usize,
     pub(crate) starts: Buffer,
     pub(crate) places: Buffer,
     pub(crate) values: Buffer,
@@ -57,7 +60,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block of 0, [`Error::TooLarge`] where `u32` cannot number nodes or blocks, [`Error::Memory`] before
-    /// anything is allocated where it does not fit.
+    /// anything is allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new(on: &OpenCl<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
@@ -71,15 +74,30 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = capacity.saturating_mul(area.saturating_add(4)).saturating_add(4 * (nodes + 1));
         let staging = vec![0; nodes + 1];
+        on.check_room(bytes as u64)?;
+        let place = on.plain();
+        let module = assembly::module::<V, S>(&place, block, 1)?;
         let mut queue = on.queue();
-        queue.check_room(bytes as u64)?;
-        let starts = queue.allocate(INDEX, 4 * (nodes + 1), Some(bytes_of_indices(&staging)))?;
+        let starts = queue.list(&staging)?;
         let places = queue.allocate(INDEX, 4 * capacity, None)?;
         let values = queue.allocate(real::<S>(), capacity * area, None)?;
         let status = queue.allocate(INDEX, 8, None)?;
         drop(queue);
-        let (on, assembled, of) = (on.plain(), false, PhantomData);
-        Ok(Self { on, nodes, block, capacity, starts, places, values, status, assembled, staging, of })
+        let (on, assembled, of) = (place, false, PhantomData);
+        Ok(Self {
+            on,
+            nodes,
+            block,
+            capacity,
+            module,
+            starts,
+            places,
+            values,
+            status,
+            assembled,
+            staging,
+            of,
+        })
     }
 
     /// Another set. No allocation on the device; places and values travel.

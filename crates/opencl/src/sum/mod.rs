@@ -5,7 +5,7 @@ mod contacts;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 
 use crate::backend::same_length;
-use crate::matrix::{self, BlockRows, Operand};
+use crate::matrix::{self, BlockRows, Operand, Sealed};
 use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
 
 pub use contacts::DeviceContacts;
@@ -81,6 +81,8 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         self.operand().relax_into(d, [omega, beta], b, x, s, y);
     }
 }
+
+impl<V: Real, S: Real> Sealed for DeviceSum<'_, V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceSum<'_, V, S> {
     fn operand(&self) -> Operand<'_, V> {
