@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::backend::Backend;
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
-use coarsen::{LinearOperator, Outcome};
+use coarsen::{LinearOperator, Outcome, Real};
 
 use crate::args::{Method, Precision, Precond};
 use crate::domains::Form;
@@ -67,6 +68,16 @@ pub(crate) struct Grids {
     pub(crate) operator_complexity: f64,
     /// A line a level.
     pub(crate) table: String,
+}
+
+impl Grids {
+    pub(crate) fn of<T: Real, B: Backend, C: Coarsening<T>, S>(built: &Hierarchy<T, B, C, S>) -> Self
+    where
+        S: Relaxation<T, B>,
+    {
+        let (levels, operator_complexity) = (built.levels(), built.operator_complexity());
+        Self { levels, operator_complexity, table: built.to_string() }
+    }
 }
 
 /// What a method made of a job.

@@ -5,7 +5,7 @@ use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
-use coarsen::{AnyBackend, BackendChoice, Error, Identity, LinearOperator, Preconditioner, Real};
+use coarsen::{AnyBackend, BackendChoice, Error, Identity, LinearOperator, Narrow, Preconditioner, Real};
 
 use crate::args::{Precision, Precond};
 use crate::domains::Form;
@@ -55,6 +55,7 @@ impl<B: Backend> Operator<'_, B> {
 impl<V: Real, S: Real> Stage for Cpu<V, S> {
     fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
         Ok(match precond {
+            Precond::Sa if V::NAME != S::NAME => return narrow_hierarchy(job),
             Precond::Mas => return domains(&job.domains, job.system, self),
             Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
             Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
@@ -103,12 +104,18 @@ fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
     let built = recipe.build_from(system, on)?;
-    let grids = Grids {
-        levels: built.levels(),
-        operator_complexity: built.operator_complexity(),
-        table: built.to_string(),
-    };
+    let grids = Grids::of(&built);
     Ok((Box::new(built), Some(grids)))
+}
+
+/// A hierarchy that is computed and applied in f32, for vectors in f64.
+fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
+    let System { positions, near_kernel, links, .. } = job.system;
+    let matrix = job.system.matrix.to::<f32>();
+    let system = System { positions, near_kernel, links, ..System::from(&matrix) };
+    let built = job.aggregation.build_from(system, &Cpu::single())?;
+    let grids = Grids::of(&built);
+    Ok((Box::new(Narrow::new(built, matrix.shape().0)), Some(grids)))
 }
 
 /// Multilevel domains whose numbers are computed on the host.

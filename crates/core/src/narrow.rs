@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::parallel::{self, LEAF, each, tree};
-use crate::{Class, Preconditioner, power_of_two};
+use crate::{Class, Preconditioner, Real, power_of_two};
 
 /// M in f32, vectors too: z = s M⁻¹ (r / s), where the power of two s brings r into the range of f32.
 ///
@@ -45,15 +45,16 @@ impl<M> Narrow<M> {
     }
 }
 
-impl<M: Preconditioner<Vec<f32>>> Preconditioner<Vec<f64>> for Narrow<M> {
-    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> {
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         let scale = power_of_two(largest(r));
-        let down =
-            |(r, to): (&[f64], &mut [f32])| to.iter_mut().zip(r).for_each(|(t, r)| *t = (r / scale) as f32);
+        let down = |(r, to): (&[V], &mut [f32])| {
+            to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.wide() / scale) as f32)
+        };
         each((&r[..], &mut self.r[..]), LEAF, parallel::worth(r.len()), &down);
         self.m.apply(&self.r, &mut self.z);
-        let up = |(z, to): (&[f32], &mut [f64])| {
-            to.iter_mut().zip(z).for_each(|(t, z)| *t = f64::from(*z) * scale)
+        let up = |(z, to): (&[f32], &mut [V])| {
+            to.iter_mut().zip(z).for_each(|(t, z)| *t = V::of(f64::from(*z) * scale))
         };
         each((&self.z[..], &mut z[..]), LEAF, parallel::worth(r.len()), &up);
     }
@@ -68,9 +69,9 @@ impl<M: Preconditioner<Vec<f32>>> Preconditioner<Vec<f64>> for Narrow<M> {
 }
 
 /// max |rᵢ|; NaN where one is.
-fn largest(r: &[f64]) -> f64 {
+fn largest<V: Real>(r: &[V]) -> f64 {
     let more = |m: f64, v: f64| if v > m || v.is_nan() { v } else { m };
-    let leaf = |rows: Range<usize>| r[rows].iter().fold(0.0, |m, v| more(m, v.abs()));
+    let leaf = |rows: Range<usize>| r[rows].iter().fold(0.0, |m, v| more(m, v.wide().abs()));
     tree(0..r.len(), LEAF, parallel::worth(r.len()), &leaf, &more)
 }
 

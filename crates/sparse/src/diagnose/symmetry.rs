@@ -32,13 +32,23 @@ struct Part {
     worst: Option<(usize, usize, f64, f64)>,
     relative: f64,
     unconstrained: f64,
+    /// Blocks below the diagonal, and those above it that have their mirror there.
+    below: usize,
+    mirrored: usize,
 }
 
 impl Symmetry {
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> Self {
-        let leaf =
-            |rows: Range<usize>| rows.fold(Part::default(), |part, i| join(part, block_row(a, facts, i)));
-        let whole = tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join);
+        let compared = |triangle: Triangle| {
+            let leaf = |rows: Range<usize>| {
+                rows.fold(Part::default(), |part, i| join(part, block_row(a, facts, i, triangle)))
+            };
+            tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
+        };
+        let above = compared(Triangle::Above);
+        // Where the counts agree, every block below the diagonal is the mirror of one above it.
+        let whole =
+            if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
         Self {
             one_sided: whole.one_sided,
             relative: whole.relative,
@@ -70,12 +80,24 @@ impl Symmetry {
     }
 }
 
+/// What is compared with its mirror: blocks on and above the diagonal, or those below it that have none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Triangle {
+    Above,
+    Below,
+}
+
 /// Compares a block row with its column.
-fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize) -> Part {
+fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle) -> Part {
     let (b, pattern) = (a.block().0, a.pattern());
     let mut part = Part::default();
     for (j, here) in a.row(i) {
+        part.below += usize::from(j < i);
+        if (j < i) != (triangle == Triangle::Below) {
+            continue;
+        }
         let mirror = pattern.find(j, i).map(|k| a.value(k));
+        part.mirrored += usize::from(j > i && mirror.is_some());
         if j < i && mirror.is_some() {
             continue; // compared from row j
         }
@@ -111,6 +133,8 @@ fn join(p: Part, q: Part) -> Part {
         worst: if worse { q.worst } else { p.worst },
         relative: p.relative.max(q.relative),
         unconstrained: p.unconstrained.max(q.unconstrained),
+        below: p.below + q.below,
+        mirrored: p.mirrored + q.mirrored,
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a square pattern, symmetrised. *Cost* a sort of each row.
+    /// The graph of a square pattern, symmetrised. *Cost* two passes over a symmetric pattern; a sort of each row where it is not.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -40,8 +40,22 @@ impl Graph {
         if rows != columns {
             return Err(Error::NotSquare { rows, columns });
         }
+        if pattern.is_symmetric() {
+            return Ok(Self::without_loops(pattern));
+        }
         let stored = (0..rows).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j)));
         Ok(Self::symmetrised(rows, stored))
+    }
+
+    fn without_loops(pattern: &Pattern) -> Self {
+        let mut offsets = Vec::with_capacity(pattern.rows() + 1);
+        let mut neighbours = Vec::with_capacity(pattern.len());
+        offsets.push(0);
+        for i in 0..pattern.rows() {
+            neighbours.extend(pattern.row(i).iter().filter(|&&j| j as usize != i));
+            offsets.push(neighbours.len());
+        }
+        Self { offsets, neighbours }
     }
 
     /// The graph with these edges on `nodes` nodes; direction, duplicates and loops do not matter.
