@@ -4,7 +4,7 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use coarsen::elastic::{Elastic, Follower, following};
+use coarsen::elastic::{Elastic, Follower, Placed, following};
 use coarsen::optimize::{
     AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, OrElse,
     ScaledNorm, Verdict, check_gradient, check_hessian,
@@ -124,6 +124,36 @@ fn every_driver_takes_the_same_time_steps() {
         let gap = largest_gap(reference.get_or_insert_with(|| x.clone()), &x);
         println!("{name}: {gap:e} m, {:.1?}", begin.elapsed());
         assert!(gap < 1e-6, "{name} ends {gap:e} m away");
+    }
+}
+
+/// Vectors of a place that is the host take the same steps, to the bit.
+#[test]
+fn a_placed_body_is_the_same_body() {
+    let stop = Stop::relative(1e-6);
+    for newton in [true, false] {
+        let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
+        let (m, idle) = (sa(&mut body, &start), || Follower::constant(Box::new(Identity)));
+        let mut descent = Descent::new(Backtracking::default(), stop);
+        descent.refresh = Refresh::Every(4);
+        let (mut x, mut y) = (start.clone(), start.clone());
+        let mut again = Scene::bar_twist(3).unwrap().body;
+        let (here, there) = if newton {
+            let mut f = on_demand(body, m);
+            let here = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ()).unwrap();
+            let m = sa(&mut again, &start);
+            let mut f = Placed::new(again, &start, m, &Cpu::new()).unwrap();
+            (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y, &mut ()).unwrap())
+        } else {
+            let mut f = on_demand(body, idle());
+            let here = descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
+            let m = sa(&mut again, &start);
+            let mut f = Placed::new(again, &start, idle(), &Cpu::new()).unwrap();
+            (here, descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut y, &mut ()).unwrap())
+        };
+        assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));
+        assert_eq!(x, y);
+        here.converged().unwrap();
     }
 }
 

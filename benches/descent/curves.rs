@@ -23,7 +23,7 @@ const STEP: f64 = 1.0 / 30.0;
 /// The error that the table asks for, the one at which a run ends, and the seconds it may take.
 const ASKED: f64 = 1e-3;
 const END: f64 = 1e-6;
-const LIMIT: f64 = 12.0;
+const LIMIT: f64 = 45.0;
 
 /// Seconds and relative errors of one run.
 pub(crate) struct Curve {

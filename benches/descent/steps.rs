@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 1e-6;
 const GAP: f64 = 1e-6;
 
 /// Seconds that a driver may take.
-const LIMIT: f64 = 400.0;
+const LIMIT: f64 = 1200.0;
 
 pub(crate) fn run(names: &[&str]) {
     let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {

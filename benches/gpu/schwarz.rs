@@ -202,7 +202,7 @@ fn row<B: Place>(
     };
     println!(
         "| {} ({n}) | {place} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
-        p.name.split(['/', ' ']).next_back().unwrap_or(""),
+        p.name.split('/').next_back().unwrap_or(""),
         B::Real::NAME,
         1e3 * build,
         1e3 * update,

@@ -141,7 +141,7 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Draw the history of the residual; of a sequence, iterations, decisions and seconds of every step
-    #[arg(long, value_name = "HISTORY.svg")]
+    #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
     /// Leave all that is needed to run this again: matrix, right-hand side, options, versions
     #[arg(long, value_name = "DIR")]
@@ -166,7 +166,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Draw the residuals against iterations and against time
-    #[arg(long, value_name = "PICTURE.svg")]
+    #[arg(long, value_name = "PICTURE.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long)]
@@ -379,6 +379,15 @@ fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
         _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),
+    }
+}
+
+/// A plot is written as SVG, whatever its name says, so its name must say that.
+pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
+    let file = PathBuf::from(text);
+    match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("svg")) {
+        true => Ok(file),
+        false => Err("plots are SVG files: give a name that ends with .svg"),
     }
 }
 

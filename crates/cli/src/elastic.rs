@@ -1,12 +1,12 @@
 //! The preconditioner of a soft body, by name.
 
-use coarsen::Identity;
-use coarsen::backend::{Cpu, Setup, SetupError};
-use coarsen::elastic::{Built, Elastic, Follower};
+use coarsen::backend::{Setup, SetupError};
+use coarsen::elastic::{Built, Follower, Placed};
 use coarsen::multigrid::Multigrid;
 use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
+use coarsen::{AnyBackend, AnyVector, Identity};
 
 use crate::minimize::Inverse;
 
@@ -14,25 +14,25 @@ use crate::minimize::Inverse;
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 
 /// The body of a scene, for Newton's method too.
-pub(crate) type Soft = Elastic<Energy>;
+pub(crate) type Soft = Placed<Energy, AnyBackend>;
 
 /// The preconditioner of the Hessian at x.
 pub(crate) fn build(
     inverse: Inverse,
     body: &mut ImplicitEuler<Energy>,
     x: &[f64],
-) -> Result<Follower, SetupError> {
-    let on = Cpu::new();
+    on: &AnyBackend,
+) -> Result<Follower<AnyVector>, SetupError> {
     if inverse == Inverse::None {
         return Ok(Follower::constant(Box::new(Identity)));
     }
     Follower::build(body, x, |system| {
-        let built: Built = match inverse {
+        let built: Built<AnyVector> = match inverse {
             Inverse::None => Box::new(Identity),
-            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
-            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
-            Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
-            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
+            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
+            Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
+            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, on)?),
         };
         Ok(built)
     })

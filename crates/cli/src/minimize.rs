@@ -7,14 +7,16 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use coarsen::backend::Backend;
 use coarsen::elastic::{Follower, following};
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,
 };
 use coarsen::problems::Scene;
-use coarsen::{Identity, Stop, parallel};
+use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
+use crate::args::{Wanted, svg};
 use crate::elastic::{Soft, build};
 use crate::error::Failure;
 use crate::plot::{self, Curve};
@@ -47,6 +49,9 @@ pub(crate) struct Minimize {
     /// Preconditioner of the Hessian
     #[arg(long, value_enum, default_value_t = Inverse::Sa)]
     precond: Inverse,
+    /// Where vectors live and the preconditioner works; energy, gradient and Hessian are computed on the CPU
+    #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
+    backend: Wanted,
     /// Rebuild the preconditioner every N iterations; 0: at the start only
     #[arg(long, value_name = "N", default_value_t = 8)]
     refresh: usize,
@@ -60,7 +65,7 @@ pub(crate) struct Minimize {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
     /// Draw the history of the gradient
-    #[arg(long, value_name = "HISTORY.svg")]
+    #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
     plot: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long)]
@@ -124,8 +129,9 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     }
     let threads =
         options.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let on = AnyBackend::choose(options.backend.0)?;
     let begin = Instant::now();
-    let (text, report, history) = parallel::threads(threads, || minimize(options))??;
+    let (text, report, history) = parallel::threads(threads, || minimize(options, &on))??;
     if !options.quiet {
         say(&format!("{text}minimize  {:.3} s on {threads} threads, ", begin.elapsed().as_secs_f64()));
         say(&format!(
@@ -157,8 +163,8 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 }
 
 /// The head of the report, how the descent ended, and relative gradients.
-fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
-    let (name, Scene { mut body, start: mut x }) = match options.problem {
+fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
+    let (name, Scene { mut body, mut start }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
         Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
         Body::ArmadilloStretch => {
@@ -167,7 +173,7 @@ fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>)
             ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
         }
     };
-    let inverse = build(options.precond, &mut body, &x)?;
+    let inverse = build(options.precond, &mut body, &start, on)?;
     // Newton's method asks the objective for a preconditioner, the others have their own.
     let (own, of_objective) = if options.direction == Way::Newton {
         (Follower::constant(Box::new(Identity)), inverse)
@@ -175,16 +181,19 @@ fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>)
         (inverse, Follower::constant(Box::new(Identity)))
     };
     let (mut direction, search) = way(options.direction, options.precond, own);
-    let mut f = Soft::new(body, of_objective).projecting_on_demand();
+    let (mut f, mut x) = (Soft::new(body, &start, of_objective, on)?, on.vector(&start)?);
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
     let mut history = DescentHistory::default();
-    let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history)?;
+    let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history);
+    // The first failure of a device says more than what a descent made of it.
+    on.read(&x, &mut start)?;
+    let report = report?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
     let text = format!(
-        "problem   {name}: {} unknowns\nmethod    {} with {}\n",
-        x.len(),
+        "problem   {name}: {} unknowns\nmethod    {} with {}, vectors on {on}\n",
+        start.len(),
         typed(options.direction),
         typed(options.precond)
     );
@@ -195,8 +204,8 @@ fn minimize(options: &Minimize) -> Result<(String, DescentReport<f64>, Vec<f64>)
 fn way(
     way: Way,
     precond: Inverse,
-    inverse: Follower,
-) -> (Box<dyn Direction<Vec<f64>, Soft>>, Box<dyn LineSearch<f64>>) {
+    inverse: Follower<AnyVector>,
+) -> (Box<dyn Direction<AnyVector, Soft>>, Box<dyn LineSearch<f64>>) {
     let armijo = Box::new(Backtracking::default());
     match way {
         Way::Newton => (Box::new(Newton::inexact()), armijo),

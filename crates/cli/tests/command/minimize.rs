@@ -17,6 +17,31 @@ fn every_direction_goes_with_every_preconditioner() {
     assert!(done.code == 0, "{}{}", done.out, done.err);
 }
 
+/// The number before a word of the report.
+fn counted(text: &str, what: &str) -> i64 {
+    let before = text.split(what).next().and_then(|text| text.split_whitespace().next_back());
+    before.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {what} in {text}"))
+}
+
+/// Every method on a device takes the steps that it takes here, give or take a few by round-off.
+#[test]
+fn a_device_descends_as_the_cpu_does() {
+    if !crate::backend::has_device() {
+        return;
+    }
+    for (direction, precond) in
+        [("newton", "sa"), ("lbfgs", "mas"), ("ncg", "block-jacobi"), ("agd", "jacobi"), ("lbfgs", "none")]
+    {
+        let words =
+            format!("minimize --problem bar-twist:2 --direction {direction} --precond {precond} --tol 1e-3");
+        let (here, there) = (coarsen(&words), coarsen(&format!("{words} --backend opencl")));
+        assert_eq!((here.code, there.code), (0, 0), "{words}: {}{}", here.err, there.err);
+        assert!(there.out.contains("vectors on opencl: "), "{}", there.out);
+        let [k, l] = [&here, &there].map(|done| counted(&done.out, " iterations"));
+        assert!((k - l).abs() <= 2 + k / 5, "{words}: {k} and {l}");
+    }
+}
+
 #[test]
 fn histories_are_drawn() {
     let folder = Folder::new();
@@ -24,6 +49,10 @@ fn histories_are_drawn() {
     let done = coarsen(&format!("minimize --problem bar-twist:2 --plot {} --quiet", out.display()));
     assert!(done.code == 0 && done.out.is_empty(), "{}{}", done.out, done.err);
     assert!(std::fs::read_to_string(&out).unwrap().contains("relative gradient"));
+    for command in ["minimize", "solve", "compare"] {
+        let refused = coarsen(&format!("{command} --plot history.png"));
+        assert!(refused.code == 2 && refused.err.contains(".svg"), "{command}: {}", refused.err);
+    }
 }
 
 #[test]
