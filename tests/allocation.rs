@@ -169,7 +169,8 @@ fn bodies(threads: usize) {
             x.copy_from_slice(&start);
             direction.as_mut().forget();
             let report = descent.minimize(&mut f, &mut direction, &mut x, &mut norm).unwrap();
-            assert!(report.iterations == 6 && report.refreshes >= 3, "{name}: {report}");
+            // Of 0, 2 and 4; what was built at the start is not renewed there.
+            assert!(report.iterations == 6 && report.refreshes >= 2, "{name}: {report}");
         };
         minimize();
         minimize();
