@@ -17,7 +17,7 @@ use crate::{Class, Preconditioner, Real, power_of_two};
 /// ```
 /// use coarsen_core::{Identity, Narrow, Preconditioner};
 /// let mut m = Narrow::new(Identity, 2);
-/// let mut z = vec![0.0; 2];
+/// let mut z = vec![0.0_f64; 2];
 /// m.apply(&vec![1e-60, 3e-60], &mut z); // out of the range of f32
 /// assert!((z[1] / 3e-60 - 1.0).abs() < 1e-7);
 /// ```
