@@ -10,8 +10,10 @@ use crate::{
     Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// Steps without any progress after which a descent has stagnated.
+/// Steps without any progress after which a descent has stagnated: so many, or a share of those behind it, since a method that takes thousands
+/// progresses slowly.
 const PATIENCE: usize = 20;
+const SHARE: usize = 8;
 
 /// Share to which ‖∇f‖ must fall to count as progress where f no longer does.
 const PROGRESS: f64 = 0.9;
@@ -121,7 +123,7 @@ impl<T: Real> Run<T> {
         }
         match self.met {
             Some(criterion) => Some(DescentOutcome::Converged(criterion)),
-            None if self.idle >= PATIENCE => Some(DescentOutcome::Stagnated),
+            None if self.idle >= PATIENCE.max(self.iterations / SHARE) => Some(DescentOutcome::Stagnated),
             None if self.iterations >= criteria.stop.max_iterations => Some(DescentOutcome::IterationLimit),
             None => None,
         }
