@@ -1,9 +1,7 @@
 //! The second solve, the second update and the second descent allocate nothing: not one byte, at one thread and at two.
 
 mod common;
-
-use std::alloc::{GlobalAlloc, Layout, System as Heap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod counting;
 
 use coarsen::elastic::{Elastic, Follower, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
@@ -12,39 +10,7 @@ use coarsen::parallel;
 use coarsen::prelude::*;
 use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
 use common::{multigrids, noise, recipes};
-
-/// Counts the bytes asked for while a test measures.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is handed to the system allocator unchanged; only a counter is added.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { Heap.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise about `at` and `layout` is passed on.
-        unsafe { Heap.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        BYTES.fetch_add(size, Ordering::Relaxed);
-        // SAFETY: the caller's promise about `at` and `layout` is passed on.
-        unsafe { Heap.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// Bytes asked for while `f` runs.
-fn bytes(f: impl FnOnce()) -> usize {
-    let before = BYTES.load(Ordering::Relaxed);
-    f();
-    BYTES.load(Ordering::Relaxed) - before
-}
+use counting::bytes;
 
 /// A chain of nodes with five unknowns each, a block size without a kernel of its own.
 fn chain() -> Bsr<f64> {
@@ -89,9 +55,7 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
-/// One test, so that no other thread of the test harness allocates while it measures.
-#[test]
-fn second_solve_and_second_update_allocate_nothing() {
+fn main() {
     let a = common::problem("poisson2d:270").matrix;
     let (b, systems) = (noise(a.shape().0, 1), [a.clone(), chain()]);
     for threads in [1, 2] {

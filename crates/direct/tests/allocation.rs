@@ -1,43 +1,14 @@
 //! Solves, applications and updates allocate nothing once the factor is built.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../../../tests/counting/mod.rs"]
+mod counting;
 
 use coarsen_core::Preconditioner;
 use coarsen_direct::{Dense, Direct, Method};
 use coarsen_sparse::assembly;
+use counting::bytes;
 
-/// Counts the bytes asked for.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is handed to the system allocator unchanged; only a counter is added.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise about `at` and `layout` is passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// Bytes asked for while `f` runs.
-fn bytes(f: impl FnOnce()) -> usize {
-    let before = BYTES.load(Ordering::Relaxed);
-    f();
-    BYTES.load(Ordering::Relaxed) - before
-}
-
-/// One test, so that no other thread of the test harness allocates while it measures.
-#[test]
-fn nothing_is_allocated_after_the_first_time() {
+fn main() {
     // Small enough for one thread; the larger one is supernodal.
     for n in [10_u32, 60] {
         let at = |i: u32, j: u32| i * n + j;

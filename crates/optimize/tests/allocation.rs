@@ -1,40 +1,14 @@
 //! The second descent allocates nothing: not one byte.
 
 mod common;
-
-use std::alloc::{GlobalAlloc, Layout, System as Heap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../../../tests/counting/mod.rs"]
+mod counting;
 
 use coarsen_core::{Identity, Stop};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
 use common::{Quadratic, Valley};
-
-/// Counts the bytes asked for while a test measures.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is handed to the system allocator unchanged; only a counter is added.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { Heap.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise about `at` and `layout` is passed on.
-        unsafe { Heap.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        BYTES.fetch_add(size, Ordering::Relaxed);
-        // SAFETY: the caller's promise about `at` and `layout` is passed on.
-        unsafe { Heap.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::bytes;
 
 type Rule<F> = (&'static str, Box<dyn Direction<Vec<f64>, F>>);
 
@@ -54,9 +28,7 @@ fn directions<F: Linearize<Vec<f64>> + 'static>(n: usize) -> Vec<Rule<F>> {
     ]
 }
 
-/// One test, so that no other thread of the test harness allocates while it measures.
-#[test]
-fn second_descent_allocates_nothing() {
+fn main() {
     let n = 5000;
     let mut f = Valley::<f64>::new(n).linearized();
     let stop = Stop::relative(1e-12);
@@ -66,13 +38,8 @@ fn second_descent_allocates_nothing() {
     let start = Rosenbrock::start::<f64>(n);
     let mut x = start.clone();
     for (name, mut direction) in directions(n) {
-        // The harness may allocate on its own thread meanwhile: the least of three passes is the descent's.
-        let mut least = usize::MAX;
-        for pass in 0..4 {
-            // A first descent of one step makes all that a long one needs.
-            let most = if pass == 0 { 1 } else { 15 };
+        let mut twice = |most| {
             (armijo.stop.max_iterations, wolfe.stop.max_iterations) = (most, most);
-            let before = BYTES.load(Ordering::Relaxed);
             for _ in 0..2 {
                 x.copy_from_slice(&start);
                 direction.as_mut().forget();
@@ -83,9 +50,8 @@ fn second_descent_allocates_nothing() {
                 let report = wolfe.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
                 assert!(report.iterations > 0, "{name}: {report}");
             }
-            let bytes = BYTES.load(Ordering::Relaxed) - before;
-            least = if pass == 0 { usize::MAX } else { least.min(bytes) };
-        }
-        assert_eq!(least, 0, "{name} allocates");
+        };
+        twice(1); // one step makes all that a long descent needs
+        assert_eq!(bytes(|| twice(15)), 0, "{name}");
     }
 }

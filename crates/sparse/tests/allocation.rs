@@ -1,43 +1,16 @@
 //! The numeric phases allocate nothing: new values of a known pattern cost no memory, at one thread and at several.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../../tests/counting/mod.rs"]
+mod counting;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
     Adjoint, Bsr, Constraints, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, TransposePlan,
     assembly, prefilter,
 };
-
-/// The system's allocator, counting what is asked for.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to `System` unchanged; counting touches no memory that it hands out.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise on `layout` is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `System` by `alloc` above, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Bytes that `f` allocates, on any thread.
-fn bytes(f: impl FnOnce()) -> usize {
-    let before = BYTES.load(Ordering::Relaxed);
-    f();
-    BYTES.load(Ordering::Relaxed) - before
-}
+use counting::bytes;
 
 /// Full r x c blocks: each of `rows` nodes with its `reach` neighbours on both sides, nodes mapped onto columns by `onto`.
 fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
@@ -62,9 +35,7 @@ fn constrain(c: &mut Constraints, first: usize) {
     }
 }
 
-// One test, because the count is the process's.
-#[test]
-fn numeric_phases_allocate_nothing() {
+fn main() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
             let n = 6000;

@@ -1,9 +1,7 @@
 //! Real matrices end to end: every symmetric positive definite one of the data folder, solved to a true relative residual of 1e-8.
 
-mod common;
-
+use crate::common::{data, noise, read};
 use coarsen::prelude::*;
-use common::{data, noise, read};
 
 /// The symmetric positive definite matrices of the data folder.
 const SPD: [&str; 29] = [

@@ -1,7 +1,6 @@
 //! Order, domains and levels chosen on a device.
 
-mod common;
-
+use crate::common::{self, applied, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
@@ -9,7 +8,6 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, System, assembly};
-use common::{applied, difference, in_step, problem};
 
 fn all() -> DeviceSchwarz {
     DeviceSchwarz {

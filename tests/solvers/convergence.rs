@@ -2,10 +2,8 @@
 //!
 //! The bounds are measured counts with a tenth of room; a method that loses strength fails here before anyone notices it in seconds.
 
-mod common;
-
+use crate::common::{self, noise, problem, recipes};
 use coarsen::prelude::*;
-use common::{noise, problem, recipes};
 
 fn iterations(name: &str, precond: &str, tolerance: f64) -> usize {
     let a = problem(name).matrix;

@@ -1,7 +1,6 @@
 //! What an update promises: the same bits for the same values, and after an error the old state, to the last bit.
 
-mod common;
-
+use crate::common::{mixed_recipes, noise, problem, small_sa};
 use coarsen::Error;
 use coarsen::backend::SetupError;
 use coarsen::krylov::{NullSpace, Projected};
@@ -9,7 +8,6 @@ use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Sequence};
 use coarsen::sparse::multiply;
-use common::{mixed_recipes, noise, problem, small_sa};
 
 fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
     let mut z = vec![0.0; r.len()];

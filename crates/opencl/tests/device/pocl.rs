@@ -2,8 +2,7 @@
 //!
 //! The system is the five-point Laplacian on a square, its unknowns scaled by 1 to 7, so that Jacobi has work to do.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::{Backend, Setup};
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};

@@ -1,7 +1,6 @@
 //! Every preconditioner that is generic over a place: set up on the host, applied on the device, the same as on the CPU.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
 use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};

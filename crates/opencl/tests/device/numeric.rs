@@ -1,7 +1,6 @@
 //! Hierarchies that follow a matrix of the device, against the host's update.
 
-mod common;
-
+use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
@@ -10,7 +9,6 @@ use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen_sparse::{Bsr, System, assembly};
-use common::{difference, problem};
 
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..Multigrid::smoothed_aggregation() }

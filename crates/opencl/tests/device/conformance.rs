@@ -1,7 +1,6 @@
 //! A device obeys the laws of a place in each of its precisions, as the CPU does.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep, conformance};
 use coarsen_core::{Real, Vector};
 use coarsen_opencl::{DeviceMatrix, Format, OpenCl};

@@ -1,14 +1,12 @@
 //! What multigrid promises: reuse, mesh independence, and an honest end on systems that break other hierarchies.
 
-mod common;
-
+use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::{Modes, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::sparse::{Zeros, detect_block_size};
 use coarsen::{Class, Error};
-use common::{noise, problem, small_sa};
 
 type Sa = Multigrid<SmoothedAggregation>;
 

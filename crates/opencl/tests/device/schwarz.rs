@@ -1,7 +1,6 @@
 //! Multilevel additive Schwarz on a device against the host's, with inverses from the host.
 
-mod common;
-
+use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
 use coarsen_core::{Preconditioner, Real, Stop, Vector};
@@ -9,7 +8,6 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::OpenCl;
 use coarsen_schwarz::{Coarse, Place, Schwarz, Storage};
 use coarsen_sparse::System;
-use common::{applied, chain, difference, in_step, problem};
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
 

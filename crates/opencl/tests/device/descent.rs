@@ -1,7 +1,6 @@
 //! Descent methods by one text on `Vec<f64>`, `Vec<f32>` and device vectors: the same minimiser.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::Backend;
 use coarsen_core::{Identity, LinearOperator, Objective, Real, Stop, Vector};
 use coarsen_krylov::Cg;

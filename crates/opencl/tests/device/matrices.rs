@@ -1,9 +1,8 @@
 //! Products of device matrices against the host's: blocks, rectangular and empty ones too.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::common;
 use coarsen_backend::Backend;
 use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar};
 use coarsen_opencl::{DeviceMatrix, DeviceVector, Format};

@@ -1,7 +1,6 @@
 //! Matrices and contact sets made on a device, against the host's.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Matrix, Setup};
 use coarsen_core::{Error, LinearOperator, Real, Stop};

@@ -1,9 +1,8 @@
 //! A matrix plus contact on a device against the host's, in every precision and layout.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common;
 use coarsen_backend::conformance::{self, noise, ring};
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, Sweep};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};

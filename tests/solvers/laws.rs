@@ -1,11 +1,9 @@
 //! The laws that every preconditioner obeys, on every kind of system.
 
-mod common;
-
+use crate::common::{self, Recipe, mixed_recipes, multigrids, noise, recipes, single_recipes, systems};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
-use common::{Recipe, mixed_recipes, multigrids, noise, recipes, single_recipes, systems};
 
 fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
     let mut z = vec![V::nan(); r.len()]; // whatever was there must not matter

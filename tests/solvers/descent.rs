@@ -1,9 +1,8 @@
 //! Soft bodies under every driver: derivatives, the same end state, energies that fall.
 
-mod common;
-
 use std::ops::ControlFlow;
 
+use crate::common::{self, noise};
 use coarsen::elastic::{Elastic, Follower, Placed, following};
 use coarsen::optimize::{
     AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, OrElse,
@@ -14,7 +13,6 @@ use coarsen::problems::{
     BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Scene, Spring, Springs,
     StableNeoHookean, TetMesh, Tetrahedra,
 };
-use common::noise;
 
 type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
 type Soft = Elastic<Tetrahedra<StableNeoHookean>>;

@@ -1,9 +1,8 @@
 //! Every vector operation against `Vec`, at sizes around those of work groups.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::common;
 use coarsen_backend::Backend;
 use coarsen_core::{Error, Real, Scalar, Vector};
 use coarsen_opencl::{DeviceVector, OpenCl, OpenClError};

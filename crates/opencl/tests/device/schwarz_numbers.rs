@@ -1,7 +1,6 @@
 //! Numbers of multilevel domains computed on a device against those of the host.
 
-mod common;
-
+use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
@@ -9,7 +8,6 @@ use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{System, assembly};
-use common::{applied, chain, difference, in_step, problem};
 
 /// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what is stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)

@@ -1,0 +1,17 @@
+//! What runs on one device, against the host: one program, because every test here compiles most of the library.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod assembly;
+mod conformance;
+mod descent;
+mod matrices;
+mod numeric;
+mod pocl;
+mod preconditioners;
+mod schwarz;
+mod schwarz_numbers;
+mod schwarz_structure;
+mod sum;
+mod vectors;

@@ -1,0 +1,12 @@
+//! Laws and measured convergence of whole solvers: one program, because every test here compiles most of the library.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod constraints;
+mod convergence;
+mod descent;
+mod laws;
+mod multigrid;
+mod real;
+mod reuse;
