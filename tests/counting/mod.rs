@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// Bytes asked for while `f` runs.
-pub fn bytes(f: impl FnOnce()) -> usize {
+pub(crate) fn bytes(f: impl FnOnce()) -> usize {
     let before = BYTES.load(Ordering::Relaxed);
     f();
     BYTES.load(Ordering::Relaxed) - before
