@@ -6,6 +6,8 @@
 //   ROWS, COLS  of a block
 //   SLICE   rows of a slice
 //   DSLICE  blocks of a slice of D, see blocks.cl
+//   HALF    where the blocks on and above the diagonal of a symmetric matrix are stored, in slots of their own: a slot of `columns` is then
+//           a column, and twice the slot of the block, plus one where its mirror image is meant
 //   CONTACT where a contact part is added: block k of it, starts[i] <= k < starts[i + 1] for row i, is at column places[k]
 
 #pragma OPENCL FP_CONTRACT ON // A device may fuse what it adds here; so does the twin.
@@ -31,11 +33,27 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
     const size_t base = width ? slice * width : offsets[slice];
     const uint count = lengths[i];
 #endif
+#ifdef HALF
+    __global const uint *place = columns + 2 * (base * SLICE + lane);
+#else
     __global const uint *column = columns + base * SLICE + lane;
     __global const STORED *a = values + base * AREA * SLICE + lane;
+#endif
     for (uint r = 0; r < ROWS; r++)
         s[r] = 0;
     for (uint k = 0; k < count; k++) {
+#ifdef HALF
+        const uint slot = place[1] / 2, mirrored = place[1] % 2;
+        const uint down = mirrored ? 1 : COLS, across = mirrored ? COLS : 1;
+        __global const REAL *xk = x + (size_t)place[0] * COLS;
+        __global const STORED *block = values + (size_t)(slot / SLICE) * AREA * SLICE + slot % SLICE;
+        for (uint c = 0; c < COLS; c++) {
+            const REAL xc = xk[c];
+            for (uint r = 0; r < ROWS; r++)
+                s[r] += (REAL)block[(r * down + c * across) * SLICE] * xc;
+        }
+        place += 2 * SLICE;
+#else
         __global const REAL *xk = x + (size_t)column[k * SLICE] * COLS;
         for (uint c = 0; c < COLS; c++) {
             const REAL xc = xk[c];
@@ -43,6 +61,7 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
                 s[r] += (REAL)a[(r * COLS + c) * SLICE] * xc;
         }
         a += AREA * SLICE;
+#endif
     }
 #ifdef CONTACT
     for (uint k = starts[i]; k < starts[i + 1]; k++) {

@@ -3,9 +3,9 @@
 mod common;
 mod counting;
 
-use coarsen::elastic::{Elastic, Follower, following};
+use coarsen::elastic::{Elastic, Follower, characteristic_norm, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
-use coarsen::optimize::{Direction, Forcing, Gradient, ScaledNorm};
+use coarsen::optimize::{Direction, Forcing, Gradient};
 use coarsen::parallel;
 use coarsen::prelude::*;
 use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
@@ -82,7 +82,9 @@ fn main() {
                 assert_eq!(bytes(solve), 0, "{name} at {threads} threads");
             }
             let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
-            for (a, (name, build)) in relaxed.chain(multigrids().into_iter().map(|r| (&a, r))) {
+            let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
+            // On a device the driver allocates as it likes; what we take there is counted by `OpenCl::counters`.
+            for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
                 let (mut m, size) = (build(a), a.block().0);
                 let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
                 m.update_from(a.into()).unwrap();
@@ -122,9 +124,7 @@ fn bodies(threads: usize) {
         let mut scene = scene();
         let m = jacobi(&mut scene);
         let Scene { body, start } = scene;
-        let characteristic = body.potential.characteristic();
-        let weights = characteristic.iter().flat_map(|c| [1.0 / c; 3]).collect();
-        let mut norm = ScaledNorm::new(weights, 0.0).unwrap();
+        let mut norm = characteristic_norm(&body, 0.0).unwrap();
         let (mut f, mut x) = (Elastic::new(body, m).projecting_on_demand(), start.clone());
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
         descent.stop.max_iterations = 6;
@@ -134,7 +134,7 @@ fn bodies(threads: usize) {
             direction.as_mut().forget();
             let report = descent.minimize(&mut f, &mut direction, &mut x, &mut norm).unwrap();
             // Of 0, 2 and 4; what was built at the start is not renewed there.
-            assert!(report.iterations == 6 && report.refreshes >= 2, "{name}: {report}");
+            assert!(report.iterations == 6 && report.refreshes == 2, "{name}: {report}");
         };
         minimize();
         minimize();

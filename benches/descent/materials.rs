@@ -1,7 +1,7 @@
 //! A bar whose middle differs from its ends: the question of HOT on meshes.
 
-use coarsen::elastic::Elastic;
-use coarsen::optimize::{DescentReport, Forcing, Newton, ScaledNorm};
+use coarsen::elastic::{Elastic, characteristic_norm};
+use coarsen::optimize::{DescentReport, Forcing, Newton};
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
@@ -26,7 +26,7 @@ pub(crate) fn run() {
         // HOT: one hierarchy, from the Hessian at the start; and one that follows when the descent becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x } = scene();
-            let mut monitor = norm(&body.potential.characteristic());
+            let mut monitor = characteristic_norm(&body, TOLERANCE).expect("a tolerance");
             let (mut f, mut direction, search) = method("lbfgs", "sa-contrast", body, &x);
             let mut descent = Descent::new(search, Stop::relative(0.0));
             descent.refresh = refresh;
@@ -34,14 +34,15 @@ pub(crate) fn run() {
         });
         let newton = ["sa-contrast", "jacobi"].map(|precond| {
             let Scene { mut body, start: mut x } = scene();
-            let mut monitor = norm(&body.potential.characteristic());
+            let mut monitor = characteristic_norm(&body, TOLERANCE).expect("a tolerance");
             let m = inverse(precond, &mut body, &x);
             let stop = Stop { max_iterations: 20_000, ..Stop::default() };
             let mut newton = Newton::with(Cg::new(stop), Forcing::EisenstatWalker);
             let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
             descent.refresh = Refresh::Every(1);
             let report = descent.minimize(&mut Elastic::new(body, m), &mut newton, &mut x, &mut monitor);
-            format!("{}, {}", steps(&report.expect("a Hessian")), newton.inner_iterations)
+            let report = report.expect("a Hessian");
+            format!("{}, {}", steps(&report), report.inner)
         });
         println!(
             "| 1e{power} | {} | {} | {} | {} | {} |",
@@ -52,12 +53,6 @@ pub(crate) fn run() {
             newton[1]
         );
     }
-}
-
-/// The node-wise characteristic norm: Wang et al. 2020, Eq. 9.
-fn norm(characteristic: &[f64]) -> ScaledNorm<Vec<f64>> {
-    let weights: Vec<f64> = characteristic.iter().flat_map(|c| [1.0 / c; 3]).collect();
-    ScaledNorm::new(weights, TOLERANCE * (characteristic.len() as f64).sqrt()).expect("memory")
 }
 
 /// Iterations, marked where they led nowhere.

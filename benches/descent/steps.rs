@@ -45,7 +45,7 @@ pub(crate) fn run(names: &[&str]) {
     println!(
         "\n| driver | s | iterations | values | retreats | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
     );
-    let mut reference: Option<Vec<f64>> = None;
+    let (mut reference, mut unfinished): (Option<Vec<f64>>, Vec<&str>) = (None, Vec::new());
     for name in names {
         let Scene { body, start: mut x } = Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
         let begin = Instant::now();
@@ -91,6 +91,7 @@ pub(crate) fn run(names: &[&str]) {
             println!(
                 "| {name} | {seconds:.1} | {iterations} | {values} | {retreats} | {reached} steps only |"
             );
+            unfinished.push(name);
             continue;
         }
         let first = reference.get_or_insert_with(|| x.clone());
@@ -98,4 +99,5 @@ pub(crate) fn run(names: &[&str]) {
         println!("| {name} | {seconds:.1} | {iterations} | {values} | {retreats} | {gap:.1e} |");
         assert!(gap < GAP, "{name} ends {gap:e} m away");
     }
+    assert!(unfinished.is_empty(), "{unfinished:?} had no time for {STEPS} steps");
 }

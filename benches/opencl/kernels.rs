@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use coarsen::Error;
 use coarsen::backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix};
-use coarsen::opencl::{DeviceMatrix, Format, OpenCl};
+use coarsen::opencl::{DeviceMatrix, DeviceSymmetric, Format, OpenCl};
 use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Real, Vector};
 
@@ -105,6 +105,10 @@ pub(crate) fn matrices<V: Real>(
         let seconds = least(|| a.apply(&dx, &mut dy), wait);
         add(format!("A x ({format:?}{chosen})"), matrix + 2 * word * n, seconds, product);
     }
+    let half = DeviceSymmetric::new(on, host).expect("gallery matrices are symmetric");
+    let seconds = least(|| half.apply(&dx, &mut dy), wait);
+    drop(half);
+    add("A x (one triangle)".into(), matrix + 2 * word * n, seconds, product);
     let a = on.matrix(host)?;
     let seconds = least(|| a.residual(&db, &dx, &mut dy), wait);
     let there = cpu.map(|_| least(|| here.residual(black_box(&x), &x, &mut y), || ()));

@@ -135,8 +135,13 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     if !options.quiet {
         say(&format!("{text}minimize  {:.3} s on {threads} threads, ", begin.elapsed().as_secs_f64()));
         say(&format!(
-            "{} iterations, {} values, {} gradients, {} refreshes, {} retreats\n",
-            report.iterations, report.values, report.gradients, report.refreshes, report.retreats
+            "{} iterations ({} inner), {} values, {} gradients, {} refreshes, {} retreats\n",
+            report.iterations,
+            report.inner,
+            report.values,
+            report.gradients,
+            report.refreshes,
+            report.retreats
         ));
         say(&format!(
             "outcome   {}, gradient {:.2e} of its start (asked {:.0e}), value {:.8e}\n",
@@ -181,7 +186,8 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
         (inverse, Follower::constant(Box::new(Identity)))
     };
     let (mut direction, search) = way(options.direction, options.precond, own);
-    let (mut f, mut x) = (Soft::new(body, &start, of_objective, on)?, on.vector(&start)?);
+    let (mut f, mut x) =
+        (Soft::new(body, &start, of_objective, on)?.projecting_on_demand(), on.vector(&start)?);
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };

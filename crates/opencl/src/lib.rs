@@ -23,7 +23,7 @@
 //! | `tune` | the size of work groups |
 //! | [`scalar`](DeviceScalar) | promised numbers |
 //! | [`vector`](DeviceVector) | the vector |
-//! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`] |
+//! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`]; [one triangle](DeviceSymmetric) of a symmetric matrix |
 //! | [`sum`](DeviceSum) | a matrix plus contact |
 //! | [`diagonal`](DeviceJacobi) | block Jacobi, inverted there |
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices, and what follows from a matrix where it is |
@@ -62,7 +62,7 @@ pub use devices::{Device, devices};
 pub use diagonal::DeviceJacobi;
 pub use error::OpenClError;
 pub use galerkin::DeviceGalerkin;
-pub use matrix::{BlockRows, DeviceMatrix, Format, Operand};
+pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;

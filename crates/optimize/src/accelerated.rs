@@ -13,7 +13,7 @@
 use coarsen_core::{Preconditioner, Real, Vector};
 use num_traits::Float;
 
-use crate::direction::vectors;
+use crate::direction::{fits, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
@@ -21,7 +21,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 ///
 /// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1 heavy-ball momentum.
 /// The method is one reduction and a few passes; what a step may be is learnt from the line search: α shrinks with every
-/// step that was cut, and grows slowly otherwise.
+/// step that was cut, by a bound of the objective too, and grows slowly otherwise. It outlives a change of P.
 /// *Deviation* the authors test the energy every eighth iteration and go back to a copy; here every step is searched, and the
 /// acceleration starts anew (O'Donoghue & Candès 2015, §3.2) where it no longer descends, where a step was cut, and after a
 /// failure. A ρ that is too large then costs little.
@@ -68,10 +68,16 @@ impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
     pub fn new(radius: V::Real, inverse: P) -> Self {
         Self { inverse, radius, tau: num_traits::one(), omega: Omega::First, kept: Vec::new() }
     }
+
+    /// The next step uses no momentum: for another objective. α stays: it is the scale of P⁻¹, which the next step of a simulation shares.
+    pub fn forget(&mut self) {
+        self.omega = Omega::First;
+    }
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for AcceleratedGradient<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        fits(&self.inverse, x)?;
         let (radius, one) = (self.radius, V::Real::of(1.0));
         let range = "0 or more, and below 1";
         within("AcceleratedGradient::radius", radius, radius >= V::Real::of(0.0) && radius < one, range)?;
@@ -121,7 +127,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
     }
 
     fn forget(&mut self) {
-        self.omega = Omega::First;
+        self.forget();
     }
 
     fn retreat(&mut self) -> bool {

@@ -20,7 +20,7 @@ pub struct Disagreement<T> {
 /// Compares ∇f(x)·d with differences of f of fourth order, over steps from 2⁻² to 2⁻²⁶ of the length of d.
 ///
 /// A right gradient in `f64` leaves an error below 1e-9, in `f32` below 1e-3, unless f is rough at x; a wrong one leaves what
-/// is wrong with it. Choose d as long as x changes in a step, and random, so that no error is orthogonal to it.
+/// is wrong with it. Where ∇f·d is itself round-off, as at a minimiser, nothing can be said. Choose d as long as x changes in a step, and random, so that no error is orthogonal to it.
 /// *Cost* 4 values a step, 1 gradient; 2 vectors.
 /// *Reference* Nocedal & Wright 2006, §8.1.
 ///
@@ -57,7 +57,7 @@ where
 /// *Cost* 4 gradients a step; 2 vectors.
 ///
 /// # Errors
-/// [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be made.
+/// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be made.
 pub fn check_hessian<V, F>(
     f: &mut F,
     hessian: &dyn LinearOperator<V>,
@@ -69,8 +69,12 @@ where
     F: Objective<V> + ?Sized,
 {
     let [mut at, mut g] = [like(x, d)?, like(x, e)?];
-    if hessian.shape() != (x.size(), x.size()) {
-        return Err(Error::Shape { what: "the Hessian", expected: x.size(), found: hessian.shape().0 });
+    let (rows, columns) = hessian.shape();
+    if rows != columns {
+        return Err(Error::NotSquare { rows, columns });
+    }
+    if rows != x.size() {
+        return Err(Error::Shape { what: "the Hessian", expected: x.size(), found: rows });
     }
     hessian.apply(d, &mut g);
     let given = g.dot(e).read();

@@ -16,7 +16,7 @@
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use num_traits::Float;
 
-use crate::direction::{minus, vectors};
+use crate::direction::{fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// How much of the last direction stays in the next.
@@ -65,6 +65,8 @@ struct Last<T> {
     rho: T,
     slope: T,
     square: T,
+    /// Its direction was −M⁻¹ g: there is no safer one.
+    restarted: bool,
 }
 
 /// η of the truncation of Dai & Kou.
@@ -78,10 +80,16 @@ impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
     pub fn new(beta: Beta, inverse: P) -> Self {
         Self { beta, inverse, kept: Vec::new(), last: None }
     }
+
+    /// The next direction is that of the gradient: for another objective.
+    pub fn forget(&mut self) {
+        self.last = None;
+    }
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        fits(&self.inverse, x)?;
         vectors::<V, 3>(&mut self.kept, x)?;
         Ok(())
     }
@@ -100,13 +108,14 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         let restart = V::Real::of(0.0);
         let mut beta = match &self.last {
             None => restart,
-            Some(Last { rho, slope, square }) => {
+            Some(Last { rho, slope, square, .. }) => {
                 let (yz, yp) = (gz - gz_old, gp - *slope);
                 match self.beta {
                     Beta::PolakRibierePlus => (yz / *rho).max(restart),
                     Beta::DaiKou => {
                         let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
-                        beta.max(V::Real::of(TRUNCATION) * gp / *square)
+                        let least = V::Real::of(TRUNCATION) * gp / *square;
+                        if beta < least { least } else { beta } // NaN stays, and restarts
                     }
                 }
             }
@@ -115,22 +124,23 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         if !slope.is_finite() || slope > -V::Real::of(DESCENT) * gz {
             (beta, slope) = (restart, -gz);
         }
+        let restarted = beta == restart;
         p.axpby(&minus(g), z, &g.scalar(beta));
         d.copy(p);
         std::mem::swap(z, z_old);
         let before = self.last.as_ref().map_or(restart, |last| last.square);
         let square = gz - (beta + beta) * gp + beta * beta * before;
-        self.last = Some(Last { rho: gz, slope, square });
+        self.last = Some(Last { rho: gz, slope, square, restarted });
         Ok(Proposal::Scaled(num_traits::one()))
     }
 
     fn forget(&mut self) {
-        self.last = None;
+        self.forget();
     }
 
     fn retreat(&mut self) -> bool {
-        // `last` is that of the refused proposal; a first direction has nothing behind it.
-        self.last.take().is_some_and(|last| last.slope != -last.rho)
+        // `last` is that of the refused proposal.
+        self.last.take().is_some_and(|last| !last.restarted)
     }
 }
 

@@ -3,7 +3,7 @@
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Vector};
 use coarsen_krylov::Krylov;
 
-use crate::direction::{minus, vectors};
+use crate::direction::{fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 
 /// d = −A⁻¹ ∇f(x) for a matrix A that stays, solved by a Krylov method: the global step of Projective Dynamics.
@@ -31,13 +31,14 @@ pub struct Constant<V: Vector, A, M, K> {
     pub inverse: M,
     /// The inner method, with its tolerance.
     pub inner: K,
+    iterations: usize,
     p: Vec<V>,
 }
 
 impl<V: Vector, A: LinearOperator<V>, M: Preconditioner<V>, K: Krylov<V>> Constant<V, A, M, K> {
     /// Matrix, preconditioner and inner method.
     pub fn new(matrix: A, inverse: M, inner: K) -> Self {
-        Self { matrix, inverse, inner, p: Vec::new() }
+        Self { matrix, inverse, inner, iterations: 0, p: Vec::new() }
     }
 }
 
@@ -50,6 +51,7 @@ where
     K: Krylov<V>,
 {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        fits(&self.inverse, x)?;
         vectors::<V, 1>(&mut self.p, x)?;
         Ok(())
     }
@@ -58,6 +60,7 @@ where
         let [p] = vectors(&mut self.p, x)?;
         p.fill(num_traits::zero());
         let report = self.inner.solve(&self.matrix, &mut self.inverse, g, p)?;
+        self.iterations += report.iterations;
         Ok(match report.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
                 d.scaled(&minus(g), p);
@@ -65,6 +68,10 @@ where
             }
             outcome => Proposal::Refused(Refusal::Inner(outcome)),
         })
+    }
+
+    fn inner_iterations(&self) -> usize {
+        self.iterations
     }
 }
 

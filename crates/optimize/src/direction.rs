@@ -1,6 +1,6 @@
 //! Where to go next.
 
-use coarsen_core::{Real, Vector};
+use coarsen_core::{Error, Preconditioner, Real, Vector};
 use num_traits::Float;
 
 use crate::{DescentError, Refusal};
@@ -40,10 +40,10 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// mathematics refuses is a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Makes the vectors that steps from x will need; a descent calls it before the first.
+    /// Makes the vectors that steps from x will need, and drops what refers to a last proposal; a descent calls it before the first.
     ///
     /// # Errors
-    /// [`DescentError`] for parameters outside their range, and for memory that is not to be had.
+    /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and for memory that is not to be had.
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         let _ = x;
         Ok(())
@@ -68,6 +68,11 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Makes the next proposal at this x a safer one; false if there is none.
     fn retreat(&mut self) -> bool {
         false
+    }
+
+    /// Iterations of linear solves since the rule was made.
+    fn inner_iterations(&self) -> usize {
+        0
     }
 
     /// Rebuilds the preconditioner from the curvature at x; false if nothing follows the objective.
@@ -99,6 +104,9 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     fn retreat(&mut self) -> bool {
         (**self).retreat()
     }
+    fn inner_iterations(&self) -> usize {
+        (**self).inner_iterations()
+    }
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
         (**self).refresh(f, x)
     }
@@ -109,11 +117,18 @@ pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
 
+/// An error unless a preconditioner is one for x.
+pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
+    let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
+    let what = "the preconditioner of a direction";
+    if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}
+
 /// N vectors like x, made at the first step and again when the length changes.
 pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
-) -> Result<&'a mut [V; N], coarsen_core::Error> {
+) -> Result<&'a mut [V; N], Error> {
     if kept.first().is_some_and(|v| v.size() != x.size()) {
         kept.clear();
     }

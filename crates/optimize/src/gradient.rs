@@ -2,7 +2,7 @@
 
 use coarsen_core::{Identity, Preconditioner, Vector};
 
-use crate::direction::{cautious, minus, vectors};
+use crate::direction::{cautious, fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// d = −M⁻¹ ∇f(x).
@@ -58,6 +58,7 @@ impl<V: Vector, P: Preconditioner<V>> Gradient<V, P> {
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Gradient<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        fits(&self.inverse, x)?;
         vectors::<V, 1>(&mut self.z, x)?;
         Ok(())
     }

@@ -94,7 +94,7 @@ impl LineSearchFailure {
                 "the start lies at the edge of where the energy exists, or value and gradient disagree; run check_gradient"
             }
             Self::RoundOff { .. } => {
-                "the gradient is not that of the energy (run check_gradient), or the energy is rounder than Objective::round_off says"
+                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the energy is rounder than Objective::round_off says"
             }
             Self::Exhausted { .. } => {
                 "the energy is rough or not differentiable along this direction, or the budget too small"

@@ -27,9 +27,14 @@ pub trait Linearize<V: Vector>: Objective<V> {
         self.linearize(x)
     }
 
-    /// Whether [`relinearize`](Self::relinearize) rebuilds anything: a constant preconditioner is not asked for twice.
-    fn renews(&self) -> bool {
-        true
+    /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: not a constant one, nor one that is new and was built there. Asked
+    /// again at the same x, because that did not help, a preconditioner that can follow says true.
+    ///
+    /// # Errors
+    /// [`DescentError::Core`] where x cannot be looked at.
+    fn renews(&mut self, x: &V) -> Result<bool, DescentError> {
+        let _ = x;
+        Ok(true)
     }
 
     /// Makes the Hessians from now on positive definite stand-ins, or the true ones again; false where there is no choice.
@@ -158,8 +163,8 @@ where
         Ok((&self.hessian, &mut self.inverse))
     }
 
-    fn renews(&self) -> bool {
-        self.renews
+    fn renews(&mut self, _: &V) -> Result<bool, DescentError> {
+        Ok(self.renews)
     }
 
     fn project(&mut self, stand_in: bool) -> bool {

@@ -3,6 +3,9 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{Error, Real, Vector};
+use num_traits::Float;
+
+use crate::line_search::within;
 
 /// One look at a running descent.
 pub struct Iterate<'a, V: Vector> {
@@ -33,7 +36,7 @@ pub enum Verdict {
     Stop,
 }
 
-/// Called before every step and at the end; `Break` ends the descent.
+/// Called at every iterate, the first and the last too, unless f or its gradient is not finite there; `Break` ends the descent.
 ///
 /// `()` looks at nothing, a closure is a monitor, a pair is two of them, [`DescentHistory`] keeps the numbers,
 /// [`ScaledNorm`] converges in a norm of its own.
@@ -105,8 +108,12 @@ impl<V: Vector> ScaledNorm<V> {
     /// The norm with these weights, one per scalar.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Parameter`] for a tolerance below 0 or NaN, [`Error::NotFinite`] for such weights, [`Error::Device`] when the memory is not to be had.
     pub fn new(weights: V, tolerance: V::Real) -> Result<Self, Error> {
+        within("ScaledNorm, tolerance", tolerance, tolerance >= V::Real::of(0.0), "0 or more")?;
+        if !weights.norm().is_finite() {
+            return Err(Error::NotFinite { what: "the weights of a norm", index: 0 });
+        }
         Ok(Self { scaled: weights.like()?, weights, tolerance, last: V::Real::of(f64::NAN) })
     }
 

@@ -11,6 +11,7 @@ use coarsen_krylov::{Cg, Krylov};
 use num_traits::Float;
 
 use crate::direction::{minus, vectors};
+use crate::line_search::within;
 use crate::{DescentError, Direction, Linearize, Proposal, Refusal};
 
 /// How accurately the inner system H p = g is solved.
@@ -49,8 +50,7 @@ pub struct Newton<V: Vector, K> {
     pub inner: K,
     /// Its tolerance.
     pub forcing: Forcing<V::Real>,
-    /// Inner iterations since the start or the last [`forget`](Direction::forget).
-    pub inner_iterations: usize,
+    inner_iterations: usize,
     last: Option<Last<V::Real>>,
     /// Whether `last` is that of this x: a second proposal from it keeps η.
     chosen: bool,
@@ -109,6 +109,13 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
+    /// The next forcing term is that of a first step: for another objective.
+    pub fn forget(&mut self) {
+        self.last = None;
+        self.chosen = false;
+        self.hessian = Hessian::Given;
+    }
+
     /// η for a gradient of norm `norm`.
     fn eisenstat_walker(&mut self, norm: V::Real) -> V::Real {
         let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::of);
@@ -159,6 +166,10 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
 
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        // A last proposal may have failed, and nobody learnt from it.
+        (self.hessian, self.chosen) = (Hessian::Given, false);
+        let budget = self.inner.stop_mut().max_iterations;
+        within("Newton::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
         vectors::<V, 1>(&mut self.p, x)?;
         Ok(())
     }
@@ -193,10 +204,11 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
     }
 
     fn forget(&mut self) {
-        self.last = None;
-        self.chosen = false;
-        self.hessian = Hessian::Given;
-        self.inner_iterations = 0;
+        self.forget();
+    }
+
+    fn inner_iterations(&self) -> usize {
+        self.inner_iterations
     }
 
     fn retreat(&mut self) -> bool {
@@ -207,8 +219,8 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         choice
     }
 
-    fn refresh(&mut self, f: &mut F, _: &V) -> Result<bool, DescentError> {
-        self.renew = f.renews();
+    fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
+        self.renew = f.renews(x)?;
         Ok(self.renew)
     }
 }

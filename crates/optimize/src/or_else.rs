@@ -39,6 +39,7 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
     }
 
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        self.fallen = false; // a last descent may have failed
         self.first.prepare(x)?;
         self.second.prepare(x)
     }
@@ -73,8 +74,13 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
         true
     }
 
+    fn inner_iterations(&self) -> usize {
+        self.first.inner_iterations() + self.second.inner_iterations()
+    }
+
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
         let first = self.first.refresh(f, x)?;
+        self.fallen &= !first; // it has not been tried with what it has now
         Ok(self.second.refresh(f, x)? || first)
     }
 }

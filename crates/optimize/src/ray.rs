@@ -11,7 +11,7 @@ pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     d: &'a V,
     /// x + α d of the last α.
     trial: &'a mut V,
-    /// ∇f there, once its slope was asked for.
+    /// ∇f there, where `differentiated`.
     g: &'a mut V,
     /// Evaluations of f and ∇f.
     evaluations: &'a mut [usize; 2],
@@ -19,6 +19,8 @@ pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     value: Option<V::Real>,
     /// Of the last value.
     round_off: Option<V::Real>,
+    /// Whether `g` is ∇f at the last α.
+    differentiated: bool,
     slope: Option<V::Real>,
 }
 
@@ -31,14 +33,25 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         g: &'a mut V,
         evaluations: &'a mut [usize; 2],
     ) -> Self {
-        Self { f, x, d, trial, g, evaluations, at: None, value: None, round_off: None, slope: None }
+        let (at, value, round_off, slope) = (None, None, None, None);
+        Self { f, x, d, trial, g, evaluations, at, value, round_off, differentiated: false, slope }
     }
 
     /// Leaves the point of an accepted step in `trial`, its gradient in `g`; what the round-off of its energy is, if an
     /// energy was asked for.
     pub(crate) fn settle(&mut self, step: Step<V::Real>) -> (Step<V::Real>, Option<V::Real>) {
-        self.slope(step.alpha);
+        self.differentiate(step.alpha);
         (step, self.round_off)
+    }
+
+    /// ∇f at α.
+    fn differentiate(&mut self, alpha: V::Real) {
+        self.go(alpha);
+        if !self.differentiated {
+            self.evaluations[1] += 1;
+            self.f.gradient(self.trial, self.g);
+            self.differentiated = true;
+        }
     }
 
     /// Moves the trial point to α.
@@ -46,7 +59,7 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         if self.at != Some(alpha) {
             self.trial.copy(self.x);
             self.trial.axpy(&self.x.scalar(alpha), self.d);
-            (self.at, self.value, self.slope) = (Some(alpha), None, None);
+            (self.at, self.value, self.slope, self.differentiated) = (Some(alpha), None, None, false);
         }
     }
 }
@@ -63,11 +76,7 @@ impl<V: Vector, F: Objective<V> + ?Sized> Ray<V::Real> for Along<'_, V, F> {
     }
 
     fn slope(&mut self, alpha: V::Real) -> V::Real {
-        self.go(alpha);
-        *self.slope.get_or_insert_with(|| {
-            self.evaluations[1] += 1;
-            self.f.gradient(self.trial, self.g);
-            self.g.dot(self.d).read()
-        })
+        self.differentiate(alpha);
+        *self.slope.get_or_insert_with(|| self.g.dot(self.d).read())
     }
 }

@@ -6,7 +6,7 @@ use crate::{DescentError, Direction, Proposal};
 
 /// When the driver asks its direction to rebuild the preconditioner from the curvature at the current x.
 ///
-/// Whatever the policy, a line search that fails with an old preconditioner is tried again with a new one.
+/// Whatever the policy, a line search that fails with an old preconditioner, and with every safer direction, is tried again with a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refresh {
@@ -150,6 +150,9 @@ where
     }
     fn retreat(&mut self) -> bool {
         self.direction.retreat()
+    }
+    fn inner_iterations(&self) -> usize {
+        self.direction.inner_iterations()
     }
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
         (self.update)(f, x, self.direction.inverse_mut())

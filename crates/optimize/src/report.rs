@@ -25,8 +25,13 @@ pub enum Criterion {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// ∇f·d is not negative by more than round-off.
+    /// ∇f·d is positive.
     Ascent {
+        /// ∇f·d.
+        slope: f64,
+    },
+    /// ∇f·d is within the round-off of its own sum, on either side of zero.
+    RoundOff {
         /// ∇f·d.
         slope: f64,
     },
@@ -40,6 +45,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ascent { slope } => write!(f, "the direction does not descend (slope {slope:.3e})"),
+            Self::RoundOff { slope } => {
+                write!(f, "the slope along the direction ({slope:.3e}) is within its round-off")
+            }
             Self::Inner(outcome) => write!(f, "the inner solve ended as {outcome}"),
             Self::NotFinite => f.write_str("the direction is not finite"),
         }
@@ -97,6 +105,9 @@ impl DescentOutcome {
             Self::NoDirection(Refusal::Ascent { .. }) => {
                 "an indefinite Hessian or preconditioner; project it onto positive definite matrices, or chain a safer direction with OrElse"
             }
+            Self::NoDirection(Refusal::RoundOff { .. }) => {
+                "the tolerance is below what the round-off of the gradient allows, so loosen it; far from a minimiser, the preconditioner sends gradients across themselves"
+            }
             Self::NoDirection(Refusal::Inner(outcome)) => outcome.advice(),
             Self::NoDirection(Refusal::NotFinite) => {
                 "the preconditioner or the Hessian holds NaN or infinity; look at what computed it"
@@ -127,6 +138,8 @@ pub struct DescentReport<T> {
     pub outcome: DescentOutcome,
     /// Steps taken.
     pub iterations: usize,
+    /// Iterations of linear solves inside them ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
+    pub inner: usize,
     /// Evaluations of f.
     pub values: usize,
     /// Evaluations of ∇f.
@@ -177,16 +190,14 @@ impl<T: Real> DescentReport<T> {
 
 impl<T: Real> fmt::Display for DescentReport<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} after {} iterations (", self.outcome, self.iterations)?;
+        if self.inner > 0 {
+            write!(f, "{} inner, ", self.inner)?;
+        }
         write!(
             f,
-            "{} after {} iterations ({} values, {} gradients), gradient {:.2e} (asked {:.1e}), value {:.6e}",
-            self.outcome,
-            self.iterations,
-            self.values,
-            self.gradients,
-            self.gradient,
-            self.tolerance,
-            self.value
+            "{} values, {} gradients), gradient {:.2e} (asked {:.1e}), value {:.6e}",
+            self.values, self.gradients, self.gradient, self.tolerance, self.value
         )
     }
 }

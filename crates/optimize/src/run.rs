@@ -18,6 +18,9 @@ const SHARE: usize = 8;
 /// Share to which ‖∇f‖ must fall to count as progress where f no longer does.
 const PROGRESS: f64 = 0.9;
 
+/// Failures at one x after which nothing else is tried: more than chains have links, and an end where a direction always claims to have a safer one.
+const RECOVERIES: usize = 32;
+
 /// How far the predicted first step may be from the one of equal first-order decrease.
 const SCALE: f64 = 10.0;
 
@@ -60,6 +63,8 @@ pub(crate) struct Run<T> {
     idle: usize,
     /// The last iterate shown, plus one.
     shown: usize,
+    /// Failures at this iterate.
+    failures: usize,
 }
 
 impl<T: Real> Run<T> {
@@ -89,6 +94,7 @@ impl<T: Real> Run<T> {
             mark: norm,
             idle: 0,
             shown: 0,
+            failures: 0,
         }
     }
 
@@ -171,8 +177,11 @@ impl<T: Real> Run<T> {
         if !(slope.is_finite() && dd.is_finite()) {
             return Ok(Err(Refusal::NotFinite));
         }
-        if slope >= -T::of(Dot::<T>::ROUNDINGS) * T::EPSILON * magnitude {
-            return Ok(Err(Refusal::Ascent { slope: slope.wide() }));
+        let noise = T::of(Dot::<T>::ROUNDINGS) * T::EPSILON * magnitude;
+        if slope >= -noise {
+            let slope = slope.wide();
+            let ascent = slope > noise.wide();
+            return Ok(Err(if ascent { Refusal::Ascent { slope } } else { Refusal::RoundOff { slope } }));
         }
         let first = match proposal {
             Proposal::Scaled(first) if !(first.is_finite() && first > T::zero()) => {
@@ -208,6 +217,10 @@ impl<T: Real> Run<T> {
         F: ?Sized,
         D: Direction<V, F> + ?Sized,
     {
+        self.failures += 1;
+        if self.failures > RECOVERIES {
+            return Ok(false);
+        }
         let retreats = direction.retreat();
         self.retreats += usize::from(retreats);
         if retreats || !self.pace.stale(self.iterations) || !direction.refresh(f, x)? {
@@ -229,12 +242,12 @@ impl<T: Real> Run<T> {
         let fall = step.value - self.value;
         self.met = if -fall <= criteria.decrease * self.value.abs() && criteria.decrease > T::zero() {
             Some(Criterion::Decrease)
-        } else if step.alpha * aim.length <= criteria.step {
+        } else if step.alpha * aim.length <= criteria.step && criteria.step > T::zero() {
             Some(Criterion::Step)
         } else {
             None
         };
-        self.idle += 1;
+        (self.idle, self.failures) = (self.idle + 1, 0);
         if -fall > T::of(4.0) * self.round_off || norm < T::of(PROGRESS) * self.mark {
             (self.mark, self.idle) = (norm, 0);
         }
@@ -244,11 +257,12 @@ impl<T: Real> Run<T> {
         self.iterations += 1;
     }
 
-    pub(crate) fn report(&self, outcome: DescentOutcome) -> DescentReport<T> {
+    pub(crate) fn report(&self, outcome: DescentOutcome, inner: usize) -> DescentReport<T> {
         let [initial_value, initial_gradient] = self.initial;
         DescentReport {
             outcome,
             iterations: self.iterations,
+            inner,
             values: self.evaluations[0],
             gradients: self.evaluations[1],
             retreats: self.retreats,

@@ -119,6 +119,129 @@ fn tolerances_below_round_off_end() {
     let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap();
     assert!(report.gradient < 1e-6, "{report}");
     assert!(report.iterations < 1000, "{report}");
+    let told = matches!(
+        report.outcome,
+        DescentOutcome::Stagnated
+            | DescentOutcome::NoDirection(Refusal::RoundOff { .. })
+            | DescentOutcome::LineSearchFailed(LineSearchFailure::RoundOff { .. })
+    );
+    assert!(told && report.outcome.advice().contains("tolerance"), "{report}");
+}
+
+/// A slope below the round-off of f: steps are taken, nothing falls.
+#[test]
+fn what_no_longer_falls_has_stagnated() {
+    let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-13));
+    let mut x = vec![0.0];
+    let report = descent.minimize(&mut slight, &mut Gradient::fixed(Identity), &mut x, &mut ()).unwrap();
+    assert_eq!(report.outcome, DescentOutcome::Stagnated, "{report}");
+    assert!(report.usable().is_ok());
+}
+
+/// M⁻¹, NaN from the fourth application on.
+struct Broken(usize);
+
+impl Preconditioner<Vec<f64>> for Broken {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        self.0 += 1;
+        z.copy(r);
+        if self.0 > 3 {
+            z[5] = f64::NAN;
+        }
+    }
+}
+
+/// A device that is lost, a factor that overflowed: every rule ends, and keeps the last x.
+#[test]
+fn preconditioners_that_turn_nan_end_a_descent() {
+    for from in [3, 0] {
+        let broken = || Broken(from);
+        let rules: Vec<(&str, Box<dyn Direction<Vec<f64>, Quadratic>>)> = vec![
+            ("gradient", Box::new(Gradient::fixed(broken()))),
+            ("ncg+", Box::new(NonlinearCg::new(Beta::PolakRibierePlus, broken()))),
+            ("ncg", Box::new(NonlinearCg::new(Beta::DaiKou, broken()))),
+            ("accelerated", Box::new(AcceleratedGradient::new(0.9, broken()))),
+            ("lbfgs", Box::new(Lbfgs::new(4, broken()))),
+            ("lbfgs, gathered", Box::new(Lbfgs::new(4, broken()).gathering())),
+            (
+                "chain",
+                Box::new(OrElse::new(NonlinearCg::new(Beta::DaiKou, broken()), Gradient::fixed(broken()))),
+            ),
+        ];
+        for (name, mut rule) in rules {
+            let (mut f, _) = Quadratic::spread(N, 100.0);
+            let mut x = noise(N, 3);
+            let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-12));
+            let report = descent.minimize(&mut f, &mut rule, &mut x, &mut ()).unwrap();
+            assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite), "{name}");
+            assert!(x.iter().all(|x| x.is_finite()), "{name}");
+        }
+        let (f, inverse) = Quadratic::spread(N, 100.0);
+        let hessian = Quadratic { a: inverse.0, b: vec![0.0; N] };
+        let mut f = Linearized::new(f, hessian, broken(), |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-12));
+        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 3), &mut ()).unwrap();
+        assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
+    }
+}
+
+/// A rule that always claims to have a safer direction, and never has.
+struct Boaster;
+
+impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
+    fn propose(
+        &mut self,
+        _: &mut F,
+        _: &Vec<f64>,
+        _: &Vec<f64>,
+        _: &mut Vec<f64>,
+    ) -> Result<Proposal<f64>, DescentError> {
+        Ok(Proposal::Refused(Refusal::NotFinite))
+    }
+    fn retreat(&mut self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn safer_directions_are_not_sought_for_ever() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
+}
+
+/// A preconditioner of another size, no inner iterations: errors before anything is computed.
+#[test]
+fn what_does_not_fit_is_refused() {
+    struct Three;
+    impl Preconditioner<Vec<f64>> for Three {
+        fn apply(&mut self, _: &Vec<f64>, _: &mut Vec<f64>) {
+            unreachable!("it does not fit")
+        }
+        fn size(&self) -> Option<usize> {
+            Some(3)
+        }
+    }
+    let rules: Vec<Box<dyn Direction<Vec<f64>, Rosenbrock>>> = vec![
+        Box::new(Gradient::fixed(Three)),
+        Box::new(NonlinearCg::new(Beta::DaiKou, Three)),
+        Box::new(AcceleratedGradient::new(0.9, Three)),
+        Box::new(Lbfgs::new(4, Three)),
+    ];
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    for mut rule in rules {
+        let refused = descent.minimize(&mut Rosenbrock, &mut rule, &mut vec![-1.2, 1.0], &mut ());
+        let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
+        assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
+    }
+    let mut f = common::Valley::<f64>::new(2).linearized();
+    let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0], &mut ());
+    assert!(refused.unwrap_err().to_string().contains("max_iterations"));
+    for (weights, tolerance) in [(vec![f64::NAN; 2], 1.0), (vec![1.0; 2], -1.0), (vec![1.0; 2], f64::NAN)] {
+        assert!(ScaledNorm::new(weights, tolerance).is_err());
+    }
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn drivers_follow_a_change_of_size() {
     let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(1e-6));
     for n in [4, 10, 2] {
         let mut x = Rosenbrock::start::<f64>(n);
-        Direction::<_, Rosenbrock>::forget(&mut lbfgs);
+        lbfgs.forget();
         descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x, &mut ()).unwrap().converged().unwrap();
     }
 }

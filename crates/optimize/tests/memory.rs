@@ -107,6 +107,29 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     }
 }
 
+/// A chain tries its first link again with what a refresh gave it, and begins with it after a descent that failed.
+#[test]
+fn a_refreshed_link_is_tried_again() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
+        m.0 = 1.0;
+        Ok(true)
+    };
+    let first = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
+    let mut chain = OrElse::new(first, Gradient::fixed(Wrong(-1.0)));
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().refreshes, 1);
+    assert_eq!(report.retreats, 1); // to the second link, in vain, before the refresh
+
+    let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert!(report.converged().is_err());
+    chain.first.inverse.0 = 1.0;
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().retreats, 0);
+}
+
 /// A preconditioner that stays is not counted as refreshed, and a refused direction not asked for again.
 #[test]
 fn constant_preconditioners_are_not_refreshed() {

@@ -71,17 +71,17 @@ impl<V: Vector> Follower<V> {
         Ok(due)
     }
 
-    /// Whether it never changes.
-    pub(super) fn is_constant(&self) -> bool {
-        self.constant
-    }
-
     /// Whether the Hessian at x is news to it; one at the x it was built at is so the second time.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
         !(self.constant || self.built_at.take().is_some_and(|at| at == x))
     }
 
+    /// Takes a Hessian at x, unless it is constant.
     pub(super) fn update(&mut self, hessian: &Bsr<f64>, x: &[f64]) -> Result<(), DescentError> {
+        if self.constant {
+            return Ok(());
+        }
+        self.built_at = None;
         self.inverse.update_from(system(hessian, x)).map_err(DescentError::linearize)?;
         Ok(())
     }

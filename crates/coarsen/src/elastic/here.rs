@@ -61,14 +61,12 @@ impl<P: Potential> Linearize<Vec<f64>> for Elastic<P> {
         x: &Vec<f64>,
     ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
         let hessian = self.body.hessian(x);
-        if self.inverse.is_due(x) {
-            self.inverse.update(hessian, x)?;
-        }
+        self.inverse.update(hessian, x)?;
         Ok((hessian, &mut self.inverse))
     }
 
-    fn renews(&self) -> bool {
-        !self.inverse.is_constant()
+    fn renews(&mut self, x: &Vec<f64>) -> Result<bool, DescentError> {
+        Ok(self.inverse.is_due(x))
     }
 
     fn project(&mut self, stand_in: bool) -> bool {

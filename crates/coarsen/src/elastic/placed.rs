@@ -12,7 +12,7 @@ use super::{Follower, HasBody};
 
 /// A body with its Hessian and a preconditioner of it, for descents whose vectors live at a place.
 ///
-/// [`Elastic`](super::Elastic) is the same for `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
+/// [`Elastic`](super::Elastic) takes the same steps with `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
 /// afterwards says why.
 /// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values; buffers of 6 numbers a node and a second copy of the matrix.
 ///
@@ -30,16 +30,18 @@ use super::{Follower, HasBody};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Placed<P, B: Backend> {
-    body: ImplicitEuler<P>,
+    /// The body.
+    pub body: ImplicitEuler<P>,
     on: B,
     inverse: Follower<B::Vector>,
     hessian: B::Matrix,
     points: Vec<f64>,
     numbers: Vec<f64>,
+    on_demand: bool,
 }
 
 impl<P: Potential, B: Backend<Real = f64>> Placed<P, B> {
-    /// A body, the preconditioner that Newton's method is to use, and the place. Hessians are exact where these are positive definite, else projected.
+    /// A body whose Hessian is always the one that [`ImplicitEuler::curvature`] says, the preconditioner that Newton's method is to use, and the place.
     ///
     /// # Errors
     /// [`Error::Memory`] and other failures of the place.
@@ -50,7 +52,13 @@ impl<P: Potential, B: Backend<Real = f64>> Placed<P, B> {
         on: &B,
     ) -> Result<Self, Error> {
         let hessian = on.matrix(body.hessian(x))?;
-        Ok(Self { body, on: on.clone(), inverse, hessian, points: x.to_vec(), numbers: vec![0.0; x.len()] })
+        let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
+        Ok(Self { body, on: on.clone(), inverse, hessian, points, numbers, on_demand: false })
+    }
+
+    /// The exact Hessian is tried first, the projected one where that is indefinite: Longva et al. 2023.
+    pub fn projecting_on_demand(self) -> Self {
+        Self { on_demand: true, ..self }
     }
 
     fn look(&mut self, x: &B::Vector) {
@@ -63,7 +71,7 @@ impl<P: Potential, B: Backend<Real = f64>> Placed<P, B> {
     fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
         self.look(x);
         let hessian = self.body.hessian(&self.points);
-        if renew && self.inverse.is_due(&self.points) {
+        if renew {
             self.inverse.update(hessian, &self.points)?;
         }
         self.hessian.set_values(hessian).map_err(DescentError::linearize)
@@ -113,13 +121,16 @@ impl<P: Potential, B: Backend<Real = f64>> Linearize<B::Vector> for Placed<P, B>
         Ok((&self.hessian, &mut self.inverse))
     }
 
-    fn renews(&self) -> bool {
-        !self.inverse.is_constant()
+    fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {
+        self.on.read(x, &mut self.points)?;
+        Ok(self.inverse.is_due(&self.points))
     }
 
     fn project(&mut self, stand_in: bool) -> bool {
-        self.body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
-        true
+        if self.on_demand {
+            self.body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
+        }
+        self.on_demand
     }
 }
 

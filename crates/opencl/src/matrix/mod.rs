@@ -3,6 +3,7 @@
 mod format;
 mod operand;
 mod relax;
+mod symmetric;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,7 +23,8 @@ use crate::{DeviceScalar, DeviceVector, OpenCl};
 pub use format::Format;
 use format::Layout;
 pub use operand::{BlockRows, Operand};
-pub(crate) use operand::{Sealed, module};
+pub(crate) use operand::{Parts, Sealed, module};
+pub use symmetric::DeviceSymmetric;
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
@@ -82,7 +84,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         }
         let mut queue = on.queue();
         queue.check_room(Self::bytes(pattern, block, format) as u64)?;
-        let module = operand::module::<V, S>(&mut queue, block, format.slice(), false)?;
+        let module = operand::module::<V, S>(&mut queue, block, format.slice(), Parts::Whole)?;
         let layout = Layout::new(pattern, format);
         let mut values = vec![S::zero(); slots * block.0 * block.1];
         layout.arrange(host, &mut values);

@@ -34,18 +34,33 @@ const MOST: usize = 9;
 /// Arguments that a product adds at most.
 const ADDED: usize = 8;
 
-/// The number of the kernels for rows of blocks stored in `S`, in slices of `slice` rows, with a contact part or without.
+/// What block rows are made of.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Parts {
+    /// The blocks of a matrix.
+    Whole,
+    /// Those, and contact.
+    WithContact,
+    /// The upper triangle and its mirror image.
+    Half,
+}
+
+/// The number of the kernels for rows of blocks stored in `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
     slice: usize,
-    contact: bool,
+    parts: Parts,
 ) -> Result<usize, Error> {
     let options = format!(
         "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D DSLICE={}{}",
         real::<S>(),
         slice_of(rows, queue.slice()),
-        if contact { " -D CONTACT" } else { "" }
+        match parts {
+            Parts::Whole => "",
+            Parts::WithContact => " -D CONTACT",
+            Parts::Half => " -D HALF",
+        }
     );
     let kernels = if rows == cols { &NAMES[..] } else { &NAMES[..Product::MultiplyDot as usize] };
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })

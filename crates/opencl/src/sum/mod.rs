@@ -55,7 +55,8 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         same_length("sum, nodes of the contact set", pattern.rows(), contact.nodes())?;
         same_length("sum, block size of the contact set", block.0, contact.block())?;
         elastic.on().assert_same(&contact.on);
-        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, elastic.slice(), true)?;
+        let parts = matrix::Parts::WithContact;
+        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, elastic.slice(), parts)?;
         Ok(Self { elastic, contact, module })
     }
 

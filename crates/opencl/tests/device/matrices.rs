@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common;
-use coarsen_backend::Backend;
-use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar};
-use coarsen_opencl::{DeviceMatrix, DeviceVector, Format};
+use coarsen_backend::{Backend, SetupError};
+use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar, Vector};
+use coarsen_opencl::{DeviceMatrix, DeviceSymmetric, DeviceVector, Format, OpenCl};
 use coarsen_sparse::{Bsr, assembly};
 
 fn wave<T: Real>(n: usize) -> Vec<T> {
@@ -73,6 +73,101 @@ fn products_agree_with_the_host_in_f64() {
 #[test]
 fn products_agree_with_the_host_in_f32() {
     products_agree::<f32>();
+}
+
+/// Symmetric, with blocks far from the diagonal.
+fn symmetric<T: Real>(n: usize, block: usize) -> Bsr<T> {
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    let entry = |i: usize, j: usize| ((i * 7 + j * 13) as f64 * 0.3).sin();
+    for i in 0..n {
+        for j in [i, (i * i + 1) % n, (i + 1) % n] {
+            for (i, j) in [(i, j), (j, i)] {
+                places.push((i as u32, j as u32));
+                let scalars = (0..block * block).map(|e| (i * block + e / block, j * block + e % block));
+                values.extend(scalars.map(|(p, q)| T::of(entry(p.min(q), p.max(q)))));
+            }
+        }
+    }
+    assembly::from_blocks(n, n, (block, block), &places, &values).unwrap()
+}
+
+/// One triangle gives the bits of both, on a processor and on what poses as a card, before and after new values.
+fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
+    for on in places.into_iter().flatten() {
+        for (n, block) in [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)] {
+            let host = symmetric::<T>(n, block);
+            let (mut half, whole) =
+                (DeviceSymmetric::<T, S>::new(&on, &host).unwrap(), on.matrix(&host).unwrap());
+            let (x, b) = (on.vector(&wave(n * block)).unwrap(), on.vector(&wave(n * block)).unwrap());
+            let (mut y, mut z) = (x.like().unwrap(), x.like().unwrap());
+            let same = |y: &DeviceVector<T>, z: &DeviceVector<T>| {
+                let mut found = [vec![T::zero(); n * block], vec![T::zero(); n * block]];
+                on.read(y, &mut found[0]).unwrap();
+                on.read(z, &mut found[1]).unwrap();
+                assert_eq!(found[0], found[1], "{n} nodes of {block}");
+                assert!(n == 0 || found[0].iter().any(|v| *v != T::zero()));
+            };
+            whole.apply(&x, &mut y);
+            half.apply(&x, &mut z);
+            same(&y, &z);
+            whole.residual(&b, &x, &mut y);
+            half.residual(&b, &x, &mut z);
+            same(&y, &z);
+            let (one, other) = (whole.apply_dot(&x, &mut y), half.apply_dot(&x, &mut z));
+            same(&y, &z);
+            assert_eq!(one.value.read(), other.value.read());
+            let mut new = host.clone();
+            new.values_mut().iter_mut().for_each(|v| *v *= T::of(3.0));
+            half.set_values(&new).unwrap();
+            let whole = on.matrix(&new).unwrap();
+            whole.apply(&x, &mut y);
+            half.apply(&x, &mut z);
+            same(&y, &z);
+        }
+    }
+}
+
+#[test]
+fn one_triangle_gives_the_bits_of_both() {
+    one_triangle_is_enough([common::place::<f32>(), common::posing(common::card)]);
+    let double = || [common::place::<f64>(), common::posing(common::card)];
+    one_triangle_is_enough(double());
+    one_triangle_is_enough(double().map(|on| on.map(|on| on.mixed())));
+}
+
+#[test]
+fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
+    let Some(on) = common::place::<f32>() else { return };
+    let host = common::problem("elasticity3d:8").matrix.to::<f32>();
+    let bytes = |of: &dyn Fn()| {
+        let before = on.counters().bytes;
+        of();
+        on.counters().bytes - before
+    };
+    let taken = std::cell::RefCell::new((None, None));
+    let whole = bytes(&|| taken.borrow_mut().0 = on.matrix(&host).ok());
+    let half = bytes(&|| taken.borrow_mut().1 = DeviceSymmetric::new(&on, &host).ok());
+    assert!(0 < half && half < whole * 7 / 10, "{half} bytes instead of {whole}");
+    // A pair of entries that differ, and an entry that has no mirror image.
+    let differs =
+        assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 2.0), (1, 0, 2.1), (1, 1, 1.0)]).unwrap();
+    let alone = assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 0.0), (1, 1, 1.0)]).unwrap();
+    for a in [differs, alone] {
+        let refused = DeviceSymmetric::new(&on, &a).unwrap_err();
+        assert!(matches!(refused, SetupError::Unsymmetric { row: 0, column: 1, .. }), "{refused}");
+    }
+    let mut kept = DeviceSymmetric::new(&on, &symmetric::<f32>(20, 1)).unwrap();
+    let mut broken = symmetric::<f32>(20, 1);
+    let at = broken.pattern().find(3, 4).unwrap();
+    broken.values_mut()[at] += 1.0;
+    let (x, mut y, mut z) = (on.vector(&wave(20)).unwrap(), on.zeros(20).unwrap(), on.zeros(20).unwrap());
+    kept.apply(&x, &mut y);
+    assert!(kept.set_values(&broken).is_err());
+    kept.apply(&x, &mut z);
+    let mut found = [vec![0.0; 20], vec![0.0; 20]];
+    on.read(&y, &mut found[0]).unwrap();
+    on.read(&z, &mut found[1]).unwrap();
+    assert_eq!(found[0], found[1]);
 }
 
 #[test]

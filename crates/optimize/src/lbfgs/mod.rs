@@ -21,7 +21,7 @@ use coarsen_core::{Dot, Identity, Preconditioner, Real, Vector};
 use num_traits::Float;
 
 use self::pairs::Pairs;
-use crate::direction::{cautious, minus, vectors};
+use crate::direction::{cautious, fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// Limited-memory BFGS: d = −H ∇f, H made of H₀ and the last `window` steps.
@@ -73,7 +73,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     /// than a pass, as between machines. The same direction up to round-off. What was learnt is forgotten.
     pub fn gathering(mut self) -> Self {
         self.gathered = true;
-        self.pairs.clear();
+        self.forget();
         self
     }
 
@@ -87,6 +87,12 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Ok(())
     }
 
+    /// Drops all pairs, and γ: for another objective.
+    pub fn forget(&mut self) {
+        self.pairs.clear();
+        self.gamma = self.gamma.map(|_| num_traits::one());
+    }
+
     /// Pairs in use.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
@@ -95,6 +101,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
+        fits(&self.initial, x)?;
         self.room(x)?;
         vectors::<V, 1>(&mut self.r, x)?;
         Ok(())
@@ -134,13 +141,12 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
     }
 
     fn forget(&mut self) {
-        self.pairs.clear();
-        self.gamma = self.gamma.map(|_| num_traits::one());
+        self.forget();
     }
 
     fn retreat(&mut self) -> bool {
         let had = self.pairs.len() > 0;
-        <Self as Direction<V, F>>::forget(self);
+        self.forget();
         had
     }
 }

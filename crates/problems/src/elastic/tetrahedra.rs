@@ -164,10 +164,10 @@ impl<D: Density> Tetrahedra<D> {
 }
 
 impl Element {
-    /// F.
+    /// F = Σ (x_a − x_0) ∇N_aᵀ: the ∇N_a add up to zero, and edges lose no digits far from the origin.
     fn deformation(&self, nodes: &Nodes, x: &[f64]) -> [[f64; 3]; 3] {
         let at = self.corners.map(|c| nodes.at(c, x));
-        let term = |i: usize, j: usize| (0..4).map(|a| at[a][i] * self.gradients[a][j]).sum();
+        let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
     }
 
