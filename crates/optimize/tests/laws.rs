@@ -89,7 +89,7 @@ fn inexact_newton_wastes_less() {
         let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
         let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ()).unwrap().converged().unwrap();
-        (report.iterations, newton.inner_iterations)
+        (report.iterations, report.inner)
     };
     let (exact, forced) = (run(Newton::exact()), run(Newton::inexact()));
     let scaled = run(Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 }));
