@@ -114,9 +114,9 @@ fn indefinite_inner_operators_are_reported() {
 /// A tolerance that no arithmetic reaches ends, and says so.
 #[test]
 fn tolerances_below_round_off_end() {
-    let mut x = Rosenbrock::start::<f64>(2);
+    let (mut f, _) = Quadratic::spread(N, 1e4);
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
-    let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 3), &mut ()).unwrap();
     assert!(report.gradient < 1e-6, "{report}");
     assert!(report.iterations < 1000, "{report}");
     let told = matches!(
