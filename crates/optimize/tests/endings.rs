@@ -114,7 +114,7 @@ fn indefinite_inner_operators_are_reported() {
 /// A tolerance that no arithmetic reaches ends, and says so.
 #[test]
 fn tolerances_below_round_off_end() {
-    let (mut f, _) = Quadratic::spread(N, 1e4);
+    let (mut f, _) = Quadratic::spread(N, 100.0);
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
     let report = descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 3), &mut ()).unwrap();
     assert!(report.gradient < 1e-6, "{report}");
