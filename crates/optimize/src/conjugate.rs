@@ -129,7 +129,8 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         d.copy(p);
         std::mem::swap(z, z_old);
         let before = self.last.as_ref().map_or(restart, |last| last.square);
-        let square = gz - (beta + beta) * gp + beta * beta * before;
+        // What p was does not count after a restart: it may have been NaN.
+        let square = if restarted { gz } else { gz - (beta + beta) * gp + beta * beta * before };
         self.last = Some(Last { rho: gz, slope, square, restarted });
         Ok(Proposal::Scaled(num_traits::one()))
     }

@@ -1,9 +1,10 @@
 //! A constant matrix with an inner solve.
 
-use coarsen_core::{LinearOperator, Outcome, Preconditioner, Vector};
+use coarsen_core::{LinearOperator, Outcome, Preconditioner, Real, Vector};
 use coarsen_krylov::Krylov;
 
 use crate::direction::{fits, minus, vectors};
+use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 
 /// d = −A⁻¹ ∇f(x) for a matrix A that stays, solved by a Krylov method: the global step of Projective Dynamics.
@@ -52,6 +53,8 @@ where
 {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         fits(&self.inverse, x)?;
+        let budget = self.inner.stop_mut().max_iterations;
+        within("Constant::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
         vectors::<V, 1>(&mut self.p, x)?;
         Ok(())
     }

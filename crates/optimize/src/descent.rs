@@ -112,7 +112,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             run.advance(&criteria, &aim, (step, round_off), g.norm());
         };
         x.sync()?;
-        Ok(run.report(outcome, direction.inner_iterations() - inner_before))
+        Ok(run.report(outcome, direction.inner_iterations().saturating_sub(inner_before)))
     }
 
     fn validate(&self) -> Result<(), Error> {

@@ -40,7 +40,8 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// mathematics refuses is a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Makes the vectors that steps from x will need, and drops what refers to a last proposal; a descent calls it before the first.
+    /// Makes the vectors that steps from x will need, and begins with the first choice again where the last descent ended on another; a descent calls it
+    /// before the first step.
     ///
     /// # Errors
     /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and for memory that is not to be had.
@@ -65,12 +66,12 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Drops what earlier steps taught: the objective is another one now.
     fn forget(&mut self) {}
 
-    /// Makes the next proposal at this x a safer one; false if there is none.
+    /// Makes the next proposal at this x a safer one; false if there is none. After 32 failures at one x the driver asks no more.
     fn retreat(&mut self) -> bool {
         false
     }
 
-    /// Iterations of linear solves since the rule was made.
+    /// Iterations of linear solves since the rule was made; it never falls.
     fn inner_iterations(&self) -> usize {
         0
     }

@@ -108,12 +108,11 @@ impl<V: Vector> ScaledNorm<V> {
     /// The norm with these weights, one per scalar.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a tolerance below 0 or NaN, [`Error::NotFinite`] for such weights, [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Parameter`] for a tolerance below 0 or NaN, and for weights that are not finite or whose squares overflow, [`Error::Device`] when the memory is not to be had.
     pub fn new(weights: V, tolerance: V::Real) -> Result<Self, Error> {
         within("ScaledNorm, tolerance", tolerance, tolerance >= V::Real::of(0.0), "0 or more")?;
-        if !weights.norm().is_finite() {
-            return Err(Error::NotFinite { what: "the weights of a norm", index: 0 });
-        }
+        let size = weights.norm();
+        within("ScaledNorm, norm of the weights", size, size.is_finite(), "finite")?;
         Ok(Self { scaled: weights.like()?, weights, tolerance, last: V::Real::of(f64::NAN) })
     }
 

@@ -25,7 +25,7 @@ pub enum Criterion {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// ∇f·d is positive.
+    /// ∇f·d is positive by more than round-off.
     Ascent {
         /// ∇f·d.
         slope: f64,
@@ -138,7 +138,7 @@ pub struct DescentReport<T> {
     pub outcome: DescentOutcome,
     /// Steps taken.
     pub iterations: usize,
-    /// Iterations of linear solves inside them ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
+    /// Iterations of linear solves, for proposals that were refused too ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
     pub inner: usize,
     /// Evaluations of f.
     pub values: usize,
@@ -173,7 +173,7 @@ impl<T: Real> DescentReport<T> {
         }
     }
 
-    /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped.
+    /// The report itself if x is worth keeping: converged, out of budget, stopped, stagnated, or without a slope above round-off.
     ///
     /// # Errors
     /// [`NotMinimized`] for the others, whose x is the last one accepted.
@@ -182,7 +182,8 @@ impl<T: Real> DescentReport<T> {
             DescentOutcome::Converged(_)
             | DescentOutcome::IterationLimit
             | DescentOutcome::Stopped
-            | DescentOutcome::Stagnated => Ok(Minimized(self)),
+            | DescentOutcome::Stagnated
+            | DescentOutcome::NoDirection(Refusal::RoundOff { .. }) => Ok(Minimized(self)),
             _ => Err(self.into()),
         }
     }

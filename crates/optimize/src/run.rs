@@ -18,7 +18,8 @@ const SHARE: usize = 8;
 /// Share to which ‖∇f‖ must fall to count as progress where f no longer does.
 const PROGRESS: f64 = 0.9;
 
-/// Failures at one x after which nothing else is tried: more than chains have links, and an end where a direction always claims to have a safer one.
+/// Failures at one x after which nothing else is tried. A link of a chain has up to two, and the chain begins again after a refresh, so that eight links are
+/// heard to the end; a direction that always claims to have a safer one ends too.
 const RECOVERIES: usize = 32;
 
 /// How far the predicted first step may be from the one of equal first-order decrease.

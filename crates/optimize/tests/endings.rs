@@ -186,6 +186,22 @@ fn preconditioners_that_turn_nan_end_a_descent() {
     }
 }
 
+/// A preconditioner that is mended by a refresh, after the NaN of the old one: conjugate gradients go on as if nothing had been.
+#[test]
+fn a_mended_preconditioner_leaves_no_nan() {
+    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Broken| {
+        m.0 = 0; // three good applications again
+        Ok(true)
+    };
+    for beta in [Beta::DaiKou, Beta::PolakRibierePlus] {
+        let (mut f, _) = Quadratic::spread(N, 10.0);
+        let mut ncg = Refreshed::new(NonlinearCg::new(beta, Broken(0)), update);
+        let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-8));
+        let report = descent.minimize(&mut f, &mut ncg, &mut noise(N, 3), &mut ()).unwrap();
+        assert!(report.converged().unwrap().refreshes > 1);
+    }
+}
+
 /// A rule that always claims to have a safer direction, and never has.
 struct Boaster;
 
@@ -236,6 +252,14 @@ fn what_does_not_fit_is_refused() {
         let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
         assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
     }
+    let above = || Quadratic { a: vec![1.0; 2], b: vec![0.0; 2] };
+    let mut other = Constant::new(above(), Three, coarsen_krylov::Cg::new(Stop::relative(1e-3)));
+    let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0], &mut ());
+    assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
+    let none = Stop { max_iterations: 0, ..Stop::relative(1e-3) };
+    let mut idle = Constant::new(above(), Identity, coarsen_krylov::Cg::new(none));
+    let refused = descent.minimize(&mut Rosenbrock, &mut idle, &mut vec![-1.2, 1.0], &mut ());
+    assert!(refused.unwrap_err().to_string().contains("max_iterations"));
     let mut f = common::Valley::<f64>::new(2).linearized();
     let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0], &mut ());
     assert!(refused.unwrap_err().to_string().contains("max_iterations"));

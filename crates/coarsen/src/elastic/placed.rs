@@ -14,7 +14,7 @@ use super::{Follower, HasBody};
 ///
 /// [`Elastic`](super::Elastic) takes the same steps with `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
 /// afterwards says why.
-/// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values; buffers of 6 numbers a node and a second copy of the matrix.
+/// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6 numbers a node and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::elastic::{Follower, Placed, following};

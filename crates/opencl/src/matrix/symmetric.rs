@@ -18,12 +18,14 @@ use crate::{DeviceScalar, DeviceVector, OpenCl};
 
 /// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`: block (j, i) with j > i is read as the mirror image of (i, j).
 ///
-/// Every row lists all of its blocks and where they lie, so that an item still computes one block row, nothing is added by atomics, and a product has
-/// the bits of [`DeviceMatrix`](crate::DeviceMatrix). What is applied is symmetric to the last bit, whatever round-off the lower triangle had.
+/// Every row lists all of its blocks and where they lie, so that an item still computes one block row and nothing is added by atomics. What is applied is
+/// symmetric to the last bit, whatever round-off the lower triangle had; where that had none, a product has the bits of
+/// [`DeviceMatrix`](crate::DeviceMatrix).
 /// *Use* where memory runs out, under a preconditioner that needs no fine matrix on the device, as [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for
 /// speed: both uses of a block come from memory unless a cache still holds it, and mirrored blocks are read out of order.
-/// *Memory* b² s / 2 + 8 bytes a block, s = bytes of `S`: 26 instead of 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`; 16 instead of 12 for single
-/// entries of `f64`, which lose.
+/// *Memory* b² s (m + n) / 2 + 8 m bytes for m blocks in n block rows, s = bytes of `S`, beside padding: with many blocks a row 26 bytes a block instead of
+/// 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`. Single entries gain nothing in `f64` and lose in `f32`.
+/// *Cost* of a setup and of new values: a search for the mirror image of every block above the diagonal.
 /// *Reference* Wu et al. 2022, §7, Fig. 12, where it is done to dense blocks, and a block stays at hand between its two uses.
 ///
 /// ```
@@ -170,14 +172,17 @@ fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> 
     places
 }
 
-/// Values from the diagonal on in their slots, entry by entry; padding is left as it is.
+/// Values from the diagonal on in their slots, entry by entry, the lower half of diagonal blocks as the mirror image of the upper one; padding is left as it is.
 fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
-    let (area, slice) = (host.block().0 * host.block().1, upper.slice);
+    let (b, slice) = (host.block().0, upper.slice);
     for i in 0..host.pattern().rows() {
         let (lane, first) = (i % slice, upper.first(i) - i % slice);
-        for (k, (_, block)) in host.row(i).filter(|&(j, _)| j >= i).enumerate() {
-            let at = (first + k * slice) * area + lane;
-            block.iter().enumerate().for_each(|(e, v)| to[at + e * slice] = v.to());
+        for (k, (j, block)) in host.row(i).filter(|&(j, _)| j >= i).enumerate() {
+            let at = (first + k * slice) * b * b + lane;
+            for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
+                let (from, across) = if i == j { (r.min(c), r.max(c)) } else { (r, c) };
+                to[at + (r * b + c) * slice] = block[from * b + across].to();
+            }
         }
     }
 }

@@ -75,12 +75,13 @@ fn products_agree_with_the_host_in_f32() {
     products_agree::<f32>();
 }
 
-/// Symmetric, with blocks far from the diagonal.
-fn symmetric<T: Real>(n: usize, block: usize) -> Bsr<T> {
+/// Symmetric: the diagonal, its neighbours, and with `far` > 0 a block anywhere in each of so many rows.
+fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
     let (mut places, mut values) = (Vec::new(), Vec::new());
     let entry = |i: usize, j: usize| ((i * 7 + j * 13) as f64 * 0.3).sin();
     for i in 0..n {
-        for j in [i, (i * i + 1) % n, (i + 1) % n] {
+        let farther = (i < far).then(|| (i * i + 1) % n);
+        for j in [i, (i + 1).min(n - 1)].into_iter().chain(farther) {
             for (i, j) in [(i, j), (j, i)] {
                 places.push((i as u32, j as u32));
                 let scalars = (0..block * block).map(|e| (i * block + e / block, j * block + e % block));
@@ -94,8 +95,13 @@ fn symmetric<T: Real>(n: usize, block: usize) -> Bsr<T> {
 /// One triangle gives the bits of both, on a processor and on what poses as a card, before and after new values.
 fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
     for on in places.into_iter().flatten() {
-        for (n, block) in [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)] {
-            let host = symmetric::<T>(n, block);
+        // Scattered rows, rows in a band, and those of a mesh, which lie in slices on a card.
+        let scattered = [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)].map(|(n, b)| symmetric::<T>(n, b, n));
+        let meshes = ["elasticity3d:8", "poisson2d:40"].map(|name| common::problem(name).matrix.to::<T>());
+        let mut formats = Vec::new();
+        for host in scattered.into_iter().chain([symmetric(1280, 3, 0)]).chain(meshes) {
+            let (n, block) = (host.pattern().rows(), host.block().0);
+            formats.push(on.matrix(&host).unwrap().format());
             let (mut half, whole) =
                 (DeviceSymmetric::<T, S>::new(&on, &host).unwrap(), on.matrix(&host).unwrap());
             let (x, b) = (on.vector(&wave(n * block)).unwrap(), on.vector(&wave(n * block)).unwrap());
@@ -123,6 +129,26 @@ fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
             whole.apply(&x, &mut y);
             half.apply(&x, &mut z);
             same(&y, &z);
+            // The lower triangle does not count, in diagonal blocks either.
+            for i in 0..n {
+                let first = new.pattern().range(i).start;
+                for (k, j) in new.pattern().row(i).to_vec().into_iter().enumerate() {
+                    for (r, c) in (0..block).flat_map(|r| (0..block).map(move |c| (r, c))) {
+                        if (i, r) > (j as usize, c) {
+                            let v = &mut new.values_mut()[(first + k) * block * block + r * block + c];
+                            *v *= T::one() + T::EPSILON;
+                        }
+                    }
+                }
+            }
+            half.set_values(&new).unwrap();
+            half.apply(&x, &mut z);
+            same(&y, &z);
+        }
+        if on.device().accelerator {
+            for format in [Format::Rows, Format::Ell, Format::Sliced] {
+                assert!(formats.contains(&format), "{formats:?}");
+            }
         }
     }
 }
@@ -156,8 +182,8 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
         let refused = DeviceSymmetric::new(&on, &a).unwrap_err();
         assert!(matches!(refused, SetupError::Unsymmetric { row: 0, column: 1, .. }), "{refused}");
     }
-    let mut kept = DeviceSymmetric::new(&on, &symmetric::<f32>(20, 1)).unwrap();
-    let mut broken = symmetric::<f32>(20, 1);
+    let mut kept = DeviceSymmetric::new(&on, &symmetric::<f32>(20, 1, 20)).unwrap();
+    let mut broken = symmetric::<f32>(20, 1, 20);
     let at = broken.pattern().find(3, 4).unwrap();
     broken.values_mut()[at] += 1.0;
     let (x, mut y, mut z) = (on.vector(&wave(20)).unwrap(), on.zeros(20).unwrap(), on.zeros(20).unwrap());
