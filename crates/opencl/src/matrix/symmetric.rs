@@ -69,7 +69,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
         let (pattern, block) = (host.pattern(), host.block().0);
-        let first = from_diagonal(pattern)?;
+        let first = from_diagonal(pattern, block)?;
         let format = Format::suiting(pattern, on.device());
         let half = upper(pattern, &first)?;
         let limit = (u32::MAX / 2) as usize;
@@ -136,10 +136,12 @@ fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
 }
 
 /// The first block of every row that is not left of the diagonal; an error for a block without a mirror image.
-fn from_diagonal(pattern: &Pattern) -> Result<Vec<usize>, SetupError> {
-    let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
-    if let Some((row, column)) = (0..pattern.rows()).find_map(|i| alone(i).map(|&j| (i, j as usize))) {
-        return Err(SetupError::Unsymmetric { method: "DeviceSymmetric, blocks", row, column });
+fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
+    if !pattern.is_symmetric() {
+        let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
+        let found = (0..pattern.rows()).find_map(|i| alone(i).map(|&j| (i, j as usize)));
+        let (row, column) = found.map_or((0, 0), |(i, j)| (i * block, j * block));
+        return Err(SetupError::Unsymmetric { method: "DeviceSymmetric", row, column });
     }
     let first = |i: usize| pattern.range(i).start + pattern.row(i).partition_point(|&j| (j as usize) < i);
     Ok((0..pattern.rows()).map(first).collect())
