@@ -11,6 +11,12 @@ __kernel void coarsen_blocks(const ulong n, __global const STORED *d, const REAL
                              const REAL b, __global REAL *z) {
     const size_t i = get_global_id(0);
     if (i < n) {
+#if SIZE == 3 && DSLICE == 1 && LANES == 8
+        REAL4 s[3] = {0, 0, 0};
+        coarsen_add3(d + i * 9, coarsen_load3(r + i * 3), s);
+        const REAL3 zi = a * coarsen_sum3(s).xyz;
+        vstore3(b == 0 ? zi : zi + b * vload3(i, z), i, z);
+#else
         __global const STORED *block = d + i / DSLICE * SIZE * SIZE * DSLICE + i % DSLICE;
         for (uint row = 0; row < SIZE; row++) {
             REAL s = 0;
@@ -19,5 +25,6 @@ __kernel void coarsen_blocks(const ulong n, __global const STORED *d, const REAL
             const size_t at = i * SIZE + row;
             z[at] = b == 0 ? a * s : a * s + b * z[at];
         }
+#endif
     }
 }

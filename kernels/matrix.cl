@@ -14,6 +14,9 @@
 
 #define AREA (ROWS * COLS)
 
+// Where three.cl has the faster way; see real.cl for LANES.
+#define THREE (ROWS == 3 && COLS == 3 && SLICE == 1 && LANES == 8)
+
 #ifdef CONTACT
 #define PART , __global const uint *starts, __global const uint *places, __global const STORED *contact
 #define PART_GIVEN , starts, places, contact
@@ -39,6 +42,26 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
     __global const uint *column = columns + base * SLICE + lane;
     __global const STORED *a = values + base * AREA * SLICE + lane;
 #endif
+#if THREE
+    REAL4 t[3] = {0, 0, 0};
+    for (uint k = 0; k < count; k++) {
+#ifdef HALF
+        const REAL4 xk = coarsen_load3(x + (size_t)place[2 * k] * 3);
+        __global const STORED *block = values + (size_t)(place[2 * k + 1] / 2) * 9;
+        if (place[2 * k + 1] % 2)
+            coarsen_add3_transposed(block, xk, t);
+        else
+            coarsen_add3(block, xk, t);
+#else
+        coarsen_add3(a + (size_t)k * 9, coarsen_load3(x + (size_t)column[k] * 3), t);
+#endif
+    }
+#ifdef CONTACT
+    for (uint k = starts[i]; k < starts[i + 1]; k++)
+        coarsen_add3(contact + (size_t)k * 9, coarsen_load3(x + (size_t)places[k] * 3), t);
+#endif
+    vstore3(coarsen_sum3(t).xyz, 0, s);
+#else
     for (uint r = 0; r < ROWS; r++)
         s[r] = 0;
     for (uint k = 0; k < count; k++) {
@@ -71,6 +94,7 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
             for (uint r = 0; r < ROWS; r++)
                 s[r] += (REAL)block[r * COLS + c] * xk[c];
     }
+#endif
 #endif
 }
 
@@ -141,6 +165,23 @@ void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __gl
 // Entry (r, c) of block i of D.
 #define D(i, r, c) ((REAL)d[((i) / DSLICE * AREA + (r) * COLS + (c)) * DSLICE + (i) % DSLICE])
 
+// step = D_i t
+#if THREE && DSLICE == 1
+#define SCALED(i, t, step) \
+    { \
+        REAL4 s_[3] = {0, 0, 0}; \
+        coarsen_add3(d + (size_t)(i) * 9, (REAL4)(t[0], t[1], t[2], 0), s_); \
+        vstore3(coarsen_sum3(s_).xyz, 0, step); \
+    }
+#else
+#define SCALED(i, t, step) \
+    for (uint r_ = 0; r_ < ROWS; r_++) { \
+        step[r_] = 0; \
+        for (uint c_ = 0; c_ < ROWS; c_++) \
+            step[r_] += D(i, r_, c_) * t[c_]; \
+    }
+#endif
+
 // step = D_i (b - A x)_i
 #define STEP(i, step) \
     { \
@@ -148,11 +189,7 @@ void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __gl
         ROW(i, x, t_); \
         for (uint r_ = 0; r_ < ROWS; r_++) \
             t_[r_] = b[(i) * ROWS + r_] - t_[r_]; \
-        for (uint r_ = 0; r_ < ROWS; r_++) { \
-            step[r_] = 0; \
-            for (uint c_ = 0; c_ < ROWS; c_++) \
-                step[r_] += D(i, r_, c_) * t_[c_]; \
-        } \
+        SCALED(i, t_, step) \
     }
 
 // s = beta s + omega D (b - A x), y = x + s                             Twin: Matrix::relax_into for CpuMatrix

@@ -10,6 +10,7 @@
 //! | `scalar.cl` | arithmetic on promised scalars |
 //! | `vector.cl` | entry-wise operations |
 //! | `reduce.cl` | sums with the same bits at every run |
+//! | `three.cl` | 3x3 blocks on processors |
 //! | `matrix.cl` | products and relaxation with block sparse rows |
 //! | `diagonal.cl` | inverses of their diagonal blocks |
 //! | `galerkin.cl` | coarse matrices |
@@ -20,13 +21,14 @@
 
 const REAL: &str = include_str!("../real.cl");
 const TREE: &str = include_str!("../tree.cl");
+const THREE: &str = include_str!("../three.cl");
 const SORT: &str = include_str!("../sort.cl");
 
 /// Scalars, entry-wise operations and sums: what every place needs.
 pub const VECTOR: [&str; 5] =
     [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
 /// Block sparse matrices of one block size in one layout.
-pub const MATRIX: [&str; 3] = [REAL, TREE, include_str!("../matrix.cl")];
+pub const MATRIX: [&str; 4] = [REAL, TREE, THREE, include_str!("../matrix.cl")];
 /// Inverses of the diagonal blocks of such matrices.
 pub const DIAGONAL: [&str; 2] = [REAL, include_str!("../diagonal.cl")];
 /// Galerkin products of matrices of one block size each.
@@ -34,7 +36,7 @@ pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
 /// Matrices from streams of blocks.
 pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
-pub const BLOCKS: [&str; 3] = [REAL, TREE, include_str!("../blocks.cl")];
+pub const BLOCKS: [&str; 4] = [REAL, TREE, THREE, include_str!("../blocks.cl")];
 /// Dense blocks of any size.
 pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
