@@ -25,9 +25,39 @@
 #define PART_GIVEN
 #endif
 
+#define STORAGE \
+    const uint width, __global const uint *offsets, __global const uint *lengths, \
+    __global const uint *columns, __global const STORED *values PART
+#define MATRIX const ulong n, STORAGE
+
+#if THREE
+
+// s = (A x) of block row i, a row of each block at once                 Twin: Bsr::multiply_rows, Sum::leaf
+void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
+    REAL4 t[3] = {0, 0, 0};
+    for (size_t k = offsets[i]; k < offsets[i + 1]; k++) {
+#ifdef HALF
+        const REAL4 xk = coarsen_load3(x + (size_t)columns[2 * k] * 3);
+        __global const STORED *block = values + (size_t)(columns[2 * k + 1] / 2) * 9;
+        if (columns[2 * k + 1] % 2)
+            coarsen_add3_transposed(block, xk, t);
+        else
+            coarsen_add3(block, xk, t);
+#else
+        coarsen_add3(values + k * 9, coarsen_load3(x + (size_t)columns[k] * 3), t);
+#endif
+    }
+#ifdef CONTACT
+    for (size_t k = starts[i]; k < starts[i + 1]; k++)
+        coarsen_add3(contact + k * 9, coarsen_load3(x + (size_t)places[k] * 3), t);
+#endif
+    vstore3(coarsen_sum3(t).xyz, 0, s);
+}
+
+#else
+
 // s = (A x) of block row i                                              Twin: Bsr::multiply_rows, Sum::leaf
-void coarsen_row(const size_t i, const uint width, __global const uint *offsets, __global const uint *lengths,
-                 __global const uint *columns, __global const STORED *values PART, __global const REAL *x, REAL *s) {
+void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
 #if SLICE == 1
     const size_t base = offsets[i], lane = 0;
     const uint count = offsets[i + 1] - offsets[i];
@@ -42,26 +72,6 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
     __global const uint *column = columns + base * SLICE + lane;
     __global const STORED *a = values + base * AREA * SLICE + lane;
 #endif
-#if THREE
-    REAL4 t[3] = {0, 0, 0};
-    for (uint k = 0; k < count; k++) {
-#ifdef HALF
-        const REAL4 xk = coarsen_load3(x + (size_t)place[2 * k] * 3);
-        __global const STORED *block = values + (size_t)(place[2 * k + 1] / 2) * 9;
-        if (place[2 * k + 1] % 2)
-            coarsen_add3_transposed(block, xk, t);
-        else
-            coarsen_add3(block, xk, t);
-#else
-        coarsen_add3(a + (size_t)k * 9, coarsen_load3(x + (size_t)column[k] * 3), t);
-#endif
-    }
-#ifdef CONTACT
-    for (uint k = starts[i]; k < starts[i + 1]; k++)
-        coarsen_add3(contact + (size_t)k * 9, coarsen_load3(x + (size_t)places[k] * 3), t);
-#endif
-    vstore3(coarsen_sum3(t).xyz, 0, s);
-#else
     for (uint r = 0; r < ROWS; r++)
         s[r] = 0;
     for (uint k = 0; k < count; k++) {
@@ -95,12 +105,10 @@ void coarsen_row(const size_t i, const uint width, __global const uint *offsets,
                 s[r] += (REAL)block[r * COLS + c] * xk[c];
     }
 #endif
-#endif
 }
 
-#define MATRIX \
-    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
-    __global const uint *columns, __global const STORED *values PART
+#endif
+
 #define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr

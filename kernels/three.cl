@@ -1,7 +1,7 @@
 // Blocks of 3x3 entries that lie row by row, for a core that runs its items one after the other: a row of the block at once. Build options define
 //   STORED  the type of values
 // Loading four entries costs what loading one does, and loading three costs twice that: so four are loaded where three are
-// meant, none of them outside the block. The fourth lane belongs to another row and is never looked at.
+// meant, none of them outside the block. The lane that belongs to another row (the last one, or the first in row 2) is never looked at.
 
 #if LANES == 8
 

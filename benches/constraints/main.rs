@@ -9,7 +9,7 @@
 //!
 //! | FIGURE | what | file |
 //! |---|---|---|
-//! | `share` | iterations with 0, 1, 10 and 30 % of the nodes constrained, four kinds of constraints | `share` |
+//! | `share` | iterations with 0, 1, 10 and 30 % of the nodes constrained, six kinds of constraints | `share` |
 //! | `growth` | seconds against vertices for a sheet on a table (Fig. 8), drawn as `book/src/methods/constraints_growth.svg` | `growth` |
 //! | `cost` | seconds of prefiltering, beside a product with A | `cost` |
 

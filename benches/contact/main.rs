@@ -7,7 +7,7 @@
 //! | FIGURE | what | file |
 //! |---|---|---|
 //! | `assembly` | one step's matrix at 361K vertices with 100K contact pairs, against memory bandwidth | `assembly` |
-//! | `sequence` | 20 steps of `cloth-contact:300` with SA and MAS: built in every step, and followed by a policy | `sequence` |
+//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS under SA: built in every step, and followed by a policy | `sequence` |
 //! | `count` | iterations and seconds against the number of contacts (Wu et al. 2022, Fig. 21), drawn as `book/src/methods/contact_count.svg` | `count` |
 
 mod assembly;
@@ -47,6 +47,7 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
         "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
         "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
         "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
         _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
     })
 }

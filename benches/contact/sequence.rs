@@ -24,7 +24,7 @@ struct Sums {
 pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
     let methods = match words.first().map(String::as_str) {
         Some(method) => vec![method],
-        None => vec!["sa", "mas"],
+        None => vec!["sa", "mas", "mas-sa"],
     };
     let spec = words.get(1).map_or("cloth-contact:300", String::as_str);
     println!("sequence: {spec}, {STEPS} steps to {TOLERANCE:.0e}, two threads");

@@ -27,14 +27,20 @@ library() {
     true
 }
 
-if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "${OCL_ICD_VENDORS:-}" ] && ! ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
+# Drivers of other vendors may be registered beside a card that is not: the card is what is measured.
+registered() {
+    grep -qsi "$1" /etc/OpenCL/vendors/*.icd
+}
+
+if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "${OCL_ICD_VENDORS:-}" ] && ! registered nvidia; then
     driver=$(library libnvidia-opencl.so.1 | head -n 1)
+    card=$(library libcuda.so.1 | head -n 1)
     if [ -n "$driver" ]; then
         echo "$driver" >"$work/nvidia.icd"
         export OCL_ICD_VENDORS="$work"
         export OCL_ICD_FILENAMES="$driver" # another loader's name for the same
         echo "supplied the ICD file for $driver" >&2
-    elif [ -e "$here/libopencl_on_cuda.so" ]; then
+    elif [ -e "$here/libopencl_on_cuda.so" ] && { [ -n "$card" ] || ! registered .; }; then
         # NVRTC is often there as a Python package only.
         packages=$(python3 -c 'import nvidia.cuda_nvrtc as m; print(list(m.__path__)[0] + "/lib")' 2>/dev/null || true)
         [ -n "$packages" ] && export LD_LIBRARY_PATH="$packages:${LD_LIBRARY_PATH:-}"
@@ -71,6 +77,25 @@ bench() {
     fi
     echo >>"$work/table.md"
 }
+
+# The theoretical peak of the memory in GB/s, by the data sheet of the card; COARSEN_PEAK overrules it.
+if [ -z "${COARSEN_PEAK:-}" ] && command -v nvidia-smi >/dev/null 2>&1; then
+    case "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)" in
+    *H200*) COARSEN_PEAK=4800 ;;
+    *"H100 PCIe"*) COARSEN_PEAK=2039 ;;
+    *"H100 NVL"*) COARSEN_PEAK=3938 ;;
+    *H100*) COARSEN_PEAK=3352 ;;
+    *A100*80GB*) COARSEN_PEAK=2039 ;;
+    *A100*) COARSEN_PEAK=1555 ;;
+    *"RTX 4090"*) COARSEN_PEAK=1008 ;;
+    *"RTX 3080"*) COARSEN_PEAK=760 ;;
+    *L40S*) COARSEN_PEAK=864 ;;
+    *T4*) COARSEN_PEAK=320 ;;
+    esac
+fi
+if [ -n "${COARSEN_PEAK:-}" ]; then
+    export COARSEN_PEAK
+fi
 
 clocks() {
     if command -v nvidia-smi >/dev/null 2>&1; then

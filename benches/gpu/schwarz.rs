@@ -6,7 +6,7 @@
 //!
 //! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and an iteration of conjugate gradients
 //! that looks every tenth one. Beside an application and a product stands the share of the bandwidth at which the same place reads two vectors of 16 Mi
-//! entries; an application counts the inverses and two vectors, a product the matrix and two vectors. `opencl` has numbers of the host,
+//! entries, and that of the theoretical peak where COARSEN_PEAK says it in GB/s; an application counts the inverses and two vectors, a product the matrix and two vectors. `opencl` has numbers of the host,
 //! `opencl here` computes them from a matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build
 //! is structure and numbers, and nothing travels). Times are the least of several. `--no-cpu` leaves the host out, `--small` reads shorter vectors,
 //! `--export FOLDER` writes the first matrix there, as `other.py` reads it.
@@ -159,10 +159,22 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
             By::Device => least(3, || m.restructure_here(&a, &positions).and_then(|()| on.sync()))?,
         };
         let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
-        let values = m.values();
+        let values = match structure {
+            By::Host => m.values(),
+            By::Device => values(&m.nodes()?, recipe.recipe.domain, p.matrix.block().0),
+        };
         row(p, on, place, [build, update, read], values, &mut m)?;
     }
     Ok(())
+}
+
+/// Values of the inverses where every `domain` nodes of a level are a domain: room that nobody uses is not read.
+fn values(nodes: &[usize], domain: usize, block: usize) -> usize {
+    let of = |nodes: usize| {
+        let tiles = (nodes * block).div_ceil(8);
+        tiles * (tiles + 1) / 2 * 64
+    };
+    nodes.iter().map(|n| n / domain * of(domain) + of(n % domain)).sum()
 }
 
 fn row<B: Place>(
@@ -198,7 +210,9 @@ fn row<B: Place>(
     let matrix = p.matrix.nnz() * size_of::<B::Stored>() + p.matrix.pattern().len() * size_of::<u32>();
     let rate = |bytes: usize, seconds: f64| {
         let rate = bytes as f64 / seconds;
-        format!("{:.3} | {:.1} | {:.0} %", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
+        let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
+        let of_peak = peak.map_or(String::new(), |peak| format!(" ({:.0} % of peak)", rate / peak * 1e-7));
+        format!("{:.3} | {:.1} | {:.0} %{of_peak}", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
     };
     println!(
         "| {} ({n}) | {place} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",

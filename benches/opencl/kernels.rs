@@ -33,6 +33,7 @@ impl Row {
     pub(crate) fn line(&self, all: &[Self]) -> String {
         let yardstick = all.iter().find(|row| row.kernel == YARDSTICK && row.scalar == self.scalar);
         let share = yardstick.map_or(String::new(), |y| percent(self.gigabytes() / y.gigabytes()));
+        let share = share + &of_peak(self.gigabytes());
         let cpu = self.cpu.map_or(["–".to_owned(), "–".to_owned()], |seconds| {
             [format!("{:.1}", self.bytes as f64 / seconds * 1e-9), percent(seconds / self.seconds)]
         });
@@ -40,6 +41,12 @@ impl Row {
         let (ms, rate) = (self.seconds * 1e3, self.gigabytes());
         format!("| {what} | {kernel} | {scalar} | {ms:.3} | {rate:.1} | {share} | {} | {} |", cpu[0], cpu[1])
     }
+}
+
+/// The share of the theoretical peak of the memory, where `benches/gpu/run.sh` knows the card.
+fn of_peak(gigabytes: f64) -> String {
+    let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
+    peak.map_or(String::new(), |peak| format!(" ({} of peak)", percent(gigabytes / peak)))
 }
 
 fn percent(share: f64) -> String {

@@ -8,7 +8,8 @@
 //   begins[s], ends[2 e]  where the couplings of node s of a level begin; their slot, and the node at their end
 //   position[i]           where node i is
 //
-// As many positions as nodes are kept for a level, so that the first of either is number `first`. Nodes without couplings (constraints) come last on the curve; they are in domains, but in no node of a coarse level.
+// As many positions as nodes are kept for a level, so that the first of either is number `first`. Nodes without couplings (constraints)
+// come last on the curve, or stay where they are where there are no positions; they are in domains, but in no node of a coarse level.
 
 #define LEVEL \
     const uint level, const uint first, const uint room, __global const uint *counts

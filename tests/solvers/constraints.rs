@@ -11,17 +11,28 @@ fn constraints(p: &Problem, share: f64, seed: u64) -> Constraints {
     let (nodes, mut random) = (p.positions.len(), NumpyRandom::new(seed));
     let mut c = Constraints::new(nodes, 3).unwrap();
     let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
+    // Values that all constraints on a node can have together: those of one displacement.
+    let x = p.right_hand_side(seed + 1000);
+    let at = |i: usize| [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
     let four = (0..(share * nodes as f64 / 4.0).ceil() as usize).map(|_| [0; 4].map(|_| below(nodes)));
     for (k, [i, j, l, m]) in four.collect::<Vec<_>>().into_iter().enumerate() {
-        let [normal, value] = [0; 2].map(|_| [0; 3].map(|_| random.normal()));
+        let normal = [0; 3].map(|_| random.normal());
+        let along = |terms: &[(usize, f64)]| -> f64 {
+            terms.iter().map(|&(i, w)| w * normal.iter().zip(at(i)).map(|(n, x)| n * x).sum::<f64>()).sum()
+        };
         let distinct = i != j && i != l && i != m && j != l && j != m && l != m;
-        // Values that several constraints on a node can all have: x = 0 on every one.
         match k % 5 {
-            0 => c.point(i, &[0.0; 3]).unwrap(),
-            1 => c.line(i, &normal, &[0.0; 3]).unwrap(),
-            2 => c.plane(i, &normal, 0.0).unwrap(),
-            3 if distinct => c.vertex_face(i, [j, l, m], [0.2, 0.3, 0.5], &normal, 0.0).unwrap(),
-            _ if distinct => c.edge_edge([i, j], [l, m], [0.25, 0.5], &value, 0.0).unwrap(),
+            0 => c.point(i, &at(i)).unwrap(),
+            1 => c.line(i, &normal, &at(i)).unwrap(),
+            2 => c.plane(i, &normal, along(&[(i, 1.0)])).unwrap(),
+            3 if distinct => {
+                let gap = along(&[(i, 1.0), (j, -0.2), (l, -0.3), (m, -0.5)]);
+                c.vertex_face(i, [j, l, m], [0.2, 0.3, 0.5], &normal, gap).unwrap();
+            }
+            _ if distinct => {
+                let gap = along(&[(i, 0.75), (j, 0.25), (l, -0.5), (m, -0.5)]);
+                c.edge_edge([i, j], [l, m], [0.25, 0.5], &normal, gap).unwrap();
+            }
             _ => (),
         }
     }
@@ -180,7 +191,9 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     (0..n).for_each(|i| c.point(i, &[i as f64, 0.5, -1.0]).unwrap());
     let mut filtered = prefilter(p.system(), &c).unwrap();
     for (name, build) in recipes().into_iter().chain(multigrids()) {
-        let (mut m, mut x) = (build(filtered.matrix()), b.clone());
+        let (mut m, mut x, mut z) = (build(filtered.matrix()), b.clone(), vec![f64::NAN; b.len()]);
+        m.apply(&b, &mut z);
+        assert!(b.iter().zip(&z).map(|(b, z)| b * z).sum::<f64>() > 0.0, "{name}");
         let report =
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         assert!(
@@ -225,6 +238,13 @@ fn pairs_join_bodies() {
         report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(close(&x, &expected, 1e-7), "{name}");
     }
+    // Domains that are given the contact beside the matrix.
+    let sum = Sum { elastic: &a, contact: &contact };
+    let mut m = Schwarz::multilevel().build(&sum, &Cpu::new()).unwrap();
+    let mut x = vec![0.0; b.len()];
+    let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
+    let _ = Cg::new(stop).solve(&sum, &mut m, &b, &mut x).unwrap().converged().unwrap();
+    assert!(close(&x, &expected, 1e-7));
 }
 
 /// Fixed points are what [`Dirichlet`] eliminates.
@@ -312,7 +332,7 @@ fn ties_do_not_join_aggregates() {
     }
 }
 
-/// A preconditioner follows filters that change: an update is a build, whichever nodes are held.
+/// A preconditioner follows filters that change, at most a third behind one that is built for them.
 #[test]
 fn updates_follow_filters_that_move() {
     let p = problem("cloth:12");
@@ -336,6 +356,13 @@ fn updates_follow_filters_that_move() {
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         let two =
             filtered.solve(&b, &mut y, |a, c, y| Cg::new(stop).solve(a, &mut sa, c, y)).unwrap().unwrap();
+        let mut fresh =
+            Multigrid::smoothed_aggregation().build(filtered.system(Some(&p.positions)), &on).unwrap();
+        let mut z = vec![0.0; b.len()];
+        let three =
+            filtered.solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut fresh, c, y)).unwrap().unwrap();
+        let (kept, built) = (two.iterations, three.iterations);
+        assert!(3 * kept <= 4 * built + 3, "from node {first}: {kept} iterations, {built} when built");
         assert!(
             one.converged().is_ok() && two.converged().is_ok() && close(&x, &y, 1e-9),
             "from node {first}"
@@ -343,5 +370,32 @@ fn updates_follow_filters_that_move() {
         let normal: f64 = 0.3 * x[3 * first] + 0.1 * x[3 * first + 1] + x[3 * first + 2];
         let size = x.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
         assert!((normal - 0.01).abs() < 1e-14 * size, "node {first}: {normal}");
+    }
+}
+
+/// A refused update leaves matrix, near-kernel and constraints as they were; contact that goes leaves no blocks behind.
+#[test]
+fn refused_updates_and_contact_that_goes_leave_nothing() {
+    let p = problem("cloth:12");
+    let n = p.positions.len();
+    let mut c = Constraints::new(n, 3).unwrap();
+    c.plane(40, &[0.0, 0.0, 1.0], 0.1).unwrap();
+    let mut filtered = prefilter(p.system(), &c).unwrap();
+    let before = (filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density());
+    let mut positions = p.positions.clone();
+    positions[7][1] = f64::NAN;
+    c.point(50, &[0.0; 3]).unwrap();
+    let system = System { positions: Some(&positions), near_kernel: None, ..p.system() };
+    let refused = filtered.update(system, &c).unwrap_err();
+    assert!(refused.to_string().contains("positions"), "{refused}");
+    assert_eq!((filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density()), before);
+    let stiff = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let mut contact = Contacts::new(n, 3).unwrap();
+    for pairs in [vec![(20, 100), (30, 90)], vec![(30, 90)], vec![]] {
+        let touching: Vec<Stencil> = pairs.iter().map(|&(i, j)| Stencil::point_point(i, j)).collect();
+        contact.assemble(&touching, &stiff.repeat(touching.len())).unwrap();
+        let system = System { contact: Some(&contact), ..p.system() };
+        filtered.update(system, &c).unwrap();
+        assert_eq!(filtered.matrix(), prefilter(system, &c).unwrap().matrix(), "{} pairs", pairs.len());
     }
 }

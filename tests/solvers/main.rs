@@ -6,6 +6,7 @@ mod common;
 mod constraints;
 mod convergence;
 mod descent;
+mod inside;
 mod laws;
 mod multigrid;
 mod real;

@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep};
 
 /// Sizes in nodes: nothing, one, around a power of two, enough for several leaves.
-const NODES: [usize; 5] = [0, 1, 31, 33, 1000];
+const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 
 /// Block sizes: the specialised ones and one without a kernel of its own.
 const BLOCKS: [usize; 5] = [1, 2, 3, 5, 6];

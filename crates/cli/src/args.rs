@@ -131,7 +131,7 @@ pub(crate) struct Solve {
     /// Steps of a sequence, --problem cloth-contact:N or stack:N [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps: Option<u32>,
-    /// How the preconditioner follows a sequence
+    /// How the preconditioner follows a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = Follow::Upkeep)]
     pub(crate) follow: Follow,
     /// Write the solution
@@ -335,7 +335,7 @@ pub(crate) enum Precond {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precision {
-    /// `mixed` under conjugate gradients where the values of the matrix fit, and `f64` where it fails
+    /// `mixed` under conjugate gradients where the values of the matrix fit, and `f64` where it fails and in sequences
     Auto,
     /// 64 bits throughout
     F64,

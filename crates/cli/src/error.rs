@@ -44,6 +44,9 @@ pub(crate) enum Failure {
     /// An option that a sequence would ignore.
     #[error("a sequence of systems takes no {option}; leave it out, or solve a single system")]
     Sequence { option: &'static str },
+    /// An option of sequences, and a single system.
+    #[error("{option} is an option of sequences, --problem cloth-contact:N or stack:N; leave it out")]
+    NotSequence { option: &'static str },
     /// An option that a direct solve would ignore.
     #[error("--method direct takes no {option}; leave it out, or take an iterative method")]
     Direct { option: &'static str },
@@ -105,6 +108,11 @@ pub(crate) enum Failure {
     NoColumns { file: PathBuf },
 }
 
+/// Whether the place failed, not the mathematics.
+pub(crate) fn of_device(error: &Error) -> bool {
+    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+}
+
 impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
@@ -114,12 +122,14 @@ impl Failure {
             | Self::Direct { .. }
             | Self::NoMesh
             | Self::UnusedMesh => 2,
+            Self::Setup(SetupError::Place(error)) if of_device(error) => 5,
             Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::NotOverlap { .. }
             | Self::Varies { .. }
             | Self::Sequence { .. }
+            | Self::NotSequence { .. }
             | Self::NotThere { .. }
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
@@ -127,9 +137,8 @@ impl Failure {
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,
-            Self::Place(
-                Error::Threads { .. } | Error::Device { .. } | Error::Memory { .. } | Error::Build { .. },
-            ) => 5,
+            Self::Place(error) if of_device(error) => 5,
+            Self::Place(Error::Threads { .. }) => 5,
             Self::Place(_) => 3,
         }
     }

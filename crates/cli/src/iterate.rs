@@ -9,6 +9,7 @@ use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector, pow
 
 use crate::args::{Method, name};
 use crate::ending::Ending;
+use crate::error::of_device;
 use crate::job::{Job, Solution};
 use crate::stage::Stage;
 use crate::trial::Trial;
@@ -100,11 +101,6 @@ fn late(job: &Job<'_>) -> bool {
 /// Numbers of a place, divided by `scale`.
 fn numbers<V: Real>(x: Vec<f64>, scale: f64) -> Vec<V> {
     x.into_iter().map(|v| V::of(v / scale)).collect()
-}
-
-/// Whether the place failed, not the mathematics.
-fn of_device(error: &Error) -> bool {
-    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
 }
 
 /// The first preconditioner that can be set up; notes why those before it could not.

@@ -10,7 +10,7 @@ use coarsen::sparse::diagnose::Diagnosis;
 use coarsen::sparse::{Bsr, matrix_market};
 use coarsen::{Outcome, parallel};
 
-use crate::args::{Given, Method, NullSpace, Precision, Precond, Solve, name};
+use crate::args::{Follow, Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::choose::{Choice, Wish, refuse};
 use crate::ending::Ending;
 use crate::error::Failure;
@@ -28,6 +28,9 @@ use crate::{complain, dump, plot, say};
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     for file in [&options.out, &options.report, &options.plot].into_iter().flatten() {
         check_place(file)?;
+    }
+    if options.follow != Follow::Upkeep {
+        return Err(Failure::NotSequence { option: "--follow" });
     }
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);

@@ -51,6 +51,7 @@ impl fmt::Display for Decision {
                 write!(f, ": {before} iterations, and keeping failed not long ago")
             }
             (Some(before), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
+            (None, Some(_)) => write!(f, ": the solve before gave no count"),
             _ => write!(f, ": the first"),
         }
     }
@@ -152,7 +153,8 @@ impl Upkeep {
         }
     }
 
-    /// How many iterations the solve after the last decision took.
+    /// How many iterations the solve after the last decision took. *Use* where it converged: a solve that failed says nothing of what the preconditioner
+    /// is worth, and untold it makes the next decision a build.
     pub fn learn(&mut self, iterations: usize) {
         let Some(last) = self.log.last_mut() else { return };
         last.iterations = Some(iterations);

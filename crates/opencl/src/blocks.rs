@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 
 use coarsen_backend::{Blocks, DenseBlocks, check_range};
-use coarsen_core::{Error, Real, parallel};
+use coarsen_core::{Error, Real};
 
 use crate::backend::same_length;
 use crate::diagonal::Inversion;
-use crate::memory::{Buffer, bytes};
+use crate::memory::{Buffer, bytes, convert};
 use crate::program::{Entry, Module, real};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OpenCl};
@@ -64,7 +64,7 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
 /// Blocks in slices.
 fn arrange<T: Real, S: Real>(host: &DenseBlocks<T>, slice: usize, to: &mut [S]) {
     if slice == 1 {
-        return parallel::map(host.values(), to, |v| v.to());
+        return convert(host.values(), to);
     }
     let area = host.size().pow(2);
     for k in 0..host.count() {

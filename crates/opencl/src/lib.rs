@@ -19,6 +19,7 @@
 //! | [`place`](OpenCl) | the place; `backend` is the way to it and back |
 //! | `queue` | launches, waits, the first failure, transfers |
 //! | `memory`, `slots` | buffers; which scalars live |
+//! | `handle` | objects of the driver, released |
 //! | `program` | kernels by name, compiled, checked and kept on disk |
 //! | `tune` | the size of work groups |
 //! | [`scalar`](DeviceScalar) | promised numbers |
@@ -40,6 +41,7 @@ mod devices;
 mod diagonal;
 mod error;
 mod galerkin;
+mod handle;
 mod matrix;
 mod memory;
 mod numeric;

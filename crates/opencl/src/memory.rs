@@ -11,6 +11,7 @@ use ocl::ffi;
 
 use crate::Device;
 use crate::error::check;
+use crate::handle::Handle;
 
 /// Bytes of the smallest buffer: zero is not allowed.
 const LEAST: usize = 8;
@@ -29,7 +30,7 @@ pub(crate) struct Memory {
 
 /// Device memory and the type of its entries.
 pub(crate) struct Buffer {
-    pub(crate) mem: Mem,
+    pub(crate) mem: Handle<Mem>,
     pub(crate) entry: &'static str,
     _share: Share,
 }
@@ -96,11 +97,19 @@ impl Memory {
         };
         check("clCreateBuffer", status)?;
         // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
-        let mem = unsafe { Mem::from_raw_create_ptr(mem) };
+        let mem = Handle::new(unsafe { Mem::from_raw_create_ptr(mem) });
         self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
         let share = Share { bytes: bytes as u64, taken: self.taken.clone() };
         Ok(Buffer { mem, entry, _share: share })
     }
+}
+
+/// The same numbers in another precision, by this thread alone.
+///
+/// Whoever fills a buffer holds the queue of its place. A thread of a pool that waits for others takes up whatever else is waiting there, which may want the
+/// same queue, and would then wait for itself.
+pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }
 
 /// The bytes of numbers.

@@ -24,13 +24,15 @@ const NODES: usize = 1024;
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
+    /// The same after the last check that everything passed: what a refused one has written is taken back from here.
+    passed: Vec<f64>,
     block: Vec<T>,
     wide: Vec<f64>,
 }
 
 impl<T> Default for Checked<T> {
     fn default() -> Self {
-        Self { left_out: Vec::new(), block: Vec::new(), wide: Vec::new() }
+        Self { left_out: Vec::new(), passed: Vec::new(), block: Vec::new(), wide: Vec::new() }
     }
 }
 
@@ -51,7 +53,9 @@ pub(crate) fn check<T: Real>(
     checked.left_out.resize(left_out.len() * area, 0.0);
     checked.block.resize(area, T::zero());
     checked.wide.resize(area, 0.0);
-    (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))
+    (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))?;
+    checked.passed.clone_from(&checked.left_out);
+    Ok(())
 }
 
 /// The same for some rows, the only ones whose values have changed since all of them were checked.
@@ -62,6 +66,7 @@ pub(crate) fn check_rows<T: Real>(
     storage: Storage,
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
+    checked.left_out.copy_from_slice(&checked.passed);
     for &i in rows {
         let i = i as usize;
         for values in source.row(i).map(|(_, block)| block) {
@@ -74,6 +79,7 @@ pub(crate) fn check_rows<T: Real>(
             alone(source, left_out, at, checked)?;
         }
     }
+    checked.passed.copy_from_slice(&checked.left_out);
     Ok(())
 }
 
@@ -85,7 +91,7 @@ fn alone<T: Real>(
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
     let (b, i) = (source.block(), left_out[at] as usize);
-    let Checked { left_out: inverses, block, wide } = checked;
+    let Checked { left_out: inverses, block, wide, .. } = checked;
     let inverse = &mut inverses[at * b * b..(at + 1) * b * b];
     block.fill(T::zero());
     source.diagonal(i, block);

@@ -44,27 +44,30 @@ impl Exact {
         Ok(Self { factor, contact: mapped, wide, shift })
     }
 
-    /// New values; the old factor stays where the new matrix is not positive definite.
+    /// New values.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); the old factor stays.
     pub(crate) fn update<T: Real>(
         &mut self,
         plan: &Plan,
         matrix: &Bsr<T>,
         sizes: &[T],
         contact: Option<&Contacts<T>>,
-    ) {
+    ) -> Result<(), SetupError> {
         let factor = &mut self.factor;
-        let updated = factored(plan, &mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
-            if factor.update(a).is_ok() {
-                return Some(None);
-            }
-            Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok().map(Some)
-        });
-        if let Ok((new, shift)) = updated {
-            self.shift = shift;
-            if let Some(new) = new {
-                self.factor = new;
-            }
+        let (new, shift) =
+            factored(plan, &mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
+                if factor.update(a).is_ok() {
+                    return Some(None);
+                }
+                Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok().map(Some)
+            })?;
+        self.shift = shift;
+        if let Some(new) = new {
+            self.factor = new;
         }
+        Ok(())
     }
 
     /// x = A⁻¹ b.

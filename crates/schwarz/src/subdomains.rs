@@ -205,6 +205,9 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 
     /// New numbers for some domains of every level, or for all, from values that have been checked.
+    ///
+    /// # Errors
+    /// [`SetupError::Coarsest`] where the coarsest level cannot be factored any more: the domains are new then, the factor is old.
     pub(crate) fn follow(
         &mut self,
         system: System<'_, T>,
@@ -221,11 +224,28 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         if let Some(top) = &mut self.top {
             let last = numbers.coarse.len() - 1;
             let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
-            top.update(plan, matrix, sizes, system.contact);
+            top.update(plan, matrix, sizes, system.contact)?;
         }
         seconds.top = begun.elapsed();
         self.updates += 1;
         Ok(())
+    }
+}
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level into domains. Whether it followed.
+    fn follow_or_rebuild(
+        &mut self,
+        system: System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+    ) -> Result<bool, SetupError> {
+        match self.follow(system, which) {
+            Err(SetupError::Coarsest { .. }) => {
+                *self = self.recipe.build_from(system, &self.on)?;
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
     }
 }
 
@@ -323,7 +343,9 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
         self.check(&system)?;
-        self.follow(system, None)?;
+        if !self.follow_or_rebuild(system, None)? {
+            return Ok(Reused::Nothing);
+        }
         self.weigh(system)?;
         Ok(Reused::Structure)
     }
@@ -338,7 +360,9 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
         let Self { recipe, plan, numbers, .. } = &mut *self;
         let source = Source::of(&system, &mut numbers.starts);
         check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
-        self.follow(system, Some(&which))?;
+        if !self.follow_or_rebuild(system, Some(&which))? {
+            return Ok(Reused::Nothing);
+        }
         let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
         Ok(Reused::Rest { redone, of })
     }

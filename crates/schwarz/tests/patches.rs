@@ -3,10 +3,10 @@
 mod common;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz};
-use coarsen_sparse::{Contacts, Sum, System};
+use coarsen_sparse::{Contacts, Sum, System, assembly};
 
 use common::{applied, difference, exact, problem};
 
@@ -91,4 +91,50 @@ fn patch_equals_update_on_the_same_maps() {
         assert_eq!(applied(&mut patched, &r), applied(&mut updated, &r));
         assert_eq!(patched.age(), 2);
     }
+}
+
+/// What a refused patch had computed before it was refused is not taken up by the next one.
+#[test]
+fn a_refused_patch_leaves_nothing_behind() {
+    let p = problem("cloth:25"); // two sides of it are held: rows of the identity
+    let mut m = Schwarz::multilevel().build(p.system(), &Cpu::new()).unwrap();
+    let [i, j] = [0, 1].map(|k| m.plan().left_out()[k]);
+    let r = noise(1875, 6);
+    let before = applied(&mut m, &r);
+    let mut other = p.matrix.clone();
+    for (node, factor) in [(i as usize, 2.0), (j as usize, 0.0)] {
+        let k = other.pattern().find(node, node).unwrap();
+        other.values_mut()[9 * k..9 * k + 9].iter_mut().for_each(|v| *v *= factor);
+    }
+    let refused = m.patch(&other, &[i, j]).unwrap_err();
+    assert!(matches!(refused, SetupError::ZeroDiagonal { row, .. } if row == 3 * j as usize), "{refused}");
+    assert_eq!(applied(&mut m, &r), before);
+    m.patch(p.system(), &[j]).unwrap();
+    assert_eq!(applied(&mut m, &r), before);
+}
+
+/// Where the coarsest level can be factored no more, an update is the build that cuts it into domains.
+#[test]
+fn a_coarsest_level_without_a_factor_is_built_anew() {
+    let n = 200;
+    let chain = |inside: f64, across: f64| {
+        let coupling = |i: usize| if i % 16 == 15 { across } else { inside };
+        let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i as u32, i as u32, 2.5)).collect();
+        for i in 0..n - 1 {
+            entries.push((i as u32, i as u32 + 1, coupling(i)));
+            entries.push((i as u32 + 1, i as u32, coupling(i)));
+        }
+        assembly::from_triplets(n, n, &entries).unwrap()
+    };
+    let (sound, indefinite) = (chain(-1.0, -1.0), chain(-0.5, -100.0));
+    let positions: Vec<[f64; 3]> = (0..n).map(|i| [i as f64, 0.0, 0.0]).collect();
+    let system = |a| System { positions: Some(&positions), ..System::from(a) };
+    let recipe = Schwarz { coarse: Coarse::Exact { unknowns: 100 }, ..exact() };
+    let mut m = recipe.build(system(&sound), &Cpu::new()).unwrap();
+    assert!(m.plan().top_nodes() > 0);
+    assert_eq!(m.update(system(&indefinite)).unwrap(), Reused::Nothing);
+    assert_eq!(m.plan().top_nodes(), 0);
+    let mut fresh = recipe.build(system(&indefinite), &Cpu::new()).unwrap();
+    let r = noise(n, 3);
+    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }

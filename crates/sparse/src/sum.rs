@@ -93,6 +93,13 @@ impl<T: Real> Sum<'_, T> {
         Ok(merged)
     }
 
+    /// Blocks of A + C as one matrix.
+    pub(crate) fn blocks(&self) -> usize {
+        let a = self.elastic.pattern();
+        let new = |&&(i, j): &&(u32, u32)| a.find(i as usize, j as usize).is_none();
+        a.len() + self.contact.places().iter().filter(new).count()
+    }
+
     /// Writes A + C into a matrix whose pattern holds both; its other blocks become zero.
     ///
     /// *Use* when the set of possible contacts is known, or contact keeps its places for several steps: no allocation,

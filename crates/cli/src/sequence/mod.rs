@@ -17,9 +17,9 @@ use std::time::Instant;
 
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::{Options, Sequence};
-use coarsen::{Stop, Upkeep, parallel};
+use coarsen::{BackendChoice, Outcome, Stop, Upkeep, parallel};
 
-use crate::args::{Method, NullSpace, Precision, Precond, Rhs, Solve};
+use crate::args::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
 use crate::error::Failure;
 use crate::report::write_json;
 use crate::solve::{check_place, used};
@@ -81,13 +81,19 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
-        upkeep.learn(report.iterations);
+        // A solve that failed says nothing of what the preconditioner is worth: untold, it makes the next step build.
+        if report.outcome == Outcome::Converged {
+            upkeep.learn(report.iterations);
+        }
         rows.push(Row {
             step: sequence.step(),
             pairs: sequence.pairs(),
             touched: sequence.touched().len(),
             action: action.name(),
-            because: upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
+            because: match options.follow {
+                Follow::Upkeep => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
+                Follow::Build | Follow::Update => format!("{}: asked for", action.name()),
+            },
             reused,
             assembly_seconds,
             setup_seconds,
@@ -121,6 +127,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (!matches!(options.method, Method::Auto | Method::Cg), "--method other than cg"),
         (matches!(options.precond, Precond::None), "--precond none: there is nothing to follow"),
         (matches!(options.precision, Precision::F32), "--precision f32"),
+        (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];

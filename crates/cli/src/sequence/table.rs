@@ -19,7 +19,7 @@ pub(crate) struct Row {
     /// Block rows whose pairs came or went.
     pub(crate) touched: usize,
     pub(crate) action: &'static str,
-    /// Why the policy would do what it says, whatever was done.
+    /// Why that was done.
     pub(crate) because: String,
     pub(crate) reused: String,
     pub(crate) assembly_seconds: f64,

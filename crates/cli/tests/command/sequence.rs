@@ -10,6 +10,7 @@ fn every_preconditioner_follows_in_every_way() {
                 "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
             ));
             assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
+            assert!(follow == "upkeep" || done.out.contains(&format!("{follow}: asked for")), "{}", done.out);
         }
     }
     let done = coarsen("solve --problem stack:5 --steps 3 --tol 1e-3 --precond sa");
@@ -50,6 +51,8 @@ fn steps_are_reported_and_drawn() {
     assert_eq!(pairs, [0, 108, 216, 324, 432]);
     assert!(rows.iter().all(|row| row["residual"].as_f64().unwrap() <= 1e-4));
     assert_eq!(rows[0]["action"], "build");
+    // It follows: not everything is done anew.
+    assert!(rows[1..].iter().any(|row| row["action"] == "patch" || row["action"] == "keep"), "{}", done.out);
     assert!(std::fs::read_to_string(plot).unwrap().contains("iterations"));
 }
 
@@ -62,6 +65,9 @@ fn what_a_sequence_ignores_is_refused() {
         ("--problem cloth-contact:12 --precond mas --as-overlap 2", "--as-overlap"),
         ("--problem cloth-contact:12 --precond sa --mas-domain 16", "--mas-domain"),
         ("--problem cloth-contact:12 --sa-theta 0.3", "--sa-theta"),
+        ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
+        ("--problem cloth-contact:12 --backend opencl", "--backend"),
+        ("--problem cloth:9 --follow build", "--follow"),
         ("--steps 3", "no problem"),
         ("--problem cloth:9 --steps 3", "no problem `cloth`"),
         ("--problem stack:2", "at least 3"),

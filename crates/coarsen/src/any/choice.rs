@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use coarsen_backend::Cpu;
+use coarsen_core::Real;
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{OpenCl, OpenClError, devices};
 
@@ -20,7 +21,8 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// What `COARSEN_BACKEND` names; where that is not set, a device if there is one, else the CPU.
+    /// What `COARSEN_BACKEND` names; where that is not set, a device if there is one that computes in the precision asked for and takes the kernels,
+    /// else the CPU.
     #[default]
     Auto,
     /// The CPU.
@@ -73,21 +75,13 @@ impl FromStr for BackendChoice {
 }
 
 impl BackendChoice {
-    /// The place in `f64`.
-    pub(super) fn double(self) -> Result<AnyBackend, Unavailable> {
+    /// The place for vectors of `V`.
+    pub(super) fn open<V: Real>(self, cpu: Cpu<V>) -> Result<AnyBackend<V>, Unavailable> {
         Ok(match self.decided()? {
-            Decided::Cpu => AnyBackend::Cpu(Cpu::new()),
+            Decided::Cpu => AnyBackend::Cpu(cpu),
+            // A device that no kernel can be compiled for, or that lacks `V`, is none.
             #[cfg(feature = "opencl")]
-            Decided::First => AnyBackend::OpenCl(OpenCl::default_device()?),
-            #[cfg(feature = "opencl")]
-            Decided::Device(device) => AnyBackend::OpenCl(OpenCl::on(device)?),
-        })
-    }
-
-    /// The place in `f32`.
-    pub(super) fn single(self) -> Result<AnyBackend<f32>, Unavailable> {
-        Ok(match self.decided()? {
-            Decided::Cpu => AnyBackend::Cpu(Cpu::single()),
+            Decided::Any => OpenCl::default_device().map_or(AnyBackend::Cpu(cpu), AnyBackend::OpenCl),
             #[cfg(feature = "opencl")]
             Decided::First => AnyBackend::OpenCl(OpenCl::default_device()?),
             #[cfg(feature = "opencl")]
@@ -101,7 +95,7 @@ impl BackendChoice {
             (Self::Auto, Ok(name)) if name != "auto" && !name.is_empty() => {
                 name.parse::<Self>().and_then(Self::asked)
             }
-            (Self::Auto, _) => Ok(Decided::found()),
+            (Self::Auto, _) => Ok(Decided::ANY),
             (asked, _) => asked.asked(),
         }
     }
@@ -109,7 +103,7 @@ impl BackendChoice {
     #[cfg(feature = "opencl")]
     fn asked(self) -> Result<Decided, Unavailable> {
         match self {
-            Self::Auto => Ok(Decided::found()),
+            Self::Auto => Ok(Decided::ANY),
             Self::Cpu => Ok(Decided::Cpu),
             Self::OpenCl(None) => Ok(Decided::First),
             Self::OpenCl(Some(index)) => {
@@ -130,7 +124,10 @@ impl BackendChoice {
 
 enum Decided {
     Cpu,
-    /// The first accelerator that computes in the precision asked for, else the first device that does.
+    /// The first accelerator that computes in the precision asked for, else the first device that does, else the CPU.
+    #[cfg(feature = "opencl")]
+    Any,
+    /// The same without the CPU.
     #[cfg(feature = "opencl")]
     First,
     #[cfg(feature = "opencl")]
@@ -138,15 +135,10 @@ enum Decided {
 }
 
 impl Decided {
-    /// A device if there is one that computes in `f64`.
+    /// What nobody has asked to be something else.
     #[cfg(feature = "opencl")]
-    fn found() -> Self {
-        let able = |all: &[coarsen_opencl::Device]| all.iter().any(|d| d.computes::<f64>());
-        if devices().is_ok_and(able) { Self::First } else { Self::Cpu }
-    }
+    const ANY: Self = Self::Any;
 
     #[cfg(not(feature = "opencl"))]
-    fn found() -> Self {
-        Self::Cpu
-    }
+    const ANY: Self = Self::Cpu;
 }

@@ -70,7 +70,7 @@ impl AnyBackend<f64, f64> {
     /// # Errors
     /// [`Unavailable`] says what is missing.
     pub fn choose(choice: BackendChoice) -> Result<Self, Unavailable> {
-        choice.double()
+        choice.open(Cpu::new())
     }
 
     /// The same place, storing matrices and blocks in `f32`.
@@ -89,7 +89,7 @@ impl AnyBackend<f32, f32> {
     /// # Errors
     /// [`Unavailable`] says what is missing.
     pub fn choose_single(choice: BackendChoice) -> Result<Self, Unavailable> {
-        choice.single()
+        choice.open(Cpu::single())
     }
 }
 

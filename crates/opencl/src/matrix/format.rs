@@ -11,6 +11,7 @@ use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Device;
+use crate::memory::convert;
 
 /// Rows of a slice: as many as items run in step.
 const SLICE: usize = 32;
@@ -113,7 +114,7 @@ impl Layout {
     /// Values in their slots, entry by entry; padding is left as it is.
     pub(super) fn arrange<T: Real, S: Real>(&self, host: &Bsr<T>, to: &mut [S]) {
         if self.slice == 1 {
-            return parallel::map(host.values(), to, |v| v.to());
+            return convert(host.values(), to);
         }
         let (area, slice) = (host.block().0 * host.block().1, self.slice);
         for i in 0..host.pattern().rows() {

@@ -5,10 +5,14 @@ mod cache;
 use std::ffi::CString;
 
 use coarsen_core::{Error, Real};
-use ocl::core::{self, KernelArgInfo, KernelArgInfoResult, KernelInfo, KernelInfoResult};
+use ocl::core::{
+    self, KernelArgInfo, KernelArgInfoResult, KernelInfo, KernelInfoResult, KernelWorkGroupInfo,
+    KernelWorkGroupInfoResult,
+};
 
 use crate::Device;
 use crate::error::failed;
+use crate::handle::Handle;
 use cache::Cache;
 
 /// Most items in a work group of a reduction where items run in step; a power of two.
@@ -125,8 +129,16 @@ pub(crate) struct Program {
 struct Compiled {
     sources: &'static [&'static str],
     options: String,
-    /// Kernels and the spelling of their parameters' types, where the driver tells.
-    kernels: Vec<(core::Kernel, Vec<String>)>,
+    kernels: Vec<Built>,
+}
+
+/// A kernel of the driver's.
+struct Built {
+    object: Handle<core::Kernel>,
+    /// The spelling of its parameters' types, empty where the driver does not tell.
+    types: Vec<String>,
+    /// The most items of a group, which its registers decide: at least one.
+    most: usize,
 }
 
 impl Program {
@@ -183,10 +195,12 @@ impl Program {
             }
         };
         let kernels = wanted.kernels.iter().map(|name| {
-            let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
+            let kernel = core::create_kernel(&*program, name).map_err(failed("clCreateKernel"))?;
+            let kernel = Handle::new(kernel);
             // A program from the cache need not know them.
             let types = parameter_types(&kernel).unwrap_or_default();
-            Ok((kernel, types))
+            let most = largest_group(&kernel, self.device.id).unwrap_or(self.device.width).max(1);
+            Ok(Built { object: kernel, types, most })
         });
         let kernels = kernels.collect::<Result<_, Error>>()?;
         self.modules.push(Compiled { sources: wanted.sources, options: wanted.options.clone(), kernels });
@@ -194,10 +208,11 @@ impl Program {
     }
 
     /// A program that an earlier process left, if the driver still takes it.
-    fn load(&self, context: &core::Context, key: u64, options: &str) -> Option<core::Program> {
+    fn load(&self, context: &core::Context, key: u64, options: &str) -> Option<Handle<core::Program>> {
         let binary = self.cache.load(key)?;
         let program = core::create_program_with_binary(context, &[self.device.id], &[&binary]).ok()?;
-        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).ok()?;
+        let program = Handle::new(program);
+        core::build_program(&*program, Some(&[self.device.id]), &text(options), None, None).ok()?;
         Some(program)
     }
 
@@ -206,11 +221,12 @@ impl Program {
         context: &core::Context,
         sources: &[&str],
         options: &str,
-    ) -> Result<core::Program, Error> {
+    ) -> Result<Handle<core::Program>, Error> {
         let sources: Vec<CString> = sources.iter().map(|s| text(s)).collect();
         let program = core::create_program_with_source(context, &sources)
             .map_err(failed("clCreateProgramWithSource"))?;
-        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).map_err(|e| {
+        let program = Handle::new(program);
+        core::build_program(&*program, Some(&[self.device.id]), &text(options), None, None).map_err(|e| {
             match e {
                 core::Error::ProgramBuild(log) => {
                     Error::Build { device: self.device.name.clone(), log: log.to_string() }
@@ -223,8 +239,13 @@ impl Program {
 
     /// A kernel and the spelling of its parameters' types, empty where the driver does not tell.
     pub(crate) fn kernel(&self, entry: Entry) -> (&core::Kernel, &[String]) {
-        let (object, types) = &self.modules[entry.module].kernels[entry.kernel];
+        let Built { object, types, .. } = &self.modules[entry.module].kernels[entry.kernel];
         (object, types)
+    }
+
+    /// Items in a work group of an entry-wise kernel: as many as `tune` or a guess say, or as it can have.
+    pub(crate) fn local_of(&self, entry: Entry) -> usize {
+        self.local.min(self.modules[entry.module].kernels[entry.kernel].most)
     }
 
     /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits every time.
@@ -235,6 +256,13 @@ impl Program {
 
 fn text(s: &str) -> CString {
     CString::new(s).expect("sources and options hold no NUL")
+}
+
+fn largest_group(kernel: &core::Kernel, device: core::DeviceId) -> Option<usize> {
+    match core::get_kernel_work_group_info(kernel, device, KernelWorkGroupInfo::WorkGroupSize) {
+        Ok(KernelWorkGroupInfoResult::WorkGroupSize(most)) => Some(most),
+        _ => None,
+    }
 }
 
 fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<String>> {

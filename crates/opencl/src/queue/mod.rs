@@ -10,6 +10,7 @@ use coarsen_core::{Error, Real};
 use ocl::{core, ffi};
 
 use crate::error::{check, failed};
+use crate::handle::Handle;
 use crate::memory::{Buffer, Memory, bytes_mut};
 use crate::program::{Entry, INDEX, Kernel, LENGTH, Module, Program, real};
 use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
@@ -63,8 +64,8 @@ pub(crate) enum Items {
 /// enqueued: nothing here waits but [`look`](Self::look), [`read`](Self::read), [`write`](Self::write) and
 /// [`finish`](Self::finish).
 pub(crate) struct Queue<T> {
-    context: core::Context,
-    queue: core::CommandQueue,
+    context: Handle<core::Context>,
+    queue: Handle<core::CommandQueue>,
     memory: Memory,
     program: Program,
     /// What is in the slots.
@@ -84,9 +85,10 @@ pub(crate) struct Queue<T> {
 
 impl<T: Real> Queue<T> {
     pub(crate) fn new(device: &Device) -> Result<Self, Error> {
-        let context = device.context()?;
+        let context = Handle::new(device.context()?);
         let queue =
-            core::create_command_queue(&context, device.id, None).map_err(failed("clCreateCommandQueue"))?;
+            core::create_command_queue(&*context, device.id, None).map_err(failed("clCreateCommandQueue"))?;
+        let queue = Handle::new(queue);
         let program = Program::build::<T>(&context, device)?;
         let memory = Memory::of(device);
         let slots = Slots::new();
@@ -284,7 +286,8 @@ impl<T: Real> Queue<T> {
             let status = unsafe { ffi::clSetKernelArg(object.as_ptr(), k as u32, size, value) };
             check("clSetKernelArg", status)?;
         }
-        let Program { width, local, lanes, .. } = self.program;
+        let (Program { width, lanes, .. }, local) = (&self.program, self.program.local_of(kernel));
+        let (width, lanes) = (*width, *lanes);
         let (global, local) = match items {
             Items::One => (1, 1),
             Items::Entries(n) => (n.next_multiple_of(local), local),

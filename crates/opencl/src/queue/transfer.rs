@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 use std::{ptr, slice};
 
-use coarsen_core::{Error, Real, parallel};
+use coarsen_core::{Error, Real};
 use ocl::ffi;
 
 use super::Queue;
@@ -51,9 +51,7 @@ impl<T: Real> Queue<T> {
     pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
         self.state()?;
         let done = if self.memory.shared {
-            self.mapped(from, host.len(), ffi::CL_MAP_READ, |there: &mut [S]| {
-                parallel::map(there, host, |v| *v);
-            })
+            self.mapped(from, host.len(), ffi::CL_MAP_READ, |there: &mut [S]| host.copy_from_slice(there))
         } else {
             self.read_at(Some(from), 0, bytes_mut(host))
         };
@@ -65,9 +63,8 @@ impl<T: Real> Queue<T> {
     pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
         self.state()?;
         let done = if self.memory.shared {
-            self.mapped(to, host.len(), ffi::CL_MAP_WRITE_INVALIDATE_REGION, |there: &mut [S]| {
-                parallel::map(host, there, |v| *v);
-            })
+            let copy = |there: &mut [S]| there.copy_from_slice(host);
+            self.mapped(to, host.len(), ffi::CL_MAP_WRITE_INVALIDATE_REGION, copy)
         } else {
             self.write_all(to, bytes(host))
         };
@@ -91,7 +88,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it.
+    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it; on this thread alone, see [`convert`](crate::memory::convert).
     pub(crate) fn put<S: Real>(
         &mut self,
         to: &Buffer,

@@ -43,6 +43,7 @@ impl<T: Real> Application<T> {
         left_out: &[u32],
     ) -> Result<Self, Error> {
         let form = Form::of(on.device());
+        form.check(on.device(), lists.tiles, kernels::application(lists.tiles, size_of::<T>()))?;
         let mut queue = on.queue();
         let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Error, Real, parallel};
+use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Coarse, Domains, Inverses, Packed, Place, Plan, Top};
 
+use crate::memory::convert;
 use crate::program::real;
 use crate::schwarz::apply::Application;
 use crate::schwarz::lists::{HostLists, Lists};
@@ -40,8 +41,7 @@ impl<T: Real> DeviceDomains<T> {
         let Inverses { packed, weights, left_out: blocks } = &self.host;
         let count = packed.iter().map(Packed::count).sum();
         let mut queue = on.queue();
-        queue
-            .put(&left_out.inverses, blocks.len(), |to: &mut [T]| parallel::map(blocks, to, |v| T::of(*v)))?;
+        queue.put(&left_out.inverses, blocks.len(), |to: &mut [T]| convert(blocks, to))?;
         if let Some(Packed::Double(_)) = packed.first() {
             queue.put(there, count, |to: &mut [f64]| gather(packed, weights, to))
         } else {
@@ -57,8 +57,10 @@ fn gather<S: Real>(levels: &[Packed], weights: &[f64], to: &mut [S]) {
         let (to, more) = rest.split_at_mut(level.count());
         rest = more;
         match level {
-            Packed::Single(values) => parallel::map(values, to, |v| S::of(f64::from(*v) * w)),
-            Packed::Double(values) => parallel::map(values, to, |v| S::of(*v * w)),
+            Packed::Single(values) => {
+                to.iter_mut().zip(values).for_each(|(to, v)| *to = S::of(f64::from(*v) * w));
+            }
+            Packed::Double(values) => to.iter_mut().zip(values).for_each(|(to, v)| *to = S::of(*v * w)),
         }
     }
 }

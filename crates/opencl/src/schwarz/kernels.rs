@@ -97,16 +97,41 @@ pub(crate) fn numbers(
     Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
 }
 
-/// Bytes of local memory that an elimination takes, with numbers of `size` bytes.
-pub(crate) fn local(tiles: usize, size: usize) -> usize {
+/// Bytes that an elimination takes, with numbers of `size` bytes.
+pub(crate) fn elimination(tiles: usize, size: usize) -> usize {
     (tiles * (tiles + 1) / 2 * 64 + 3 * 8 * tiles) * size + 8 * tiles * size_of::<f64>()
 }
 
-/// Bytes of local memory that a group may take.
-pub(crate) fn local_memory(device: &Device) -> Result<usize, Error> {
-    let raw = core::get_device_info_raw(device.id, DeviceInfo::LocalMemSize as u32)
-        .map_err(failed("clGetDeviceInfo"))?;
-    Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
+/// Bytes that an application takes, with numbers of `size` bytes.
+pub(crate) fn application(tiles: usize, size: usize) -> usize {
+    tiles * (8 + 64) * size
+}
+
+/// Bytes that an item takes of the stack of its thread, which drivers do not check.
+const STACK: usize = 1 << 21;
+
+impl Form {
+    /// Bytes that a domain may take while it is worked on: local memory of a group, or the stack of an item.
+    pub(crate) fn room(self, device: &Device) -> Result<usize, Error> {
+        if self == Self::Item {
+            return Ok(STACK);
+        }
+        let raw = core::get_device_info_raw(device.id, DeviceInfo::LocalMemSize as u32)
+            .map_err(failed("clGetDeviceInfo"))?;
+        Ok(raw.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
+    }
+
+    /// Whether domains of so many tiles that take `bytes` can be worked on at all.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] where they are too large for the device.
+    pub(crate) fn check(self, device: &Device, tiles: usize, bytes: usize) -> Result<(), Error> {
+        if bytes <= self.room(device)? {
+            return Ok(());
+        }
+        let range = "as many as the memory of a work group of this device has room for; take smaller domains";
+        Err(Error::Parameter { name: "unknowns of a domain", value: (8 * tiles) as f64, range })
+    }
 }
 
 /// The kernels of the structure after those of a sort, in the order of [`BUILD`].

@@ -253,7 +253,7 @@ impl Numbers {
     }
 }
 
-/// The type of an elimination: `f64` where it is asked for, the device has it, and the matrix of a domain then fits its local memory.
+/// The type of an elimination: `f64` where it is asked for, the device has it, and the matrix of a domain then fits what a group may take.
 fn work<T: Real>(
     on: &OpenCl<T>,
     form: Form,
@@ -261,10 +261,12 @@ fn work<T: Real>(
     tiles: usize,
 ) -> Result<&'static str, Error> {
     let device = on.device();
-    let fits =
-        form == Form::Item || kernels::local(tiles, size_of::<f64>()) <= kernels::local_memory(device)?;
-    let double = arithmetic == Arithmetic::Double && device.double && fits;
-    Ok(if double { real::<f64>() } else { real::<f32>() })
+    let fits = kernels::elimination(tiles, size_of::<f64>()) <= form.room(device)?;
+    if arithmetic == Arithmetic::Double && device.double && fits {
+        return Ok(real::<f64>());
+    }
+    form.check(device, tiles, kernels::elimination(tiles, size_of::<f32>()))?;
+    Ok(real::<f32>())
 }
 
 /// The smallest pivot of a matrix with a unit diagonal that is trusted: an inverse in `f32` stays positive definite with 10⁻⁶, an elimination in

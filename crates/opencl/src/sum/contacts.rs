@@ -4,13 +4,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use coarsen_backend::check_range;
-use coarsen_core::{Error, Real, parallel};
+use coarsen_core::{Error, Real};
 use coarsen_sparse::Contacts;
 
 use crate::OpenCl;
 use crate::assembly;
 use crate::backend::same_length;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, convert};
 use crate::program::{INDEX, real};
 use crate::queue::Arg;
 
@@ -126,9 +126,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         self.staging.clear();
         self.staging.extend(places.iter().map(|place| place.1));
         queue.write_list(&self.places, &self.staging)?;
-        queue.put(&self.values, host.values().len(), |to: &mut [S]| {
-            parallel::map(host.values(), to, |v| v.to());
-        })
+        queue.put(&self.values, host.values().len(), |to: &mut [S]| convert(host.values(), to))
     }
 
     /// Whether the set that was [assembled](Self::assemble) last had room. One wait.

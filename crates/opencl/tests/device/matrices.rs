@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common;
-use coarsen_backend::{Backend, SetupError};
-use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar, Vector};
+use coarsen_backend::{Backend, Matrix, SetupError};
+use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar, Vector, parallel};
 use coarsen_opencl::{DeviceMatrix, DeviceSymmetric, DeviceVector, Format, OpenCl};
 use coarsen_sparse::{Bsr, assembly};
 
@@ -194,6 +194,27 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
     on.read(&y, &mut found[0]).unwrap();
     on.read(&z, &mut found[1]).unwrap();
     assert_eq!(found[0], found[1]);
+}
+
+/// A thread that waits for another takes up work of the same pool meanwhile, which may want the same place.
+#[test]
+fn threads_of_a_pool_share_a_place() {
+    let Some(on) = common::place::<f64>() else { return };
+    let a = scattered::<f64>(8000, 8000, (3, 3)); // so large that a loop over its values is cut
+    let x = wave::<f64>(8000 * 3);
+    let made = parallel::threads(2, || {
+        let leaf = |range: std::ops::Range<usize>| {
+            for _ in range {
+                let mut there = on.matrix(&a).unwrap();
+                Matrix::set_values(&mut there, &a).unwrap();
+                let (v, mut host) = (on.vector(&x).unwrap(), vec![0.0; x.len()]);
+                on.read(&v, &mut host).unwrap();
+                assert_eq!(host, x);
+            }
+        };
+        parallel::each(0..16, 1, true, &leaf);
+    });
+    made.unwrap();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common;
+use crate::common::{self, in_step};
 use coarsen_backend::conformance::{self, noise, ring};
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, Sweep};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
@@ -173,20 +173,22 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
     }
 }
 
-/// Products and relaxation of a sum are those of the merged matrix.
+/// Products and relaxation of a sum are those of the merged matrix, row after row and in slices.
 macro_rules! conforms {
-    ($name:ident, $place:expr, $tolerance:expr) => {
+    ($name:ident, $real:ty, $kind:expr, $tolerance:expr) => {
         #[test]
         fn $name() {
-            let Some(on) = $place else { return };
-            conformance::products(&Split(on.clone()), $tolerance);
-            conformance::relaxation(&Split(on), $tolerance);
+            let Some(on) = common::place::<$real>() else { return };
+            for on in [in_step(&on), on].map($kind) {
+                conformance::products(&Split(on.clone()), $tolerance);
+                conformance::relaxation(&Split(on), $tolerance);
+            }
         }
     };
 }
-conforms!(sums_conform_in_double, common::place::<f64>(), 1e-14);
-conforms!(sums_conform_in_mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
-conforms!(sums_conform_in_single, common::place::<f32>(), 1e-6);
+conforms!(sums_conform_in_double, f64, |on| on, 1e-14);
+conforms!(sums_conform_in_mixed, f64, |on: OpenCl<f64>| on.mixed(), 1e-6);
+conforms!(sums_conform_in_single, f32, |on| on, 1e-6);
 
 fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
     let mut host = vec![T::nan(); v.size()];

@@ -87,8 +87,10 @@ impl Sequence {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
         let n: usize = size.parse().map_err(|_| malformed())?;
-        if options.jump.is_some() {
-            return Err(ProblemError::Option { problem: name.to_owned(), option: "jump" });
+        for (given, option) in [(options.jump.is_some(), "jump"), (options.share.is_some(), "share")] {
+            if given {
+                return Err(ProblemError::Option { problem: name.to_owned(), option });
+            }
         }
         let dt = options.dt.unwrap_or(0.01);
         ProblemError::check_positive("dt", dt)?;

@@ -41,7 +41,12 @@ pub struct Constraints {
     coefficients: Vec<f64>,
     /// d.
     values: Vec<f64>,
+    /// Differences between values that are round-off, in the unit of x.
+    resolution: f64,
 }
+
+/// The round-off of computations with x of size 1 and more than one operation.
+const RESOLUTION: f64 = 1e-14;
 
 impl Constraints {
     /// No constraint on `nodes` nodes of `block` unknowns each.
@@ -55,7 +60,39 @@ impl Constraints {
         if nodes > u32::MAX as usize {
             return Err(Error::Parameter { name: "nodes", value: nodes as f64, range: "below 2^32" }.into());
         }
-        Ok(Self { nodes, block, starts: vec![0], ..Self::default() })
+        Ok(Self { nodes, block, starts: vec![0], resolution: RESOLUTION, ..Self::default() })
+    }
+
+    /// Constraints that follow from each other but for values that differ by `resolution` or less agree: 1e-14 before, in the unit of x, for rows
+    /// of unit length.
+    ///
+    /// *Use* where values are computed from numbers of another size than 1: two contacts of one vertex whose gaps are meant to be 0 differ by the
+    /// round-off of its position, and all are round-off then, so that no comparison among them tells.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a negative number or NaN.
+    ///
+    /// ```
+    /// use coarsen_sparse::{Constraints, Projector};
+    /// let mut c = Constraints::new(1, 2)?;
+    /// c.plane(0, &[0.0, 1.0], 1e-10)?;
+    /// c.plane(0, &[0.0, 1.0], -3e-10)?;
+    /// assert!(Projector::new(&c, 64).is_err());
+    /// c.agree_within(1e-9)?;
+    /// assert_eq!(Projector::new(&c, 64)?.dependent(), [1]);
+    /// # Ok::<(), coarsen_sparse::ConstraintError>(())
+    /// ```
+    pub fn agree_within(&mut self, resolution: f64) -> Result<(), ConstraintError> {
+        if resolution.is_nan() || resolution < 0.0 {
+            let (name, range) = ("Constraints::agree_within", "at least 0");
+            return Err(Error::Parameter { name, value: resolution, range }.into());
+        }
+        self.resolution = resolution;
+        Ok(())
+    }
+
+    pub(super) fn resolution(&self) -> f64 {
+        self.resolution
     }
 
     /// Forgets all constraints and keeps the memory.

@@ -97,7 +97,7 @@ pub enum ConstraintError {
 }
 
 /// `node 3`, `nodes 3, 5 and 7`, `nodes 0, 1, 2 ... (9 in all)`.
-struct Names<'a>(&'a [u32]);
+pub(super) struct Names<'a>(pub(super) &'a [u32]);
 
 /// Nodes that a message names.
 const NAMED: usize = 8;

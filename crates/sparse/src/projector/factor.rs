@@ -7,13 +7,15 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Pieces, tree};
 
+use super::contradiction::explain;
 use super::groups::{Groups, refill};
 use super::{ConstraintError, Constraints};
 
 /// A row of unit length of which less than this remains depends on the others: normals computed in f32 are no better.
-const SPANNED: f64 = 1e-6;
+pub(super) const SPANNED: f64 = 1e-6;
 
-/// Values of dependent constraints agree when they differ by less than this share of the largest of their group.
+/// Values of dependent constraints agree when they differ by less than this share of the largest of their group, or by
+/// [`Constraints::agree_within`].
 const AGREED: f64 = 1e-6;
 
 /// Groups that one task factors.
@@ -40,6 +42,8 @@ pub(super) struct Factors {
     pub(super) z: Vec<f64>,
     /// Constraints left out because they follow from others, rising.
     pub(super) dependent: Vec<u32>,
+    /// The nodes that they name, rising, once each.
+    pub(super) dependent_nodes: Vec<u32>,
 }
 
 impl Factors {
@@ -71,7 +75,7 @@ impl Factors {
         self.values.clear();
         self.values.extend(groups.members.iter().map(|&k| constraints.value(k as usize)));
 
-        let task = Task { constraints, block: b, nodes: &groups.nodes, of_node: &groups.place };
+        let task = Task { constraints, block: b, of_node: &groups.place };
         let pieces = Share {
             groups: 0..self.rank.len(),
             starts: &self.starts,
@@ -93,6 +97,11 @@ impl Factors {
             self.dependent.extend_from_slice(&self.groups.members(g)[self.rank(g)..]);
         }
         self.dependent.sort_unstable();
+        self.dependent_nodes.clear();
+        let nodes = self.dependent.iter().flat_map(|&k| constraints.nodes_of(k as usize));
+        self.dependent_nodes.extend(nodes);
+        self.dependent_nodes.sort_unstable();
+        self.dependent_nodes.dedup();
         Ok(())
     }
 
@@ -119,7 +128,6 @@ impl Factors {
 struct Task<'a> {
     constraints: &'a Constraints,
     block: usize,
-    nodes: &'a [u32],
     of_node: &'a [u32],
 }
 
@@ -136,9 +144,8 @@ impl Task<'_> {
             (own, members) = members.split_at_mut(count);
             (e, values) = values.split_at_mut(count);
             (shortest, z) = z.split_at_mut(size);
-            debug_assert!(self.nodes.len() >= firsts[g + 1]);
             self.fill(own, e, part, size);
-            match orthogonalise(part, e, own, size) {
+            match orthogonalise(part, e, own, size, self.constraints.resolution()) {
                 Ok(found) => *rank = found as u32,
                 Err(k) => return Some(k),
             }
@@ -163,8 +170,14 @@ impl Task<'_> {
 }
 
 /// Makes the rows of `q` orthonormal, those that depend on others last; returns how many do not, or a constraint that cannot hold.
-fn orthogonalise(q: &mut [f64], e: &mut [f64], members: &mut [u32], size: usize) -> Result<usize, u32> {
-    let scale = e.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+fn orthogonalise(
+    q: &mut [f64],
+    e: &mut [f64],
+    members: &mut [u32],
+    size: usize,
+    resolution: f64,
+) -> Result<usize, u32> {
+    let agreed = resolution.max(AGREED * e.iter().fold(0.0_f64, |m, v| m.max(v.abs())));
     let count = members.len();
     for p in 0..count {
         let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
@@ -174,7 +187,7 @@ fn orthogonalise(q: &mut [f64], e: &mut [f64], members: &mut [u32], size: usize)
             if length > best.1 { (k, length) } else { best }
         });
         if longest.1 <= SPANNED || p == size {
-            let wrong = (p..count).filter(|&k| e[k].abs() > AGREED * scale).map(|k| members[k]).min();
+            let wrong = (p..count).filter(|&k| e[k].abs() > agreed).map(|k| members[k]).min();
             return wrong.map_or(Ok(p), Err);
         }
         (0..size).for_each(|c| q.swap(p * size + c, longest.0 * size + c));
@@ -198,7 +211,7 @@ fn orthogonalise(q: &mut [f64], e: &mut [f64], members: &mut [u32], size: usize)
 }
 
 /// Subtracts from `row` its part along a unit vector; returns how much that was.
-fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
+pub(super) fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
     let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
     row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);
     share
@@ -218,63 +231,10 @@ fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
     }
 }
 
-fn norm(v: &[f64]) -> f64 {
+pub(super) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     // Squares of coefficients in any units neither overflow nor vanish.
     if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
-}
-
-/// Why constraint k cannot hold: what it is a combination of, by least squares over the others of its group, `members`.
-fn explain(constraints: &Constraints, members: &[u32], k: u32) -> ConstraintError {
-    // Rows over all unknowns named, each with its value and with the combination that it has become.
-    let others: Vec<usize> = members.iter().filter(|&&m| m != k).map(|&m| m as usize).collect();
-    let mut unknowns: Vec<usize> =
-        members.iter().flat_map(|&m| constraints.terms(m as usize)).map(|t| t.0).collect();
-    unknowns.sort_unstable();
-    unknowns.dedup();
-    let b = constraints.block();
-    let row = |m: usize| {
-        let mut row = vec![0.0; unknowns.len() * b];
-        for (node, coefficients) in constraints.terms(m) {
-            let at = unknowns.partition_point(|&u| u < node) * b;
-            row[at..at + b].copy_from_slice(coefficients);
-        }
-        let length = norm(&row);
-        row.iter_mut().for_each(|v| *v /= length);
-        (row, constraints.value(m) / length)
-    };
-    let unit = |m: usize| (0..others.len()).map(move |o| f64::from(u8::from(o == m))).collect::<Vec<f64>>();
-    let mut basis: Vec<(Vec<f64>, f64, Vec<f64>)> = Vec::new();
-    let reduce =
-        |row: &mut Vec<f64>, of: &mut Vec<f64>, value: &mut f64, basis: &[(Vec<f64>, f64, Vec<f64>)]| {
-            for _ in 0..2 {
-                for (q, e, parts) in basis {
-                    let share = subtract(row, q);
-                    of.iter_mut().zip(parts).for_each(|(o, p)| *o -= share * p);
-                    *value -= share * e;
-                }
-            }
-        };
-    for (at, &m) in others.iter().enumerate() {
-        let ((mut q, mut e), mut parts) = (row(m), unit(at));
-        reduce(&mut q, &mut parts, &mut e, &basis);
-        let length = norm(&q);
-        if length > SPANNED {
-            q.iter_mut().for_each(|v| *v /= length);
-            parts.iter_mut().for_each(|v| *v /= length);
-            basis.push((q, e / length, parts));
-        }
-    }
-    let ((mut q, asked), mut parts) = (row(k as usize), vec![0.0; others.len()]);
-    let mut remains = asked;
-    reduce(&mut q, &mut parts, &mut remains, &basis);
-    let named = others.iter().zip(&parts).filter(|(_, p)| p.abs() > SPANNED).map(|(&m, _)| m);
-    let others: Vec<usize> = named.collect();
-    let mut nodes: Vec<u32> =
-        others.iter().chain([&(k as usize)]).flat_map(|&m| constraints.nodes_of(m)).copied().collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    ConstraintError::Contradiction { constraint: k as usize, others, nodes, asked, left: asked - remains }
 }
 
 /// Consecutive groups and what is theirs, to be cut between groups.

@@ -1,10 +1,10 @@
 //! The prefiltered system: matrix, right-hand side, starting guess, near-kernel and recovery in one object.
 
-use std::fmt;
 use std::sync::Arc;
 
 use coarsen_core::{Error, LinearOperator, Real};
 
+use super::density::Density;
 use super::numeric::Numeric;
 use super::project::Projector;
 use super::symbolic::Symbolic;
@@ -115,9 +115,10 @@ pub struct Filtered<T> {
 }
 
 impl<T: Real> Filtered<T> {
-    /// Another system, other constraints, or both; allocates nothing once it has seen as many of each.
+    /// Another system, other constraints, or both; allocates nothing once it has seen as many of each, but where contact joins other nodes than before
+    /// (a new pattern, and a matrix for it) or where somebody else still holds a pattern that is replaced.
     ///
-    /// The pattern stays the same object where that of A and the groups of nodes do, so that preconditioners can be updated.
+    /// The pattern stays the same object where that of A, the places of its contact and the groups of nodes do, so that preconditioners can be updated.
     ///
     /// # Errors
     /// As [`Prefilter::build`]; everything is as it was then.
@@ -137,6 +138,11 @@ impl<T: Real> Filtered<T> {
             if expected != found {
                 return Err(Error::Shape { what, expected, found }.into());
             }
+        }
+        if let Some(index) =
+            system.positions.and_then(|x| x.iter().position(|p| p.iter().any(|c| !c.is_finite())))
+        {
+            return Err(Error::NotFinite { what: "positions", index }.into());
         }
         self.projector.prepare(constraints)?;
         self.merge(&system)?;
@@ -183,7 +189,11 @@ impl<T: Real> Filtered<T> {
             return Ok(());
         };
         let sum = Sum { elastic: system.matrix, contact };
-        let again = self.merged.as_mut().is_some_and(|merged| sum.merge_into(merged).is_ok());
+        // Not a block more than a matrix merged anew has, so that the same system gives the same pattern whatever was there before.
+        let again = self
+            .merged
+            .as_mut()
+            .is_some_and(|merged| merged.pattern().len() == sum.blocks() && sum.merge_into(merged).is_ok());
         if !again {
             self.merged = Some(sum.merge()?);
         }
@@ -300,6 +310,7 @@ impl<T: Real> Filtered<T> {
         Density {
             constraints: s.constraints,
             dependent: s.dependent().len(),
+            dependent_nodes: s.dependent_nodes().to_vec(),
             rank: s.rank(),
             nodes: self.source.rows(),
             filtered: s.filtered(),
@@ -313,46 +324,5 @@ impl<T: Real> Filtered<T> {
     fn check(&self, what: &'static str, found: usize) -> Result<(), Error> {
         let expected = self.projector.size();
         if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
-    }
-}
-
-/// What constraints do to a system; `Display` says it in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Density {
-    /// Constraints: rows of C.
-    pub constraints: usize,
-    /// Those that follow from others, and are left out.
-    pub dependent: usize,
-    /// The rank of C: unknowns taken away.
-    pub rank: usize,
-    /// Nodes of the system.
-    pub nodes: usize,
-    /// Those that a constraint names.
-    pub filtered: usize,
-    /// Connected groups of constraints.
-    pub groups: usize,
-    /// Nodes of the largest group.
-    pub largest: usize,
-    /// Blocks of A.
-    pub blocks: usize,
-    /// Blocks of S A S.
-    pub filled: usize,
-}
-
-impl Density {
-    /// Blocks of S A S for each of A.
-    pub fn fill(&self) -> f64 {
-        self.filled as f64 / self.blocks.max(1) as f64
-    }
-}
-
-impl fmt::Display for Density {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { constraints, dependent, rank, nodes, filtered, groups, largest, .. } = self;
-        write!(f, "{filtered} of {nodes} nodes filtered by {constraints} constraints of rank {rank}")?;
-        if *dependent > 0 {
-            write!(f, " ({dependent} follow from others)")?;
-        }
-        write!(f, ", in {groups} groups of up to {largest} nodes; {:.2} times the blocks of A", self.fill())
     }
 }

@@ -113,6 +113,11 @@ impl Projector {
         &self.factors.dependent
     }
 
+    /// The nodes that these name, rising, once each.
+    pub fn dependent_nodes(&self) -> &[u32] {
+        &self.factors.dependent_nodes
+    }
+
     /// x ← x + z: what S leaves free, completed by what is given. *Panics* for another length.
     pub fn complete<V: Real>(&self, x: &mut [V]) {
         self.each_node(1, x, |i, x| {
