@@ -158,9 +158,39 @@ fn device_equals_host_in_f32() {
     device_equals_host(&on, &Cpu::single(), 1e-3);
 }
 
+/// Real matrices on which round-off moves the count of iterations.
+const SENSITIVE: [&str; 2] = ["bcsstk01", "polyfem_A_2"];
+
+/// Counts move on the CPU alone when nothing but the order of sums changes: as far as from the CPU to a device.
+#[test]
+fn order_alone_moves_counts() {
+    for (system, a) in real().into_iter().filter(|(name, _)| SENSITIVE.contains(&name.as_str())) {
+        let n = a.shape().0;
+        let turned = |i: usize| (n - 1 - i) as u32;
+        let entries: Vec<_> =
+            (0..n).flat_map(|i| a.row(i).map(move |(j, v)| (turned(i), turned(j), v[0]))).collect();
+        let backward = assembly::from_triplets(n, n, &entries).unwrap();
+        let b = noise(n, 1);
+        let turned_b: Vec<f64> = b.iter().rev().copied().collect();
+        let gap = |name: &str| {
+            let forward = solve_for(name, &a, &Cpu::new(), 1e-8, &b).iterations;
+            let backward = solve_for(name, &backward, &Cpu::new(), 1e-8, &turned_b).iterations;
+            println!("{system}: {name} {forward} forward, {backward} backward");
+            forward.abs_diff(backward)
+        };
+        // Those that know no order.
+        let gaps = ["jacobi", "l1-jacobi", "damped", "spai0", "chebyshev"].map(gap);
+        assert!(gaps.into_iter().max() >= Some(2), "{system}: {gaps:?}");
+    }
+}
+
 fn solve<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64) -> Report<B::Real> {
+    solve_for(name, a, on, tolerance, &noise(a.shape().0, 1))
+}
+
+fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[f64]) -> Report<B::Real> {
     let mut m = build(name, a, on).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let b: Vec<B::Real> = noise(a.shape().0, 1).into_iter().map(B::Real::of).collect();
+    let b: Vec<B::Real> = b.iter().map(|&v| B::Real::of(v)).collect();
     let (matrix, b) = (on.matrix(a).unwrap(), on.vector(&b).unwrap());
     let mut x = b.like().unwrap();
     let stop = Stop::relative(B::Real::of(tolerance));
@@ -171,8 +201,8 @@ fn solve<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64) -> Report
     }
 }
 
-/// Within 1, or one in twenty: over many iterations, as on matrices that need more of them than they have rows, conjugate
-/// gradients amplify the order of a sum.
+/// Within 1; on two small matrices that point-wise methods take more iterations for than there are good digits, within one in twenty: there the order of a
+/// sum decides (`order_alone_moves_counts` has the CPU against itself).
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
@@ -182,7 +212,7 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
             assert_eq!(here.outcome, there.outcome, "{name} on {system}");
             let (here, there) = (here.iterations, there.iterations);
             println!("{system}: {name} {here} on the CPU, {there} on the device");
-            let allowed = 1.max(here / 20);
+            let allowed = if SENSITIVE.contains(&system.as_str()) { 1.max(here / 20) } else { 1 };
             assert!(here.abs_diff(there) <= allowed, "{name} on {system}: {here} and {there} iterations");
         }
     }
