@@ -64,10 +64,7 @@ struct Bucket {
     /// Where the blocks of each row begin.
     blocks: Vec<u32>,
     places: Vec<(u32, u32)>,
-    /// Which block of its row each column of each entry is: what `entries` say, column after column.
-    slots: Vec<u32>,
-    /// The columns of a row, each above its number among them.
-    columns: Vec<u64>,
+    columns: Vec<u32>,
 }
 
 impl Fill {
@@ -213,28 +210,17 @@ impl Bucket {
 
     /// The columns of each row, sorted, once each.
     fn merge<T>(&mut self, first: usize, elements: &impl Elements<T>) {
-        let Self { rows, entries, blocks, places, slots, columns } = self;
+        let Self { rows, entries, blocks, places, columns } = self;
         places.clear();
-        slots.clear();
         blocks.clear();
         blocks.push(0);
         for k in 0..rows.len() - 2 {
+            let entries = &entries[rows[k] as usize..rows[k + 1] as usize];
             columns.clear();
-            for &entry in &entries[rows[k] as usize..rows[k + 1] as usize] {
-                for &column in elements.columns(entry as usize / 4) {
-                    columns.push(u64::from(column) << 32 | columns.len() as u64);
-                }
-            }
+            entries.iter().for_each(|&entry| columns.extend_from_slice(elements.columns(entry as usize / 4)));
             columns.sort_unstable();
-            let (before, begin) = (slots.len(), places.len());
-            slots.resize(before + columns.len(), 0);
-            for &key in &*columns {
-                let place = ((first + k) as u32, (key >> 32) as u32);
-                if places[begin..].last() != Some(&place) {
-                    places.push(place);
-                }
-                slots[before + key as u32 as usize] = (places.len() - 1 - begin) as u32;
-            }
+            columns.dedup();
+            places.extend(columns.iter().map(|&c| ((first + k) as u32, c)));
             blocks.push(places.len() as u32);
         }
     }
@@ -291,23 +277,33 @@ impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
             let (own, rest) = std::mem::take(&mut places).split_at_mut(bucket.places.len());
             own.copy_from_slice(&bucket.places);
             places = rest;
-            let mut slots = bucket.slots.iter();
             for (blocks, entries) in bucket.blocks.windows(2).zip(bucket.rows.windows(2)) {
+                let row = &bucket.places[blocks[0] as usize..blocks[1] as usize];
                 // One row at a time, so that its blocks are still near when they are added to.
-                let count = (blocks[1] - blocks[0]) as usize;
-                let (sums, rest) = std::mem::take(&mut values).split_at_mut(count * size);
+                let (sums, rest) = std::mem::take(&mut values).split_at_mut(row.len() * size);
                 values = rest;
                 sums.fill(T::zero());
                 for &entry in &bucket.entries[entries[0] as usize..entries[1] as usize] {
                     let (e, r) = (entry as usize / 4, entry as usize % 4);
-                    for (c, &at) in (0..elements.columns(e).len()).zip(&mut slots) {
-                        let at = at as usize;
+                    for (c, &column) in elements.columns(e).iter().enumerate() {
+                        let at = seek(row, column);
                         elements.add(e, r, c, &mut sums[at * size..(at + 1) * size]);
                     }
                 }
             }
         }
     }
+}
+
+/// Where a column stands in a row that has it.
+#[inline(always)]
+fn seek(row: &[(u32, u32)], column: u32) -> usize {
+    // Most rows are so short that looking at all of them, without a branch, is faster than halving.
+    const SHORT: usize = 16;
+    if row.len() <= SHORT {
+        return row.iter().map(|place| usize::from(place.1 < column)).sum();
+    }
+    row.partition_point(|place| place.1 < column)
 }
 
 impl<T: Real> Pieces for Targets<'_, T> {

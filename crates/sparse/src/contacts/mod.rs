@@ -23,7 +23,7 @@ pub use stencil::Stencil;
 /// both (i, j) and (j, i), transposes of each other.
 ///
 /// *Use* for sets that are small beside the matrix; a large set that stays belongs into the matrix
-/// ([`Sum::merge`](crate::Sum::merge)). *Memory* (b² s + 8) bytes a block, s = bytes of T, and 50 bytes or so an entry for making the next set.
+/// ([`Sum::merge`](crate::Sum::merge)). *Memory* (b² s + 8) bytes a block, s = bytes of T, and 32 bytes or so an entry for making the next set.
 ///
 /// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
 /// simulation", §4.2: contact stays apart from the matrix, whose structure does not change. Li et al. 2020, "P-Cloth", §3.2.2: how it is filled.
