@@ -8,6 +8,9 @@ use crate::kinds::constrained;
 use crate::{METHODS, Outcome, inside, prefiltered};
 
 const SIDES: [usize; 3] = [51, 101, 201];
+/// Of the methods, as in pictures of the command.
+const COLOURS: [RGBColor; METHODS.len()] =
+    [RGBColor(213, 94, 0), RGBColor(170, 0, 60), RGBColor(204, 121, 167)];
 const FILE: &str = "book/src/methods/constraints_growth.svg";
 
 /// A name and points.
@@ -67,7 +70,7 @@ fn draw(lines: &[Line]) -> Outcome<()> {
         at[k] = above;
     }
     for (k, (name, points)) in lines.iter().enumerate() {
-        let colour = Palette99::pick(k / 2).to_rgba();
+        let colour = COLOURS[k / 2];
         let style = colour.stroke_width(if k % 2 == 0 { 3 } else { 1 });
         chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
         chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;

@@ -16,8 +16,9 @@ use crate::tridiagonal::Tridiagonal;
 ///
 /// Lanczos approaches the largest eigenvalue from below, so what it finds is multiplied by `safety`. What uses the result
 /// (Chebyshev smoothing, the damping of a prolongation) needs a bound from above that is not far off: ten steps find
-/// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not.
-/// *Cost* `steps` applies of A and D⁻¹, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
+/// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not. A few stiff contacts have
+/// eigenvectors of few nodes, which a start vector hardly knows: while a step still raises the estimate by more than a twelfth, another one follows.
+/// *Cost* `steps` applies of A and D⁻¹, or up to four times as many while the estimate rises, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
@@ -32,13 +33,20 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SpectralRadius<V: Vector> {
-    /// Lanczos steps, at least 1; 10 unless set.
+    /// Lanczos steps at least, 1 or more; 10 unless set.
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
     pub safety: f64,
     workspace: Workspace<V, 4>,
     lanczos: Tridiagonal,
 }
+
+/// An estimate that one step raises by more than this factor is not near its end: 1.02 to 1.07 in the fourth step on sheets and bodies, 1.1 to 1.5 up to the
+/// sixth with stiff springs anywhere.
+const RISE: f64 = 13.0 / 12.0;
+
+/// Times as many steps as are asked for, at most.
+const LONGEST: usize = 4;
 
 impl<V: Vector> Default for SpectralRadius<V> {
     fn default() -> Self {
@@ -77,7 +85,8 @@ impl<V: Vector> SpectralRadius<V> {
             gamma => return refuse("the length of the start vector in D⁻¹", gamma, "above 0"),
         };
         let mut gamma0 = 1.0;
-        for _ in 0..self.steps {
+        let mut before = 0.0; // the estimate a step earlier
+        for step in 1..=LONGEST * self.steps {
             let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
             v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
@@ -91,13 +100,25 @@ impl<V: Vector> SpectralRadius<V> {
             if gamma <= V::Real::EPSILON.wide() * delta.abs() {
                 break; // the Krylov space is exhausted
             }
+            if step + 1 >= self.steps {
+                let radius = largest(&self.lanczos);
+                if step >= self.steps && radius <= RISE * before {
+                    break;
+                }
+                before = radius;
+            }
         }
-        let radius = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
+        let radius = largest(&self.lanczos);
         if !(radius > 0.0 && radius.is_finite()) {
             return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; look at A");
         }
         Ok(V::Real::of(radius * self.safety))
     }
+}
+
+/// The largest Ritz value by size.
+fn largest(lanczos: &Tridiagonal) -> f64 {
+    lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low))
 }
 
 /// (v, D⁻¹ v)^½; 0 within round-off, NaN when D is not positive definite.
