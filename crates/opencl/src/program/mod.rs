@@ -195,7 +195,7 @@ impl Program {
             }
         };
         let kernels = wanted.kernels.iter().map(|name| {
-            let kernel = core::create_kernel(&*program, name).map_err(failed("clCreateKernel"))?;
+            let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
             let kernel = Handle::new(kernel);
             // A program from the cache need not know them.
             let types = parameter_types(&kernel).unwrap_or_default();
@@ -212,7 +212,7 @@ impl Program {
         let binary = self.cache.load(key)?;
         let program = core::create_program_with_binary(context, &[self.device.id], &[&binary]).ok()?;
         let program = Handle::new(program);
-        core::build_program(&*program, Some(&[self.device.id]), &text(options), None, None).ok()?;
+        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).ok()?;
         Some(program)
     }
 
@@ -226,7 +226,7 @@ impl Program {
         let program = core::create_program_with_source(context, &sources)
             .map_err(failed("clCreateProgramWithSource"))?;
         let program = Handle::new(program);
-        core::build_program(&*program, Some(&[self.device.id]), &text(options), None, None).map_err(|e| {
+        core::build_program(&program, Some(&[self.device.id]), &text(options), None, None).map_err(|e| {
             match e {
                 core::Error::ProgramBuild(log) => {
                     Error::Build { device: self.device.name.clone(), log: log.to_string() }
