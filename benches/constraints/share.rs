@@ -19,7 +19,7 @@ pub(crate) fn share() -> Outcome<()> {
     for kind in KINDS {
         let systems: Vec<_> =
             SHARES.iter().map(|&share| constrained(kind, SIDE, STEP, share)).collect::<Outcome<_>>()?;
-        for method in METHODS {
+        for method in METHODS.into_iter().chain(["mas-sa"]) {
             for (name, run) in [("before", prefiltered as fn(&_, &_, &_) -> _), ("inside", inside)] {
                 let mut line = format!("{kind:22} {method:13} {name:9}");
                 let mut first = None;

@@ -211,7 +211,9 @@ fn row<B: Place>(
     let rate = |bytes: usize, seconds: f64| {
         let rate = bytes as f64 / seconds;
         let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
-        let of_peak = peak.map_or(String::new(), |peak| format!(" ({:.0} % of peak)", rate / peak * 1e-7));
+        let of_peak = peak
+            .filter(|_| place != "cpu")
+            .map_or(String::new(), |peak| format!(" ({:.0} % of peak)", rate / peak * 1e-7));
         format!("{:.3} | {:.1} | {:.0} %{of_peak}", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
     };
     println!(

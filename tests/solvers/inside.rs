@@ -65,6 +65,8 @@ fn projection_inside_alone_is_not_enough() {
         Cg::new(Stop::relative(1e-6))
             .solve(&free.matrix, m, &free.right_hand_side(1), &mut x)
             .unwrap()
+            .converged()
+            .unwrap()
             .iterations
     };
     let (sa_free, mas_free) = (iterations_free(&mut sa(&free)), iterations_free(&mut mas(&free)));

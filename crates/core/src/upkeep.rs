@@ -32,7 +32,9 @@ impl Action {
 pub struct Decision {
     /// What was to be done.
     pub action: Action,
-    /// Iterations of the solve before it, where there was one.
+    /// Whether nothing was decided before.
+    pub first: bool,
+    /// Iterations of the solve before it, where they are known.
     pub before: Option<usize>,
     /// Iterations above which a preconditioner counted as stale.
     pub limit: Option<usize>,
@@ -51,8 +53,8 @@ impl fmt::Display for Decision {
                 write!(f, ": {before} iterations, and keeping failed not long ago")
             }
             (Some(before), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
-            (None, Some(_)) => write!(f, ": the solve before gave no count"),
-            _ => write!(f, ": the first"),
+            _ if self.first => write!(f, ": the first"),
+            _ => write!(f, ": the solve before gave no count"),
         }
     }
 }
@@ -127,7 +129,7 @@ impl Upkeep {
         if matches!(action, Action::Build | Action::Update) {
             self.lost = 0;
         }
-        self.log.push(Decision { action, before, limit, iterations: None });
+        self.log.push(Decision { action, first: last.is_none(), before, limit, iterations: None });
         action
     }
 

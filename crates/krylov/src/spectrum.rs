@@ -33,7 +33,7 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SpectralRadius<V: Vector> {
-    /// Lanczos steps at least, 1 or more; 10 unless set.
+    /// Lanczos steps at least, 1 or more (one alone cannot be compared, so 1 means 2); 10 unless set.
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
     pub safety: f64,
@@ -86,7 +86,7 @@ impl<V: Vector> SpectralRadius<V> {
         };
         let mut gamma0 = 1.0;
         let mut before = 0.0; // the estimate a step earlier
-        for step in 1..=LONGEST * self.steps {
+        for step in 1..=self.steps.saturating_mul(LONGEST) {
             let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
             v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));

@@ -69,7 +69,7 @@ pub struct Chebyshev {
     pub ratio: f64,
     /// M.
     pub scaling: Scaling,
-    /// Generalized Lanczos steps for the spectral radius.
+    /// Generalized Lanczos steps for the spectral radius, at least.
     pub lanczos_steps: usize,
     /// Factor on the estimate, which comes from below.
     pub safety: f64,

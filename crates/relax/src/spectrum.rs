@@ -19,7 +19,7 @@ const LEAF: usize = 4096;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, for scalars one pass more. Room for five vectors is made first and kept, so a second [`bound`](Self::bound) allocates nothing.
+/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises, for scalars one pass more. Room for five vectors is made first and kept, so a second [`bound`](Self::bound) allocates nothing.
 /// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
 ///
 /// ```
@@ -36,7 +36,7 @@ pub struct Spectrum<T: Real> {
 }
 
 impl<T: Real> Spectrum<T> {
-    /// Lanczos takes `steps` steps, and its estimate is multiplied by `safety`.
+    /// Lanczos takes `steps` steps at least, and its estimate is multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);

@@ -23,7 +23,7 @@ use crate::weights::Weights;
 /// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
 /// Rebuild after constraints are released: a hierarchy keeps the nodes that had no couplings out of domains.
 /// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the domains, a copy of A at the
-/// place, and `lanczos_steps` steps for ρ.
+/// place, and `lanczos_steps` steps for ρ, or more while it rises.
 /// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
@@ -40,7 +40,7 @@ pub struct DampedDomains {
     pub schwarz: Schwarz,
     /// ω ρ, above 0 and below 2.
     pub factor: f64,
-    /// Generalized Lanczos steps for ρ.
+    /// Generalized Lanczos steps for ρ, at least.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ, which comes from below.
     pub safety: f64,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use num_traits::One;
 
@@ -234,11 +234,19 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 
 impl<T: Real, B: Place> Subdomains<T, B> {
     /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level into domains. Whether it followed.
+    ///
+    /// # Errors
+    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full), the domains are new and the factor old: positive
+    /// definite still.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<bool, SetupError> {
+        let lost = |x: &[[f64; 3]]| x.iter().position(|p| p.iter().any(|c| !c.is_finite()));
+        if let (Some(_), Some(index)) = (&self.top, system.positions.and_then(lost)) {
+            return Err(Error::NotFinite { what: "positions", index }.into());
+        }
         match self.follow(system, which) {
             Err(SetupError::Coarsest { .. }) => {
                 *self = self.recipe.build_from(system, &self.on)?;

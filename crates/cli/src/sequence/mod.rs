@@ -91,6 +91,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             touched: sequence.touched().len(),
             action: action.name(),
             because: match options.follow {
+                _ if rows.is_empty() => "build: the first".to_owned(),
                 Follow::Upkeep => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
                 Follow::Build | Follow::Update => format!("{}: asked for", action.name()),
             },

@@ -21,8 +21,8 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// What `COARSEN_BACKEND` names; where that is not set, a device if there is one that computes in the precision asked for and takes the kernels,
-    /// else the CPU.
+    /// What `COARSEN_BACKEND` names; where that is not set, the first accelerator that computes in the precision asked for, else the first such device;
+    /// the CPU where there is none, or where that one does not take the kernels of vectors.
     #[default]
     Auto,
     /// The CPU.

@@ -59,7 +59,7 @@ pub struct SmoothedAggregation {
     pub omega_of_sets: f64,
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
-    /// Generalized Lanczos steps for ρ(D⁻¹A), where the smoother brings no bound.
+    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
     pub safety: f64,

@@ -97,20 +97,25 @@ pub(crate) fn numbers(
     Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
 }
 
-/// Bytes that an elimination takes, with numbers of `size` bytes.
-pub(crate) fn elimination(tiles: usize, size: usize) -> usize {
-    (tiles * (tiles + 1) / 2 * 64 + 3 * 8 * tiles) * size + 8 * tiles * size_of::<f64>()
-}
-
-/// Bytes that an application takes, with numbers of `size` bytes.
+/// Bytes that an application takes of a group, with numbers of `size` bytes; an item takes less.
 pub(crate) fn application(tiles: usize, size: usize) -> usize {
     tiles * (8 + 64) * size
 }
 
-/// Bytes that an item takes of the stack of its thread, which drivers do not check.
-const STACK: usize = 1 << 21;
+/// Bytes that an item may take of the stack of its thread, usually 8 MiB, which drivers do not check.
+const STACK: usize = 4 << 20;
 
 impl Form {
+    /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or two such
+    /// matrices and two columns of tiles where an item does it alone.
+    pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
+        let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
+        match self {
+            Self::Group => (packed + 3 * 8 * tiles) * size + scale,
+            Self::Item => (2 * packed + 2 * 64 * tiles) * size + scale,
+        }
+    }
+
     /// Bytes that a domain may take while it is worked on: local memory of a group, or the stack of an item.
     pub(crate) fn room(self, device: &Device) -> Result<usize, Error> {
         if self == Self::Item {
@@ -129,8 +134,12 @@ impl Form {
         if bytes <= self.room(device)? {
             return Ok(());
         }
-        let range = "as many as the memory of a work group of this device has room for; take smaller domains";
-        Err(Error::Parameter { name: "unknowns of a domain", value: (8 * tiles) as f64, range })
+        let range = "as many as this device has room for while it works on them; take smaller domains";
+        Err(Error::Parameter {
+            name: "unknowns of a domain, in whole tiles",
+            value: (8 * tiles) as f64,
+            range,
+        })
     }
 }
 

@@ -261,11 +261,11 @@ fn work<T: Real>(
     tiles: usize,
 ) -> Result<&'static str, Error> {
     let device = on.device();
-    let fits = kernels::elimination(tiles, size_of::<f64>()) <= form.room(device)?;
+    let fits = form.elimination(tiles, size_of::<f64>()) <= form.room(device)?;
     if arithmetic == Arithmetic::Double && device.double && fits {
         return Ok(real::<f64>());
     }
-    form.check(device, tiles, kernels::elimination(tiles, size_of::<f32>()))?;
+    form.check(device, tiles, form.elimination(tiles, size_of::<f32>()))?;
     Ok(real::<f32>())
 }
 

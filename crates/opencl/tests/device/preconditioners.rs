@@ -161,7 +161,7 @@ fn device_equals_host_in_f32() {
 /// Real matrices on which round-off moves the count of iterations.
 const SENSITIVE: [&str; 2] = ["bcsstk01", "polyfem_A_2"];
 
-/// Counts move on the CPU alone when nothing but the order of sums changes: as far as from the CPU to a device.
+/// On those two, counts move by two or more on the CPU alone when nothing but the order of sums changes.
 #[test]
 fn order_alone_moves_counts() {
     for (system, a) in real().into_iter().filter(|(name, _)| SENSITIVE.contains(&name.as_str())) {
