@@ -1,6 +1,9 @@
 //! Toy sizes: the numbers of a run, and the laws of the discretisation.
 
 use std::f64::consts::PI;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 
 use coarsen::prelude::*;
 use coarsen::sparse::Dirichlet;
@@ -223,24 +226,39 @@ fn meshes_that_conduct_nothing_are_named() {
     assert!(matches!(fail(&unused), FemError::Unused { vertex: 4 }));
 }
 
+/// The pixels of a picture.
+fn pixels(file: &Path) -> Vec<u8> {
+    let decoder = png::Decoder::new(BufReader::new(File::open(file).unwrap()));
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let frame = reader.next_frame(&mut pixels).unwrap();
+    pixels.truncate(frame.buffer_size());
+    pixels
+}
+
 /// The backend changes round-off, and nothing that anyone sees.
 #[test]
-fn every_backend_gives_the_same_table() {
+fn every_backend_gives_the_same_table_and_picture() {
     let out = std::env::temp_dir().join(format!("coarsen-heat-places-{}", std::process::id()));
     let run_on = |name: &str| -> Vec<Row> {
-        let choice = name.parse().unwrap();
+        let on = AnyBackend::choose(name.parse().unwrap()).unwrap();
+        let required = cfg!(feature = "opencl") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
+        assert!(name == "cpu" || !required || on.to_string().starts_with("opencl"), "{on}");
         let out = out.join(name);
         let options =
             Options::parse_from(["heat", "--grid", "24", "--steps", "10", "--out", out.to_str().unwrap()]);
-        run(AnyBackend::choose(choice).unwrap(), &options).unwrap()
+        run(on, &options).unwrap()
     };
     let (cpu, auto) = (run_on("cpu"), run_on("auto"));
-    let picture = |name: &str| std::fs::read(out.join(name).join("heat.png")).unwrap();
+    let picture = |name: &str| pixels(&out.join(name).join("heat.png"));
     let pictures = (picture("cpu"), picture("auto"));
     std::fs::remove_dir_all(&out).unwrap();
     for (cpu, auto) in cpu.iter().zip(&auto) {
         assert!(cpu.report.iterations.abs_diff(auto.report.iterations) <= 1, "{cpu}\n{auto}");
         assert!((cpu.energy - auto.energy).abs() <= 1e-6 * cpu.energy, "{cpu}\n{auto}");
     }
-    assert!(!pictures.0.is_empty() && pictures.0.len().abs_diff(pictures.1.len()) <= pictures.0.len() / 100);
+    // A value at the edge between two colours may fall on either side.
+    let other = pictures.0.iter().zip(&pictures.1).filter(|(cpu, auto)| cpu.abs_diff(**auto) > 1).count();
+    assert!(!pictures.0.is_empty() && pictures.0.len() == pictures.1.len());
+    assert!(other <= pictures.0.len() / 1000, "{other} of {} differ", pictures.0.len());
 }
