@@ -15,6 +15,7 @@
 
 mod cost;
 mod growth;
+#[path = "../../tests/common/inside.rs"]
 mod inside;
 mod kinds;
 mod share;

@@ -78,24 +78,12 @@ bench() {
     echo >>"$work/table.md"
 }
 
-# The theoretical peak of the memory in GB/s, by the data sheet of the card; COARSEN_PEAK overrules it.
+# The theoretical peak of the memory in GB/s, by the data sheet of the cards that are lent; for others COARSEN_PEAK says it.
 if [ -z "${COARSEN_PEAK:-}" ] && command -v nvidia-smi >/dev/null 2>&1; then
     case "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)" in
-    "NVIDIA H200"*) COARSEN_PEAK=4800 ;;
-    *"H100 PCIe"*) COARSEN_PEAK=2039 ;;
-    *"H100 NVL"*) COARSEN_PEAK=3938 ;;
-    "NVIDIA H100 80GB HBM3"*) COARSEN_PEAK=3352 ;;
-    *"A100-SXM4-80GB") COARSEN_PEAK=2039 ;;
-    *"A100 80GB PCIe") COARSEN_PEAK=1935 ;;
-    *A100*40GB) COARSEN_PEAK=1555 ;;
-    *"RTX 4090") COARSEN_PEAK=1008 ;;
-    *"RTX 3080") COARSEN_PEAK=760 ;;
-    *L40S) COARSEN_PEAK=864 ;;
-    *"Tesla T4") COARSEN_PEAK=320 ;;
+    "NVIDIA H200"*) export COARSEN_PEAK=4800 ;;
+    "NVIDIA H100 80GB HBM3"*) export COARSEN_PEAK=3352 ;;
     esac
-fi
-if [ -n "${COARSEN_PEAK:-}" ]; then
-    export COARSEN_PEAK
 fi
 
 clocks() {

@@ -6,7 +6,8 @@
 //!
 //! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and an iteration of conjugate gradients
 //! that looks every tenth one. Beside an application and a product stands the share of the bandwidth at which the same place reads two vectors of 16 Mi
-//! entries, and that of the theoretical peak where COARSEN_PEAK says it in GB/s; an application counts the inverses and two vectors, a product the matrix and two vectors. `opencl` has numbers of the host,
+//! entries, and that of the theoretical peak where COARSEN_PEAK says it in GB/s; an application counts the inverses and two vectors, a product the
+//! matrix and two vectors. `opencl` has numbers of the host,
 //! `opencl here` computes them from a matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build
 //! is structure and numbers, and nothing travels). Times are the least of several. `--no-cpu` leaves the host out, `--small` reads shorter vectors,
 //! `--export FOLDER` writes the first matrix there, as `other.py` reads it.

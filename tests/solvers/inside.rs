@@ -1,55 +1,16 @@
 //! Constraints inside the iteration alone (Baraff & Witkin 1998, §5.3): why the matrix is filtered first.
 
-use std::cell::RefCell;
-
 use coarsen::prelude::*;
 use coarsen::problems::Problem;
-use coarsen::sparse::Projector;
 
-/// S A on vectors of the range of S.
-struct Operator<'a> {
-    a: &'a Bsr<f64>,
-    s: &'a Projector,
-    room: RefCell<Vec<f64>>,
-}
+#[path = "../common/inside.rs"]
+mod projected;
 
-impl LinearOperator<Vec<f64>> for Operator<'_> {
-    fn shape(&self) -> (usize, usize) {
-        self.a.shape()
-    }
-
-    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        let mut ax = self.room.borrow_mut();
-        self.a.apply(x, &mut ax);
-        self.s.apply(&ax, y);
-    }
-}
-
-/// S M⁻¹ on residuals, which lie in the range of S.
-struct Filter<'a, M> {
-    m: M,
-    s: &'a Projector,
-    room: Vec<f64>,
-}
-
-impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
-    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        self.m.apply(r, &mut self.room);
-        self.s.apply(&self.room, z);
-    }
-}
-
-/// Iterations with a preconditioner that does not know the constraints, all of them homogeneous.
+/// Iterations with a preconditioner that does not know the constraints.
 fn iterations(p: &Problem, m: impl Preconditioner<Vec<f64>>) -> usize {
-    let constraints = p.constraints.as_ref().unwrap();
-    let s = Projector::new(constraints, 64).unwrap();
-    let zeros = || vec![0.0; p.matrix.shape().0];
-    let (mut b, mut y) = (zeros(), zeros());
-    s.apply(&p.right_hand_side(1), &mut b);
-    let operator = Operator { a: &p.matrix, s: &s, room: RefCell::new(zeros()) };
-    let mut filter = Filter { m, s: &s, room: zeros() };
-    let stop = Stop { max_iterations: 5000, ..Stop::relative(1e-6) };
-    Cg::new(stop).solve(&operator, &mut filter, &b, &mut y).unwrap().iterations
+    let (b, constraints) = (p.right_hand_side(1), p.constraints.as_ref().unwrap());
+    let (mut x, stop) = (vec![0.0; b.len()], Stop { max_iterations: 5000, ..Stop::relative(1e-6) });
+    projected::solve(&p.matrix, m, constraints, &b, &mut x, stop).unwrap().iterations
 }
 
 /// The other half of Fig. 8 of Tamstorf, Jones, McCormick 2015: without filtering the matrix, smoothed aggregation and multilevel Schwarz lose what they are for.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
-use coarsen_core::{Error, Preconditioner, Real};
+use coarsen_core::{Preconditioner, Real};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use num_traits::One;
 
@@ -243,9 +243,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<bool, SetupError> {
-        let lost = |x: &[[f64; 3]]| x.iter().position(|p| p.iter().any(|c| !c.is_finite()));
-        if let (Some(_), Some(index)) = (&self.top, system.positions.and_then(lost)) {
-            return Err(Error::NotFinite { what: "positions", index }.into());
+        if self.top.is_some() {
+            system.check_positions()?;
         }
         match self.follow(system, which) {
             Err(SetupError::Coarsest { .. }) => {

@@ -8,6 +8,8 @@ use std::ops::Range;
 use coarsen_core::Error;
 use coarsen_core::parallel::{self, LEAF, each};
 
+use crate::system::check_points;
+
 /// Cells along each axis: 20 bits of three coordinates fill 60 of 64.
 pub const CELLS: u32 = 1 << 20;
 
@@ -44,9 +46,7 @@ pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
     if points.len() > limit {
         return Err(Error::TooLarge { what: "points", count: points.len(), limit });
     }
-    if let Some(index) = points.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
-        return Err(Error::NotFinite { what: "positions", index });
-    }
+    check_points(points)?;
     let (low, high) = bounding_box(points);
     let side = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
     if points.len() > 1 && !(side > 0.0 && side.is_finite()) {

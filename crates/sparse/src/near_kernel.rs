@@ -6,6 +6,7 @@
 use coarsen_core::{Error, Real};
 
 use crate::Bsr;
+use crate::system::check_points;
 
 /// k vectors on n scalar unknowns, stored as n rows of k numbers.
 ///
@@ -100,9 +101,7 @@ impl NearKernel {
         if !matches!(dimension, 2 | 3) {
             return Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" });
         }
-        if let Some(index) = positions.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
-            return Err(Error::NotFinite { what: "positions", index });
-        }
+        check_points(positions)?;
         let count = positions.len().max(1) as f64;
         let centroid = [0, 1, 2].map(|a| positions.iter().map(|p| p[a] / count).sum::<f64>());
         let Self { vectors, values } = self;

@@ -93,13 +93,6 @@ impl<T: Real> Sum<'_, T> {
         Ok(merged)
     }
 
-    /// Blocks of A + C as one matrix.
-    pub(crate) fn blocks(&self) -> usize {
-        let a = self.elastic.pattern();
-        let new = |&&(i, j): &&(u32, u32)| a.find(i as usize, j as usize).is_none();
-        a.len() + self.contact.places().iter().filter(new).count()
-    }
-
     /// Writes A + C into a matrix whose pattern holds both; its other blocks become zero.
     ///
     /// *Use* when the set of possible contacts is known, or contact keeps its places for several steps: no allocation,
@@ -109,6 +102,15 @@ impl<T: Real> Sum<'_, T> {
     /// As [`check`](Self::check), [`SparseError::Shape`] if the target has other blocks, and [`SparseError::Pattern`] if
     /// it lacks a block of A or C; nothing is written then.
     pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
+        self.merge_where(target, false)
+    }
+
+    /// The same for a matrix that holds no other block.
+    pub(crate) fn merge_exactly_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
+        self.merge_where(target, true)
+    }
+
+    fn merge_where(&self, target: &mut Bsr<T>, exactly: bool) -> Result<(), SparseError> {
         self.check()?;
         let (a, t) = (self.elastic.pattern(), target.pattern());
         fits::sizes([
@@ -119,8 +121,12 @@ impl<T: Real> Sum<'_, T> {
         ])?;
         let holds = |i: usize| {
             let mut row = t.row(i).iter();
+            let contact = || self.contact.blocks(i..i + 1).map(|(_, j, _)| j);
             a.row(i).iter().all(|j| row.any(|k| k == j))
-                && self.contact.blocks(i..i + 1).all(|(_, j, _)| t.find(i, j).is_some())
+                && contact().all(|j| t.find(i, j).is_some())
+                && (!exactly
+                    || t.row(i).len()
+                        == a.row(i).len() + contact().filter(|&j| a.find(i, j).is_none()).count())
         };
         let all = |rows: Range<usize>| rows.into_iter().all(holds);
         if !tree(0..a.rows(), ROWS, parallel::worth(t.len()), &all, &|x, y| x && y) {

@@ -79,6 +79,16 @@ impl<'a, T: Real> System<'a, T> {
         Ok(())
     }
 
+    /// Whether every position is a point: what an update looks at before it writes.
+    ///
+    /// *Cost* one pass over the positions.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] names a point by its index.
+    pub fn check_positions(&self) -> Result<(), Error> {
+        self.positions.map_or(Ok(()), check_points)
+    }
+
     /// The system matrix: A itself, or A + C merged into a new matrix.
     ///
     /// *Cost* nothing without contact, else a copy of A.
@@ -90,6 +100,14 @@ impl<'a, T: Real> System<'a, T> {
             None => Ok(Cow::Borrowed(self.matrix)),
             Some(contact) => Ok(Cow::Owned(Sum { elastic: self.matrix, contact }.merge()?)),
         }
+    }
+}
+
+/// Whether every coordinate is finite.
+pub(crate) fn check_points(points: &[[f64; 3]]) -> Result<(), Error> {
+    match points.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
+        Some(index) => Err(Error::NotFinite { what: "positions", index }),
+        None => Ok(()),
     }
 }
 

@@ -91,9 +91,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             touched: sequence.touched().len(),
             action: action.name(),
             because: match options.follow {
-                _ if rows.is_empty() => "build: the first".to_owned(),
-                Follow::Upkeep => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
-                Follow::Build | Follow::Update => format!("{}: asked for", action.name()),
+                Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: asked for", action.name()),
+                _ => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
             },
             reused,
             assembly_seconds,

@@ -4,6 +4,7 @@ use coarsen_core::{Error, parallel};
 
 use super::{assign, check, half};
 use crate::Classes;
+use crate::system::check_points;
 
 /// Halves the points again and again, across the longest side of their bounding box.
 ///
@@ -24,9 +25,7 @@ use crate::Classes;
 /// [`Error::Parameter`] for 0 parts, [`Error::NotFinite`] names a point by its index, [`Error::TooLarge`].
 pub fn coordinate_bisection(positions: &[[f64; 3]], parts: usize) -> Result<Classes, Error> {
     check(positions.len(), parts)?;
-    if let Some(index) = positions.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
-        return Err(Error::NotFinite { what: "positions", index });
-    }
+    check_points(positions)?;
     let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
     bisect(&mut nodes, parts, positions);
     assign(&nodes, parts)

@@ -139,11 +139,7 @@ impl<T: Real> Filtered<T> {
                 return Err(Error::Shape { what, expected, found }.into());
             }
         }
-        if let Some(index) =
-            system.positions.and_then(|x| x.iter().position(|p| p.iter().any(|c| !c.is_finite())))
-        {
-            return Err(Error::NotFinite { what: "positions", index }.into());
-        }
+        system.check_positions()?;
         self.projector.prepare(constraints)?;
         self.merge(&system)?;
         let a = self.merged.as_ref().unwrap_or(system.matrix);
@@ -190,10 +186,7 @@ impl<T: Real> Filtered<T> {
         };
         let sum = Sum { elastic: system.matrix, contact };
         // Not a block more than a matrix merged anew has, so that the same system gives the same pattern whatever was there before.
-        let again = self
-            .merged
-            .as_mut()
-            .is_some_and(|merged| merged.pattern().len() == sum.blocks() && sum.merge_into(merged).is_ok());
+        let again = self.merged.as_mut().is_some_and(|merged| sum.merge_exactly_into(merged).is_ok());
         if !again {
             self.merged = Some(sum.merge()?);
         }

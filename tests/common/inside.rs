@@ -5,8 +5,6 @@ use std::cell::RefCell;
 use coarsen::prelude::*;
 use coarsen::sparse::{Constraints, Projector};
 
-use crate::Outcome;
-
 /// S A on vectors of the range of S.
 struct Operator<'a> {
     a: &'a Bsr<f64>,
@@ -48,7 +46,7 @@ pub(crate) fn solve(
     b: &[f64],
     x: &mut [f64],
     stop: Stop<f64>,
-) -> Outcome<Report<f64>> {
+) -> Result<Report<f64>, Box<dyn std::error::Error + Send + Sync>> {
     let s = Projector::new(constraints, 64)?;
     let zeros = || vec![0.0; b.len()];
     let (mut z, mut az, mut c) = (zeros(), zeros(), zeros());
