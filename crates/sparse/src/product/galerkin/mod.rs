@@ -14,9 +14,11 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
-//! | `worker` | one task: rows of Q made, kept and dropped; coarse rows summed |
+//! | `worker` | one task: rows of Q made, coarse rows summed |
+//! | `rows` | rows in the making; rows of Q kept and dropped |
 //! | `scalars` | the same for 1 x 1 blocks |
 
+mod rows;
 mod scalars;
 mod worker;
 
@@ -37,8 +39,8 @@ const SHARE: usize = 4096;
 /// or P. Each entry of A_c is one sum in a fixed order: the same bits at any thread count, and for unchanged values.
 /// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
 /// its terms, not bit for bit.
-/// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; per thread
-/// 4 bytes a fine row, 8 a coarse one and the rows of Q in use.
+/// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; 12
+/// bytes a fine row, 8 a coarse one and thread, and up to twice the rows of Q in use.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the coarse operator by the
 /// Galerkin condition. Rows by sums of rows: Gustavson 1978.
@@ -77,8 +79,7 @@ impl<T: Real> GalerkinPlan<T> {
         ])?;
         let transpose = TransposePlan::new(p.pattern())?;
         let shares = shares(transpose.pattern(), a.nnz() * k);
-        let sizes = (a.pattern().rows(), p.pattern().columns());
-        let workers = shares.into_iter().map(|rows| Worker::new(rows, sizes)).collect();
+        let workers = shares.into_iter().map(|rows| Worker::new(rows, transpose.pattern())).collect();
         Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
     }
 

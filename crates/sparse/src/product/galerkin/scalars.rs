@@ -2,61 +2,32 @@
 
 use coarsen_core::Real;
 
-use super::worker::{Done, Factors, NONE, Row, Worker};
-use crate::Bsr;
-
-impl<T: Real> Row<T> {
-    /// Adds `value` to the entry of a column.
-    #[inline(always)]
-    fn add(&mut self, place: &mut [u32], column: u32, value: T) {
-        let at = &mut place[column as usize];
-        if *at == NONE {
-            *at = self.columns.len() as u32;
-            self.columns.push(column);
-            self.values.push(value);
-        } else {
-            self.values[*at as usize] += value;
-        }
-    }
-
-    /// Adds the row i of a matrix times `factor`.
-    #[inline(always)]
-    fn add_row(&mut self, place: &mut [u32], factor: T, p: &Bsr<T>, i: usize) {
-        let range = p.pattern().range(i);
-        for (&column, &value) in p.pattern().indices()[range.clone()].iter().zip(&p.values()[range]) {
-            self.add(place, column, factor * value);
-        }
-    }
-}
+use super::worker::{Done, Factors, Worker};
 
 impl<T: Real> Factors<'_, T> {
-    /// Sums every coarse row of the worker into its `row`, for 1 x 1 blocks.
+    /// Sums every coarse row of the worker into its `sum`, for 1 x 1 blocks.
     pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut impl Done<T>) {
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
-        let end = worker.rows.end;
         for coarse in worker.rows.clone() {
+            let Worker { rows, sum, q, .. } = worker;
             let range = restriction.range(coarse);
             for (&fine, &at) in restriction.indices()[range.clone()].iter().zip(&source[range]) {
                 let fine = fine as usize;
-                if worker.kept[fine] == NONE {
-                    let kept = worker.keep(fine);
-                    let q = &mut worker.q[kept];
-                    let range = self.a.pattern().range(fine);
-                    let entries = self.a.pattern().indices()[range.clone()].iter();
-                    for (&j, &a) in entries.zip(&self.a.values()[range]) {
-                        q.add_row(&mut worker.place_q, a, self.p, j as usize);
+                if !q.has(fine) {
+                    q.compact(1);
+                    for (j, a) in self.a.row(fine) {
+                        let range = self.p.pattern().range(j);
+                        let p = self.p.pattern().indices()[range.clone()].iter().zip(&self.p.values()[range]);
+                        p.for_each(|(&column, &p)| q.rows.add(column, a[0] * p));
                     }
-                    q.release(&mut worker.place_q);
+                    q.keep(fine, self.p.pattern().row(fine), rows);
                 }
-                let (q, p) = (&worker.q[worker.kept[fine] as usize], self.p.values()[at]);
-                for (&column, &q) in q.columns.iter().zip(&q.values) {
-                    worker.row.add(&mut worker.place, column, p * q);
-                }
-                self.drop_after(worker, fine, coarse, end);
+                let p = self.p.values()[at];
+                let (columns, values) = q.take(fine, 1);
+                columns.iter().zip(values).for_each(|(&column, &q)| sum.add(column, p * q));
             }
             done.row(worker, coarse);
-            worker.row.release(&mut worker.place);
-            worker.row.clear();
+            worker.sum.clear();
         }
     }
 }

@@ -4,13 +4,8 @@ use std::ops::Range;
 
 use coarsen_core::{Real, simd};
 
+use super::rows::{Kept, Rows};
 use crate::{Bsr, Pattern, TransposePlan};
-
-/// Nowhere: no row is numbered so, since a pattern has at most 2³² − 1 of them.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A block of zeros, up to 6 rows of 8.
-const ZEROS: [f64; 48] = [0.0; 48];
 
 /// A task's share of the coarse rows, its scratch, and the rows it made last.
 #[derive(Clone, Debug)]
@@ -21,91 +16,34 @@ pub(super) struct Worker<T> {
     pub(super) ends: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
-    /// The place of a coarse column in the coarse row that is being summed, and in the row of Q.
-    pub(super) place: Vec<u32>,
-    pub(super) place_q: Vec<u32>,
-    /// Where the row of Q of a fine row is kept.
-    pub(super) kept: Vec<u32>,
-    pub(super) q: Vec<Row<T>>,
-    free: Vec<u32>,
-    pub(super) row: Row<T>,
+    /// The coarse row that is being summed.
+    pub(super) sum: Rows<T>,
+    /// The rows of Q that are kept.
+    pub(super) q: Kept<T>,
     order: Vec<u32>,
 }
 
-/// A block row in the order in which its columns appear, each row of a block padded with zeros to whole registers.
-#[derive(Clone, Debug)]
-pub(super) struct Row<T> {
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<T>,
-}
-
-impl<T: Real> Row<T> {
-    fn new() -> Self {
-        Self { columns: Vec::new(), values: Vec::new() }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.columns.clear();
-        self.values.clear();
-    }
-
-    /// The block of a column, new ones zero; `place` holds the places of all columns of this row.
-    #[inline(always)]
-    fn block(&mut self, place: &mut [u32], column: u32, size: usize) -> &mut [T] {
-        let at = &mut place[column as usize];
-        if *at == NONE {
-            *at = self.columns.len() as u32;
-            self.columns.push(column);
-            match ZEROS.get(..size) {
-                Some(zeros) => self.values.extend(zeros.iter().map(|&z| T::of(z))),
-                None => self.values.resize(self.values.len() + size, T::zero()),
-            }
-        }
-        let start = *at as usize * size;
-        &mut self.values[start..start + size]
-    }
-
-    /// Forgets the places of its columns.
-    pub(super) fn release(&self, place: &mut [u32]) {
-        self.columns.iter().for_each(|&j| place[j as usize] = NONE);
-    }
-}
-
 impl<T: Real> Worker<T> {
-    /// For `(fine, coarse)` rows in all.
-    pub(super) fn new(rows: Range<usize>, (fine, coarse): (usize, usize)) -> Self {
+    /// For some coarse rows of `restriction`, Pᵀ.
+    pub(super) fn new(rows: Range<usize>, restriction: &Pattern) -> Self {
+        let coarse = restriction.rows();
+        let ends = |row: &[u32]| Some((*row.first()? as usize, *row.last()? as usize + 1));
+        let asked = rows.clone().filter_map(|row| ends(restriction.row(row)));
+        let fine = asked.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(first, end)| first..end);
         Self {
             rows,
             ends: Vec::new(),
             columns: Vec::new(),
             values: Vec::new(),
-            place: vec![NONE; coarse],
-            place_q: vec![NONE; coarse],
-            kept: vec![NONE; fine],
-            q: Vec::new(),
-            free: Vec::new(),
-            row: Row::new(),
+            sum: Rows::new(coarse),
+            q: Kept::new(fine, coarse),
             order: Vec::new(),
         }
-    }
-}
-
-impl<T: Real> Worker<T> {
-    /// An empty row of Q for row `fine`: its place in `q`.
-    pub(super) fn keep(&mut self, fine: usize) -> usize {
-        let kept = self.free.pop().unwrap_or_else(|| {
-            self.q.push(Row::new());
-            self.q.len() as u32 - 1
-        });
-        self.kept[fine] = kept;
-        self.q[kept as usize].clear();
-        kept as usize
     }
 
     /// Bytes of the scratch.
     pub(super) fn bytes(&self) -> usize {
-        let row = |row: &Row<T>| row.columns.capacity() * 4 + row.values.capacity() * size_of::<T>();
-        4 * (self.place.len() + self.place_q.len() + self.kept.len()) + self.q.iter().map(row).sum::<usize>()
+        self.sum.bytes() + self.q.bytes()
     }
 }
 
@@ -118,7 +56,7 @@ pub(super) struct Factors<'a, T> {
 
 /// What becomes of a coarse row.
 pub(super) trait Done<T> {
-    /// Takes `worker.row`, the coarse row `coarse`, and leaves it empty.
+    /// Takes `worker.sum`, the coarse row `coarse`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
 
@@ -130,15 +68,15 @@ struct Make {
 
 impl<T: Real> Done<T> for Make {
     fn row(&mut self, worker: &mut Worker<T>, _: usize) {
-        let (row, k, width) = (&worker.row, self.k, self.width);
+        let (Rows { columns, values, .. }, k, width) = (&worker.sum, self.k, self.width);
         worker.order.clear();
-        worker.order.extend(0..row.columns.len() as u32);
-        worker.order.sort_unstable_by_key(|&at| row.columns[at as usize]);
-        for &at in &worker.order {
-            worker.columns.push(row.columns[at as usize]);
-            let block = row.values[at as usize * k * width..].chunks_exact(width).take(k);
-            block.for_each(|row| worker.values.extend_from_slice(&row[..k]));
+        worker.order.extend_from_slice(columns);
+        worker.order.sort_unstable();
+        for &column in &worker.order {
+            let block = &values[worker.sum.place[column as usize] as usize * k * width..][..k * width];
+            block.chunks_exact(width).for_each(|row| worker.values.extend_from_slice(&row[..k]));
         }
+        worker.columns.extend_from_slice(&worker.order);
         worker.ends.push(worker.columns.len());
     }
 }
@@ -156,8 +94,8 @@ impl<T: Real> Done<T> for Refill<'_, T> {
         let (columns, k, width) = (self.pattern.row(coarse), self.k, self.width);
         let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len() * k * k);
         for (&column, block) in columns.iter().zip(row.chunks_exact_mut(k * k)) {
-            let at = worker.place[column as usize] as usize;
-            let padded = worker.row.values[at * k * width..].chunks_exact(width);
+            let at = worker.sum.place[column as usize] as usize;
+            let padded = worker.sum.values[at * k * width..].chunks_exact(width);
             block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
         }
         self.rest = tail;
@@ -177,11 +115,9 @@ impl<T: Real> Factors<'_, T> {
         self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values });
     }
 
-    /// Sums every coarse row of the worker into its `row`, by the best instructions of this machine.
+    /// Sums every coarse row of the worker into its `sum`, by the best instructions of this machine.
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
-        // The order in which they were made, so that every run gives each row of Q the room that it had in the last.
-        worker.free.clear();
-        worker.free.extend((0..worker.q.len() as u32).rev());
+        worker.q.clear();
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
@@ -202,18 +138,17 @@ impl<T: Real> Factors<'_, T> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { W };
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
-        let end = worker.rows.end;
         for coarse in worker.rows.clone() {
+            let Worker { rows, sum, q, .. } = worker;
             for at in restriction.range(coarse) {
                 let fine = restriction.indices()[at] as usize;
-                if worker.kept[fine] == NONE {
-                    self.make_q::<B, K, W>(worker, fine);
+                if !q.has(fine) {
+                    self.make_q::<B, K, W>(q, fine, rows);
                 }
-                let kept = worker.kept[fine];
-                let q = &worker.q[kept as usize];
                 let p = &self.p.value(source[at])[..b * k];
-                for (&column, q) in q.columns.iter().zip(q.values.chunks_exact(b * w)) {
-                    let c = worker.row.block(&mut worker.place, column, k * w);
+                let (columns, values) = q.take(fine, b * w);
+                for (&column, q) in columns.iter().zip(values.chunks_exact(b * w)) {
+                    let c = sum.block(column, k * w);
                     if B == 0 {
                         add((k, b, w), |y, x| p[x * k + y], |x| &q[x * w..(x + 1) * w], c);
                     } else {
@@ -221,35 +156,27 @@ impl<T: Real> Factors<'_, T> {
                         add_in_registers::<T, K, B, W>(|y, x| p[x * K + y], &q, c);
                     }
                 }
-                self.drop_after(worker, fine, coarse, end);
             }
             done.row(worker, coarse);
-            worker.row.release(&mut worker.place);
-            worker.row.clear();
-        }
-    }
-
-    /// Drops row `fine` of Q if `coarse` is the last row before `end` that asks for it.
-    #[inline(always)]
-    pub(super) fn drop_after(&self, worker: &mut Worker<T>, fine: usize, coarse: usize, end: usize) {
-        let last = self.p.pattern().row(fine).iter().rfind(|&&j| (j as usize) < end);
-        if last == Some(&(coarse as u32)) {
-            worker.free.push(worker.kept[fine]);
-            worker.kept[fine] = NONE;
+            worker.sum.clear();
         }
     }
 
     /// Row `fine` of Q = A P.
     #[inline(always)]
-    fn make_q<const B: usize, const K: usize, const W: usize>(&self, worker: &mut Worker<T>, fine: usize) {
+    fn make_q<const B: usize, const K: usize, const W: usize>(
+        &self,
+        q: &mut Kept<T>,
+        fine: usize,
+        rows: &Range<usize>,
+    ) {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { W };
-        let kept = worker.keep(fine);
-        let q = &mut worker.q[kept];
+        q.compact(b * w);
         for (j, a) in self.a.row(fine) {
             let a = &a[..b * b];
             for (column, p) in self.p.row(j) {
-                let q = q.block(&mut worker.place_q, column as u32, b * w);
+                let q = q.rows.block(column as u32, b * w);
                 if B == 0 {
                     add((b, b, w), |y, x| a[y * b + x], |x| &p[x * w..(x + 1) * w], q);
                 } else {
@@ -258,7 +185,7 @@ impl<T: Real> Factors<'_, T> {
                 }
             }
         }
-        q.release(&mut worker.place_q);
+        q.keep(fine, self.p.pattern().row(fine), rows);
     }
 }
 
