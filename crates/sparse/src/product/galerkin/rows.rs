@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
+use coarsen_core::{Real, simd};
 
 /// Nowhere: no entry is numbered so, since a pattern has at most 2³² − 1 of them.
 const NONE: u32 = u32::MAX;
-
-/// A block of zeros, up to 6 rows of 8.
-const ZEROS: [f64; 48] = [0.0; 48];
 
 /// Entries below which nobody closes gaps.
 const ROOM: usize = 4096;
@@ -16,59 +13,90 @@ const ROOM: usize = 4096;
 /// Rows of blocks, each in the order in which its columns appear, each row of a block padded with zeros to whole registers.
 #[derive(Clone, Debug)]
 pub(super) struct Rows<T> {
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<T>,
+    /// Entries of all rows.
+    len: usize,
+    /// With room behind them, where values are zero.
+    columns: Vec<u32>,
+    values: Vec<T>,
     /// Where the block of a column is, for columns of the last row.
-    pub(super) place: Vec<u32>,
+    place: Vec<u32>,
 }
 
 impl<T: Real> Rows<T> {
     /// With columns below `columns`.
     pub(super) fn new(columns: usize) -> Self {
-        Self { columns: Vec::new(), values: Vec::new(), place: vec![NONE; columns] }
+        Self { len: 0, columns: Vec::new(), values: Vec::new(), place: vec![NONE; columns] }
     }
 
-    /// The block of a column in the last row, new ones zero.
+    /// Makes room for so many more blocks of `size` numbers.
+    #[inline(always)]
+    pub(super) fn room(&mut self, blocks: usize, size: usize) {
+        if self.columns.len() < self.len + blocks {
+            self.grow(self.len + blocks, size);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, blocks: usize, size: usize) {
+        let blocks = blocks.max(self.columns.len() + self.columns.len() / 4);
+        self.columns.resize(blocks, 0);
+        self.values.resize(blocks * size, T::zero());
+    }
+
+    /// The block of a column in the last row, new ones zero, where there is [`room`](Self::room) for one more.
     #[inline(always)]
     pub(super) fn block(&mut self, column: u32, size: usize) -> &mut [T] {
         let at = &mut self.place[column as usize];
         if *at == NONE {
-            *at = self.columns.len() as u32;
-            self.columns.push(column);
-            match ZEROS.get(..size) {
-                Some(zeros) => self.values.extend(zeros.iter().map(|&z| T::of(z))),
-                None => self.values.resize(self.values.len() + size, T::zero()),
-            }
+            *at = self.len as u32;
+            self.columns[self.len] = column;
+            self.len += 1;
         }
-        let start = *at as usize * size;
-        &mut self.values[start..start + size]
+        &mut self.values[*at as usize * size..][..size]
     }
 
-    /// Adds to the entry of a column in the last row, for blocks of one number.
+    /// Adds f v to the entries of a sparse row in the last row, for blocks of one number, where there is room for all of them.
+    ///
+    /// Nothing branches on whether a column is new, which is as good as random.
     #[inline(always)]
-    pub(super) fn add(&mut self, column: u32, value: T) {
-        let at = &mut self.place[column as usize];
-        if *at == NONE {
-            *at = self.columns.len() as u32;
-            self.columns.push(column);
-            self.values.push(value);
-        } else {
-            self.values[*at as usize] += value;
+    pub(super) fn add(&mut self, f: T, columns: &[u32], v: &[T]) {
+        let (mut len, place) = (self.len, &mut self.place[..]);
+        let (kept, values) = (&mut self.columns[..], &mut self.values[..]);
+        for (&column, &v) in columns.iter().zip(v) {
+            let place = &mut place[column as usize];
+            let new = *place == NONE;
+            let at = if new { len } else { *place as usize };
+            (*place, kept[at]) = (at as u32, column);
+            values[at] += f * v;
+            len += usize::from(new);
         }
+        self.len = len;
     }
 
     /// Ends the row that began at entry `start`.
     #[inline(always)]
     fn end(&mut self, start: usize) {
-        self.columns[start..].iter().for_each(|&j| self.place[j as usize] = NONE);
+        self.columns[start..self.len].iter().for_each(|&j| self.place[j as usize] = NONE);
     }
 
-    /// Drops all rows.
+    /// The columns of the only row, in the order in which they appeared.
     #[inline(always)]
-    pub(super) fn clear(&mut self) {
+    pub(super) fn columns(&self) -> &[u32] {
+        &self.columns[..self.len]
+    }
+
+    /// The block of a column that the last row has.
+    #[inline(always)]
+    pub(super) fn of(&self, column: u32, size: usize) -> &[T] {
+        &self.values[self.place[column as usize] as usize * size..][..size]
+    }
+
+    /// Drops the only row.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, size: usize) {
         self.end(0);
-        self.columns.clear();
-        self.values.clear();
+        self.values[..self.len * size].fill(T::zero());
+        self.len = 0;
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -121,13 +149,21 @@ impl<T: Real> Kept<T> {
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
         self.rows.end(start);
-        let (len, times) = (
-            self.rows.columns.len() - start,
-            columns.iter().filter(|&&c| asking.contains(&(c as usize))).count(),
-        );
+        let len = self.rows.len - start;
+        let times = columns.iter().filter(|&&c| asking.contains(&(c as usize))).count();
         self.at[fine - self.first] = Place { start: start as u32, len: len as u32, times: times as u32 };
         self.order.push(fine as u32);
         self.live += len;
+    }
+
+    /// Fetches the head of row `fine` into the caches, where there is one.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, fine: usize, size: usize) {
+        let Place { start, times, .. } = self.at[fine - self.first];
+        if times > 0 {
+            simd::prefetch(&self.rows.columns[start as usize]);
+            simd::prefetch(&self.rows.values[start as usize * size]);
+        }
     }
 
     /// Columns and values of row `fine`, asked for once more.
@@ -140,12 +176,13 @@ impl<T: Real> Kept<T> {
         (&self.rows.columns[start..end], &self.rows.values[start * size..end * size])
     }
 
-    /// Before a row is made: closes the gaps of dropped rows where they take more than half of the room.
+    /// Before a row of up to `blocks` is made: room for it. Closes the gaps of dropped rows where they take more than half of what there is.
     #[inline(always)]
-    pub(super) fn compact(&mut self, size: usize) {
-        if self.rows.columns.len() > ROOM + 2 * self.live {
+    pub(super) fn room(&mut self, blocks: usize, size: usize) {
+        if self.rows.len > ROOM + 2 * self.live {
             self.close(size);
         }
+        self.rows.room(blocks, size);
     }
 
     #[cold]
@@ -162,15 +199,14 @@ impl<T: Real> Kept<T> {
             }
             live
         });
-        rows.columns.truncate(end);
-        rows.values.truncate(end * size);
+        rows.values[end * size..rows.len * size].fill(T::zero());
+        rows.len = end;
     }
 
     /// Drops all rows, once nobody asks for any.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, size: usize) {
         self.order.clear();
-        self.rows.columns.clear();
-        self.rows.values.clear();
+        self.close(size);
     }
 
     pub(super) fn bytes(&self) -> usize {

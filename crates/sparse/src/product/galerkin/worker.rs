@@ -7,6 +7,9 @@ use coarsen_core::{Real, simd};
 use super::rows::{Kept, Rows};
 use crate::{Bsr, Pattern, TransposePlan};
 
+/// How many rows of Q ahead of their use their fetch begins.
+pub(super) const AHEAD: usize = 3;
+
 /// A task's share of the coarse rows, its scratch, and the rows it made last.
 #[derive(Clone, Debug)]
 pub(super) struct Worker<T> {
@@ -68,12 +71,12 @@ struct Make {
 
 impl<T: Real> Done<T> for Make {
     fn row(&mut self, worker: &mut Worker<T>, _: usize) {
-        let (Rows { columns, values, .. }, k, width) = (&worker.sum, self.k, self.width);
+        let (k, width) = (self.k, self.width);
         worker.order.clear();
-        worker.order.extend_from_slice(columns);
+        worker.order.extend_from_slice(worker.sum.columns());
         worker.order.sort_unstable();
         for &column in &worker.order {
-            let block = &values[worker.sum.place[column as usize] as usize * k * width..][..k * width];
+            let block = worker.sum.of(column, k * width);
             block.chunks_exact(width).for_each(|row| worker.values.extend_from_slice(&row[..k]));
         }
         worker.columns.extend_from_slice(&worker.order);
@@ -94,8 +97,7 @@ impl<T: Real> Done<T> for Refill<'_, T> {
         let (columns, k, width) = (self.pattern.row(coarse), self.k, self.width);
         let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len() * k * k);
         for (&column, block) in columns.iter().zip(row.chunks_exact_mut(k * k)) {
-            let at = worker.sum.place[column as usize] as usize;
-            let padded = worker.sum.values[at * k * width..].chunks_exact(width);
+            let padded = worker.sum.of(column, k * width).chunks_exact(width);
             block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
         }
         self.rest = tail;
@@ -117,7 +119,6 @@ impl<T: Real> Factors<'_, T> {
 
     /// Sums every coarse row of the worker into its `sum`, by the best instructions of this machine.
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
-        worker.q.clear();
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
@@ -138,15 +139,21 @@ impl<T: Real> Factors<'_, T> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { W };
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
+        worker.q.clear(b * w);
         for coarse in worker.rows.clone() {
             let Worker { rows, sum, q, .. } = worker;
-            for at in restriction.range(coarse) {
+            let range = restriction.range(coarse);
+            for at in range.clone() {
                 let fine = restriction.indices()[at] as usize;
+                if at + AHEAD < range.end {
+                    q.prefetch(restriction.indices()[at + AHEAD] as usize, b * w);
+                }
                 if !q.has(fine) {
                     self.make_q::<B, K, W>(q, fine, rows);
                 }
                 let p = &self.p.value(source[at])[..b * k];
                 let (columns, values) = q.take(fine, b * w);
+                sum.room(columns.len(), k * w);
                 for (&column, q) in columns.iter().zip(values.chunks_exact(b * w)) {
                     let c = sum.block(column, k * w);
                     if B == 0 {
@@ -158,8 +165,23 @@ impl<T: Real> Factors<'_, T> {
                 }
             }
             done.row(worker, coarse);
-            worker.sum.clear();
+            worker.sum.clear(k * w);
         }
+    }
+
+    /// The most blocks that row `fine` of Q may have; fetches the rows of P that it is made of.
+    #[inline(always)]
+    pub(super) fn reach(&self, fine: usize) -> usize {
+        let (p, size) = (self.p.pattern(), self.p.block().0 * self.p.block().1);
+        let row = |&j: &u32| {
+            let range = p.range(j as usize);
+            if !range.is_empty() {
+                simd::prefetch(&p.indices()[range.start]);
+                simd::prefetch(&self.p.values()[range.start * size]);
+            }
+            range.len()
+        };
+        self.a.pattern().row(fine).iter().map(row).sum()
     }
 
     /// Row `fine` of Q = A P.
@@ -172,7 +194,7 @@ impl<T: Real> Factors<'_, T> {
     ) {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { W };
-        q.compact(b * w);
+        q.room(self.reach(fine), b * w);
         for (j, a) in self.a.row(fine) {
             let a = &a[..b * b];
             for (column, p) in self.p.row(j) {
