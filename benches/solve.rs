@@ -86,6 +86,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
     let mut recipe = Multigrid::smoothed_aggregation();
+    recipe.coarsening.spread = Spread::Fitted;
     settings.change.iter().for_each(|change| change(&mut recipe));
     let (mut setup, mut solve, mut iterations, mut table, mut bytes) = (vec![], vec![], 0, String::new(), 0);
     for _ in 0..settings.runs {

@@ -21,7 +21,8 @@ pub(crate) struct Aggregation {
     /// What relaxes the error on each level [default: chebyshev]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
-    /// How far aggregates reach from the node they grow from, in strong couplings [default: 1]
+    /// How far aggregates reach from the node they grow from, in strong couplings [default: 1, and 2 on levels of scalars
+    /// that would leave half of their entries]
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u32).range(1..=2))]
     pub(crate) sa_spread: Option<u32>,
     /// Levels at most [default: 20]
@@ -112,7 +113,7 @@ impl Aggregation {
             }
         };
         recipe.coarsening.spread = match self.sa_spread {
-            None => recipe.coarsening.spread,
+            None => Spread::Fitted,
             Some(1) => Spread::Neighbours,
             Some(_) => Spread::Second,
         };
@@ -159,7 +160,9 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
-        assert_eq!(Aggregation::default().recipe(), Multigrid::smoothed_aggregation());
+        let mut expected = Multigrid::smoothed_aggregation();
+        expected.coarsening.spread = Spread::Fitted;
+        assert_eq!(Aggregation::default().recipe(), expected);
         assert!(Aggregation::default().words().is_empty());
     }
 

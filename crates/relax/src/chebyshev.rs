@@ -78,10 +78,10 @@ pub struct Chebyshev {
 }
 
 impl Default for Chebyshev {
-    /// Degree 4 on \[β/30, β\], 10 Lanczos steps, safety 1.1.
+    /// Degree 4 on \[β/30, β\], 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
         let scaling = Scaling::Inverse;
-        Self { degree: 4, ratio: 30.0, scaling, lanczos_steps: 10, safety: 1.1, symmetric: false }
+        Self { degree: 4, ratio: 30.0, scaling, lanczos_steps: 6, safety: 1.1, symmetric: false }
     }
 }
 

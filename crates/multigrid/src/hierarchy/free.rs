@@ -19,12 +19,18 @@ const LEAF: usize = 256;
 /// Pivots of C below this many EPSILON are 0: sums of some ten terms, twice.
 const ROUND_OFF: f64 = 64.0;
 
+/// Unknowns of a coarse node up to which a quick look is taken, and how far above round-off it must find the pivots.
+const LARGEST: usize = 6;
+const MARGIN: f64 = 64.0;
+
 /// Room to look at one block at a time.
 pub(super) struct Free<T> {
     /// diag(A).
     diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
     sizes: Vec<T>,
+    /// Coarse nodes whose C may be singular.
+    suspects: Vec<bool>,
     /// C, then L.
     c: Vec<T>,
     /// One column of V.
@@ -41,6 +47,7 @@ impl<T: Real> Free<T> {
         Self {
             diagonal: zeros(a.shape().0),
             sizes: zeros(n),
+            suspects: vec![false; coarse.pattern().rows()],
             c: zeros(k * k),
             v: zeros(k),
             order: Vec::with_capacity(k),
@@ -54,7 +61,11 @@ impl<T: Real> Free<T> {
     pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
         self.measure(a, p, transpose);
         let (k, pattern) = (p.block().1, coarse.pattern().clone());
+        self.suspect(coarse);
         for j in 0..pattern.rows() {
+            if !self.suspects[j] {
+                continue;
+            }
             let Some(at) = pattern.find(j, j) else { continue };
             let sizes = &self.sizes[j * k..(j + 1) * k];
             self.order.clear();
@@ -77,6 +88,21 @@ impl<T: Real> Free<T> {
                 }
             }
         }
+    }
+
+    /// Finds the nodes that are worth a look.
+    fn suspect(&mut self, coarse: &Bsr<T>) {
+        let (k, pattern, sizes) = (coarse.block().0, coarse.pattern(), &self.sizes);
+        let pieces = (0..pattern.rows(), &mut self.suspects[..]);
+        each(pieces, LEAF, parallel::worth(4 * sizes.len() * k * k), &|(nodes, out): (
+            Range<usize>,
+            &mut [bool],
+        )| {
+            for (j, out) in nodes.zip(out) {
+                let block = pattern.find(j, j).map(|at| coarse.value(at));
+                *out = block.is_some_and(|g| !regular(g, &sizes[j * k..(j + 1) * k]));
+            }
+        });
     }
 
     /// S of every node, by the fine rows that lead there.
@@ -107,6 +133,32 @@ impl<T: Real> Free<T> {
         };
         each(pieces, LEAF, parallel::worth(4 * p.nnz()), &leaf);
     }
+}
+
+/// Whether C is regular for certain: a product of pivots that leaves the smallest one of complete pivoting, whose others are at most the
+/// largest entry on the diagonal, well above round-off.
+fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
+    let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
+    if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
+        return false;
+    }
+    for (i, row) in g.chunks_exact(k).enumerate() {
+        row.iter().enumerate().for_each(|(j, &g)| c[i * k + j] = g / (sizes[i] * sizes[j]).sqrt());
+    }
+    let largest = (0..k).fold(T::zero(), |m, i| m.max(c[i * (k + 1)]));
+    let mut smallest = largest;
+    for p in 0..k {
+        let pivot = c[p * (k + 1)];
+        if pivot.is_nan() || pivot <= T::zero() {
+            return false;
+        }
+        smallest = smallest * (pivot / largest);
+        for i in p + 1..k {
+            let factor = c[i * k + p] / pivot;
+            (p + 1..k).for_each(|j| c[i * k + j] = c[i * k + j] - factor * c[p * k + j]);
+        }
+    }
+    smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
 }
 
 /// Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full for an indefinite C.

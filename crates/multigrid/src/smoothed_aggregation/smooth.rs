@@ -29,6 +29,9 @@ pub(super) enum Reach<'a> {
 /// Rows that one task makes: enough to share its buffers between.
 const ROWS: usize = 2048;
 
+/// Columns of a row that are sorted on the spot.
+const FEW: usize = 12;
+
 /// The smoothed prolongation in blocks of b x κ, to `count` aggregates.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
@@ -129,20 +132,14 @@ impl<T: Real> Smoother<'_, T> {
             Rows { ends: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
         let mut row = Row::default();
         for i in range {
-            row.columns.clear();
-            match self.reach {
-                Reach::Pruned(_) => self.reached(i, &mut row.columns),
-                Reach::Own => {
-                    row.columns.extend((self.aggregates[i] != u32::MAX).then_some(self.aggregates[i]))
-                }
-                Reach::Pattern(pattern) => row.columns.extend_from_slice(pattern.row(i)),
-            }
             self.row::<B, K>(i, &mut row);
             let limit = match self.reach {
                 Reach::Pruned(share) => T::of(share) * largest(&row.values),
                 Reach::Own | Reach::Pattern(_) => -T::one(),
             };
-            for (&g, block) in row.columns.iter().zip(row.values.chunks_exact(size)) {
+            row.sort();
+            for &(g, at) in &row.order {
+                let block = &row.values[at as usize * size..][..size];
                 // The own aggregate stays, even where K vanishes on it: its coarse node needs a row.
                 if g == self.aggregates[i] || largest(block) > limit {
                     rows.columns.push(g);
@@ -154,68 +151,90 @@ impl<T: Real> Smoother<'_, T> {
         rows
     }
 
-    /// The aggregates of a node and its neighbours, in order; none for a special node.
-    #[inline(always)]
-    fn reached(&self, i: usize, columns: &mut Vec<u32>) {
-        let own = self.aggregates[i];
-        if own == u32::MAX {
-            return;
-        }
-        let mut last = own; // neighbours often share an aggregate
-        columns.push(own);
-        for &j in self.a.pattern().row(i) {
-            let g = self.aggregates[j as usize];
-            if g != last && g != u32::MAX {
-                columns.push(g);
-            }
-            last = g;
-        }
-        columns.sort_unstable();
-        columns.dedup();
-    }
-
-    /// Block row i of P at the columns of `row`.
+    /// Block row i of P: the aggregates of the node and its neighbours in the order in which they appear; nothing for a special node.
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        let Row { columns, ap, values } = row;
-        for buffer in [&mut *ap, &mut *values] {
-            buffer.clear();
-            buffer.resize(columns.len() * b * k, T::zero());
+        let (own, open) = (self.aggregates[i], matches!(self.reach, Reach::Pruned(_)));
+        row.clear();
+        match self.reach {
+            Reach::Pattern(pattern) => pattern.row(i).iter().for_each(|&g| row.add(g, b * k)),
+            Reach::Pruned(_) | Reach::Own if own != u32::MAX => row.add(own, b * k),
+            Reach::Pruned(_) | Reach::Own => return,
         }
-        let (mut last, mut place) = (u32::MAX, None);
-        let mut find = |g: u32| {
-            if g != last {
-                (last, place) = (g, columns.iter().position(|&c| c == g));
-            }
-            place
-        };
         let omega = T::of(self.parts.omega);
         if !omega.is_zero() {
             // (A P̂)ᵢ
+            let (mut last, mut place) = (u32::MAX, None);
             for (j, block) in self.a.row(i) {
-                let Some(at) = find(self.aggregates[j]) else { continue };
                 let Some(q) = self.basis.rows(j) else { continue };
-                add_product(block, q, &mut ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+                let g = self.aggregates[j];
+                if g != last {
+                    (last, place) = (g, row.find(g)); // neighbours often share an aggregate
+                    if open && place.is_none() {
+                        place = Some(row.order.len());
+                        row.add(g, b * k);
+                    }
+                }
+                if let Some(at) = place {
+                    add_product(block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+                }
             }
             // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
             let d = self.parts.inverses.block(i);
-            for (row, ap) in values.chunks_exact_mut(b * k).zip(ap.chunks_exact(b * k)) {
+            for (row, ap) in row.values.chunks_exact_mut(b * k).zip(row.ap.chunks_exact(b * k)) {
                 add_product(d, ap, row, (b, k), -omega);
             }
         }
-        if let (Some(at), Some(q)) = (find(self.aggregates[i]), self.basis.rows(i)) {
-            values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
+        if let (Some(at), Some(q)) = (row.find(own), self.basis.rows(i)) {
+            row.values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
         }
     }
 }
 
-/// One block row of P in the making: columns, (A P̂)ᵢ, Pᵢ.
+/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ.
 #[derive(Default)]
 struct Row<T> {
-    columns: Vec<u32>,
+    order: Vec<(u32, u32)>,
     ap: Vec<T>,
     values: Vec<T>,
+}
+
+impl<T: Real> Row<T> {
+    fn clear(&mut self) {
+        self.order.clear();
+        self.ap.clear();
+        self.values.clear();
+    }
+
+    /// Appends a column with a block of so many zeros.
+    #[inline(always)]
+    fn add(&mut self, column: u32, size: usize) {
+        self.order.push((column, self.order.len() as u32));
+        for buffer in [&mut self.ap, &mut self.values] {
+            (0..size).for_each(|_| buffer.push(T::zero()));
+        }
+    }
+
+    #[inline(always)]
+    fn find(&self, column: u32) -> Option<usize> {
+        self.order.iter().position(|&(c, _)| c == column)
+    }
+
+    /// Sorts the columns, few as a rule.
+    #[inline(always)]
+    fn sort(&mut self) {
+        if self.order.len() > FEW {
+            return self.order.sort_unstable();
+        }
+        for end in 1..self.order.len() {
+            let mut at = end;
+            while at > 0 && self.order[at - 1].0 > self.order[at].0 {
+                self.order.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
 }
 
 /// C += f M X for a b x b block M and b x k blocks X and C.

@@ -49,10 +49,6 @@ fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
 /// `d` is destroyed, `q` is scratch.
 #[inline(always)]
 pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mut [Lanes]) {
-    if b == 1 {
-        root[0] = d[0].map(|d| if d == 0.0 { 0.0 } else { 1.0 / d.abs().sqrt() });
-        return;
-    }
     eigenvectors(b, d, q);
     let mut largest = [0.0_f64; LANES];
     for k in 0..b {
@@ -115,7 +111,7 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
     }
 }
 
-/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8; exact for b = 1.
+/// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
 /// The ratio of M¹⁶ and M⁸ is exact but for eigenvalues within a fifth of the largest. M is scaled to ‖M‖ = 1 first, so
 /// that no power overflows; where ρ is below 1e-9 of ‖M‖, far from normal, it counts as zero.
@@ -130,9 +126,6 @@ pub(super) fn spectral_radius(
 ) -> Lanes {
     multiply(b, left, m, square);
     multiply(b, square, right, m);
-    if b == 1 {
-        return m[0].map(f64::abs);
-    }
     let (m, square) = (&mut m[..b * b], &mut square[..b * b]);
     let size = frobenius(m);
     let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });

@@ -130,6 +130,7 @@ impl Strength {
         let mut weights = vec![0.0; a.pattern().len()];
         match self {
             Self::Symmetric { .. } => norms(a, &mut weights),
+            Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
             Self::SpectralRadius { .. } => radii(a, &mut weights),
         }
         Ok(weights)
@@ -150,6 +151,25 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
                 false if size > 0.0 => weight(norm(block) / size),
                 false => f32::INFINITY,
             };
+        }
+    });
+}
+
+/// |a_ij| / |a_ii a_jj|^½: [`radii`] of scalars.
+fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+    let pattern = a.pattern();
+    let mut roots = vec![0.0; pattern.rows()];
+    let root = |i: usize| pattern.find(i, i).map_or(0.0, |k| a.values()[k].wide().abs());
+    let leaf = |(rows, roots): (Range<usize>, &mut [f64])| {
+        for (i, out) in rows.zip(roots) {
+            let size = root(i);
+            *out = if size > 0.0 { 1.0 / size.sqrt() } else { 0.0 };
+        }
+    };
+    each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
+    Rows::new(pattern.offsets(), 1, weights).for_each(2 * a.nnz(), |i, row| {
+        for (w, (j, value)) in row.iter_mut().zip(a.row(i)) {
+            *w = weight(value[0].wide().abs() * (roots[i] * roots[j]));
         }
     });
 }
@@ -192,7 +212,6 @@ impl<T: Real> simd::Kernel<f64> for Roots<'_, T> {
     #[inline(always)]
     fn run<S: simd::Set<f64>>(self, _: S) {
         match self.a.block().0 {
-            1 => roots_of(self.a, 1, self.nodes, self.out),
             3 => roots_of(self.a, 3, self.nodes, self.out),
             6 => roots_of(self.a, 6, self.nodes, self.out),
             b => roots_of(self.a, b, self.nodes, self.out),
@@ -214,7 +233,6 @@ impl<T: Real> simd::Kernel<f64> for Radii<'_, T> {
     #[inline(always)]
     fn run<S: simd::Set<f64>>(self, _: S) {
         match self.a.block().0 {
-            1 => radii_of(self.a, 1, self.roots, self.rows, self.out),
             3 => radii_of(self.a, 3, self.roots, self.rows, self.out),
             6 => radii_of(self.a, 6, self.roots, self.rows, self.out),
             b => radii_of(self.a, b, self.roots, self.rows, self.out),
