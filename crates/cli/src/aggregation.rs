@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_the_default_of_the_library() {
+    fn nothing_said_fits_the_spread_alone() {
         let mut expected = Multigrid::smoothed_aggregation();
         expected.coarsening.spread = Spread::Fitted;
         assert_eq!(Aggregation::default().recipe(), expected);

@@ -32,7 +32,7 @@ pub(super) struct Couplings<'a> {
 
 impl Couplings<'_> {
     /// The stored blocks of row i but for the diagonal: neighbour, weight, whether strong.
-    fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
+    pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
         let range = self.pattern.range(i);
         let blocks = range.map(|k| (self.pattern.indices()[k] as usize, self.weights[k], self.strong[k]));
         blocks.filter(move |&(j, ..)| j != i)
