@@ -231,6 +231,13 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                 let prune = number?;
                 settings.change.push(Box::new(move |m| m.coarsening.prune = prune));
             }
+            ("--filter", "no") => settings.change.push(Box::new(|m| m.coarsening.filter = false)),
+            ("--symmetric", _) => {
+                let theta = number?;
+                settings
+                    .change
+                    .push(Box::new(move |m| m.coarsening.strength = Strength::Symmetric { theta }));
+            }
             ("--omega", _) => {
                 let omega = number?;
                 settings.change.push(Box::new(move |m| m.coarsening.omega = omega));

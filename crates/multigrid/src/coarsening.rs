@@ -20,6 +20,8 @@ pub struct Grid<'a, T> {
     pub sets: Option<&'a [u32]>,
     /// Which nodes are neighbours, where not all whose rows meet are.
     pub links: Option<&'a Pattern>,
+    /// Whether the step to this grid left weak couplings out; false on the finest.
+    pub filtered: bool,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
 }
@@ -38,6 +40,8 @@ pub struct Coarse<T> {
     pub dead: Vec<u32>,
     /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves.
     pub aggregates: Vec<u32>,
+    /// Whether weak couplings did not spread the columns of P.
+    pub filtered: bool,
     /// Which coarse nodes are neighbours, where the finer grid says so of its own.
     pub links: Option<Pattern>,
 }

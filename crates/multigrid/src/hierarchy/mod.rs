@@ -98,6 +98,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                     links: system.links,
                     radius: None,
                     sets: None,
+                    filtered: false,
                     depth: 0,
                 },
                 Some(host) => host.grid(levels.len()),
@@ -153,6 +154,7 @@ impl<T: Real> Host<T> {
             links: self.coarse.links.as_ref(),
             radius: None,
             sets: None,
+            filtered: self.coarse.filtered,
             depth,
         }
     }

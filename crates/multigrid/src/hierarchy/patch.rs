@@ -34,6 +34,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                     links: system.links,
                     radius: None,
                     sets: None,
+                    filtered: false,
                     depth,
                 },
             };

@@ -71,6 +71,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             links: system.links,
             radius: None,
             sets: None,
+            filtered: false,
             depth: 0,
         };
         for (l, level) in self.levels.iter_mut().enumerate() {
@@ -112,6 +113,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             links: coarse.links.as_ref(),
             radius: None,
             sets: None,
+            filtered: coarse.filtered,
             depth: fine.depth + 1,
         })
     }

@@ -9,11 +9,13 @@
 //! | | which nodes may share one | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | | how far they reach | `reach` |
+//! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)) | `smooth` |
 //!
 //! Step numbers at line ends are those of Algorithm 3.
 
 mod aggregate;
+mod filter;
 mod links;
 mod near_kernel;
 mod reach;
@@ -62,6 +64,8 @@ pub struct SmoothedAggregation {
     pub omega_of_sets: f64,
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
+    /// Whether weak couplings are left out of the smoothing of P, on all levels, where about half of those of the finest level are weak.
+    pub filter: bool,
     /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
@@ -81,6 +85,7 @@ impl Default for SmoothedAggregation {
             omega: 4.0 / 3.0,
             omega_of_sets: 0.0,
             prune: 1e-2,
+            filter: true,
             lanczos_steps: 10,
             safety: 1.1,
         }
@@ -116,19 +121,20 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         self.validate()?;
         let a = fine.a;
         let parts = Parts::new(self, fine)?; // 2, 3
-        let (special, aggregates, count) = match fine.sets {
+        let (special, aggregates, count, strong) = match fine.sets {
             Some(sets) => given(a, sets),
             None => self.chosen(fine)?, // 5, 6
         };
         let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
-        let prolongation = smooth(a, &parts, &basis, &aggregates, count, reach)?; // 8, 9
+        let prolongation = smooth(a, &parts, &basis, (&aggregates, count), reach, &strong)?; // 8, 9
         Ok(Some(Coarse {
             prolongation,
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,
+            filtered: !strong.is_empty(),
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates,
         })) // 10 is the hierarchy's
@@ -150,7 +156,12 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         }
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
-        let values = smooth(a, &parts, &basis, &coarse.aggregates, count, Reach::Pattern(&pattern))?; // 8, 9
+        let strong = match coarse.filtered {
+            true => filter::strong(a, &self.strength.weights(a)?, fine.depth)?,
+            false => Vec::new(),
+        };
+        let of = (&coarse.aggregates[..], count);
+        let values = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), &strong)?; // 8, 9
         coarse.prolongation.values_mut().copy_from_slice(values.values());
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.positions = fine.positions.map(|x| centroids(x, &coarse.aggregates, count));
@@ -178,11 +189,21 @@ impl SmoothedAggregation {
         }
     }
 
-    /// Aggregates of strongly connected nodes; how many.
-    fn chosen<T: Real>(&self, fine: &Grid<'_, T>) -> Result<(Special, Vec<u32>, usize), SetupError> {
+    /// Aggregates of strongly connected nodes; how many; which couplings smooth P, none said for all.
+    fn chosen<T: Real>(
+        &self,
+        fine: &Grid<'_, T>,
+    ) -> Result<(Special, Vec<u32>, usize, Vec<bool>), SetupError> {
         let a = fine.a;
         let mut weights = self.strength.weights(a)?; // 5
         let special = Special::find(a, &weights, self.dominance);
+        let mut spreading = match self.filter && (fine.filtered || fine.depth == 0) {
+            true => filter::strong(a, &weights, fine.depth)?,
+            false => Vec::new(),
+        };
+        if fine.depth == 0 && !filter::many_weak(&weights, &spreading, a.pattern().rows()) {
+            spreading.clear();
+        }
         if let Some(links) = fine.links {
             links::keep(links, a.pattern(), &mut weights);
         }
@@ -193,7 +214,7 @@ impl SmoothedAggregation {
         if self.spread == Spread::Fitted && a.block() == (1, 1) && too_full(&couplings, &aggregates, count) {
             (aggregates, count) = aggregate(&couplings, &special.nodes, Spread::Second);
         }
-        Ok((special, aggregates, count))
+        Ok((special, aggregates, count, spreading))
     }
 
     /// Whether aggregates are too small for rotations.
@@ -218,10 +239,10 @@ impl SmoothedAggregation {
 }
 
 /// The sets of a smoother as aggregates.
-fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize) {
+fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize, Vec<bool>) {
     let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
     let count = sets.iter().filter(|&&s| s != u32::MAX).max().map_or(0, |&last| last as usize + 1);
-    (Special { nodes, rows: special::rows(a) }, sets.to_vec(), count)
+    (Special { nodes, rows: special::rows(a) }, sets.to_vec(), count, Vec::new())
 }
 
 /// ω ρ(D⁻¹A) of the sweeps on A K = 0.

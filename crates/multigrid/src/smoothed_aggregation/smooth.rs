@@ -2,12 +2,13 @@
 //!
 //! Row i of P reaches the aggregates of i and of its neighbours; rows of special nodes stay empty, so coarse corrections do not touch them.
 //! D is the block diagonal: it keeps the sparsity pattern of A P̂ and respects the local nature of A. Blocks that are small beside the largest of
-//! their row are pruned when P is made; an update keeps the pattern that it finds.
+//! their row are pruned when P is made; an update keeps the pattern that it finds. With A_F for A (`filter`), D is its block diagonal.
 
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_backend::SetupError;
+use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
@@ -29,6 +30,12 @@ pub(super) enum Reach<'a> {
 /// Rows that one task makes: enough to share its buffers between.
 const ROWS: usize = 2048;
 
+/// ω with A_F: 4/3 of 1/ρ where rows of A_F without mass add up to nothing and couplings pull, so that ρ(D_F⁻¹A_F) is 2.
+const OMEGA_FILTERED: f64 = 2.0 / 3.0;
+
+/// How much larger than those of P̂ entries of P may become.
+const LARGE: f64 = 4.0;
+
 /// Columns of a row that are sorted on the spot.
 const FEW: usize = 12;
 
@@ -37,12 +44,12 @@ pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<T>,
     basis: &Basis<T>,
-    aggregates: &[u32],
-    count: usize,
+    (aggregates, count): (&[u32], usize),
     reach: Reach<'_>,
+    strong: &[bool],
 ) -> Result<Bsr<T>, SetupError> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let smoother = Smoother { a, parts, basis, aggregates, reach };
+    let smoother = Smoother { a, parts, basis, aggregates, reach, strong };
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
@@ -106,6 +113,8 @@ struct Smoother<'a, T> {
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
     reach: Reach<'a>,
+    /// The couplings of A_F beside its diagonal; empty where that is A.
+    strong: &'a [bool],
 }
 
 /// [`Smoother::rows`] as something that can be compiled for several instruction sets.
@@ -151,53 +160,106 @@ impl<T: Real> Smoother<'_, T> {
         rows
     }
 
-    /// Block row i of P: the aggregates of the node and its neighbours in the order in which they appear; nothing for a special node.
+    /// Block row i of P.
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        let (own, open) = (self.aggregates[i], matches!(self.reach, Reach::Pruned(_)));
+        if !self.strong.is_empty() && self.parts.omega > 0.0 && self.filtered::<B, K>(i, row) {
+            return;
+        }
+        self.begin(i, b * k, row);
+        if self.parts.omega > 0.0 {
+            self.product((b, k), i, row, |_, _, block| Some(block));
+            row.step(self.parts.inverses.block(i), (b, k), self.parts.omega);
+        }
+        self.add_own(i, b * k, row);
+    }
+
+    /// Block row i of P = (I − ω D_F⁻¹A_F) P̂; false where D_F is not positive definite or so small that P becomes large: A is to be taken then.
+    #[inline(always)]
+    fn filtered<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
+        let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
+        row.lumped.clear();
+        row.lumped.resize(b * b, T::zero());
+        let stored = || self.a.pattern().range(i).zip(self.a.row(i));
+        for (_, (_, block)) in stored().filter(|(at, (j, _))| *j == i || !self.strong[*at]) {
+            row.lumped.iter_mut().zip(block).for_each(|(sum, &v)| *sum += v);
+        }
+        row.inverse.resize(b * b, T::zero());
+        let regular = DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
+        if !regular || row.inverse.iter().step_by(b + 1).any(|&d| d <= T::zero()) {
+            return false;
+        }
+        self.begin(i, b * k, row);
+        let (lumped, inverse) = (mem::take(&mut row.lumped), mem::take(&mut row.inverse));
+        self.product((b, k), i, row, |at, j, block| match j == i {
+            true => Some(&lumped[..]),
+            false => self.strong[at].then_some(block),
+        });
+        row.step(&inverse, (b, k), OMEGA_FILTERED);
+        (row.lumped, row.inverse) = (lumped, inverse);
+        self.add_own(i, b * k, row);
+        let own = self.basis.rows(i).map_or(T::zero(), largest);
+        largest(&row.values) <= T::of(LARGE) * own
+    }
+
+    /// An empty row with the columns that are there from the start.
+    #[inline(always)]
+    fn begin(&self, i: usize, size: usize, row: &mut Row<T>) {
         row.clear();
         match self.reach {
-            Reach::Pattern(pattern) => pattern.row(i).iter().for_each(|&g| row.add(g, b * k)),
-            Reach::Pruned(_) | Reach::Own if own != u32::MAX => row.add(own, b * k),
-            Reach::Pruned(_) | Reach::Own => return,
+            Reach::Pattern(pattern) => pattern.row(i).iter().for_each(|&g| row.add(g, size)),
+            Reach::Pruned(_) | Reach::Own if self.aggregates[i] != u32::MAX => {
+                row.add(self.aggregates[i], size)
+            }
+            Reach::Pruned(_) | Reach::Own => (),
         }
-        let omega = T::of(self.parts.omega);
-        if !omega.is_zero() {
-            // (A P̂)ᵢ
-            let (mut last, mut place) = (u32::MAX, None);
-            for (j, block) in self.a.row(i) {
-                let Some(q) = self.basis.rows(j) else { continue };
-                let g = self.aggregates[j];
-                if g != last {
-                    (last, place) = (g, row.find(g)); // neighbours often share an aggregate
-                    if open && place.is_none() {
-                        place = Some(row.order.len());
-                        row.add(g, b * k);
-                    }
-                }
-                if let Some(at) = place {
-                    add_product(block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+    }
+
+    /// (A P̂)ᵢ with the blocks that `of` makes of place, column and block of those stored; none for a special node.
+    #[inline(always)]
+    fn product<'s>(
+        &'s self,
+        (b, k): (usize, usize),
+        i: usize,
+        row: &mut Row<T>,
+        of: impl Fn(usize, usize, &'s [T]) -> Option<&'s [T]>,
+    ) {
+        let open = matches!(self.reach, Reach::Pruned(_)) && self.aggregates[i] != u32::MAX;
+        let (mut last, mut place) = (u32::MAX, None);
+        for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
+            let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows(j)) else { continue };
+            let g = self.aggregates[j];
+            if g != last {
+                (last, place) = (g, row.find(g)); // neighbours often share an aggregate
+                if open && place.is_none() {
+                    place = Some(row.order.len());
+                    row.add(g, b * k);
                 }
             }
-            // P̂ᵢ − ω Dᵢ⁻¹ (A P̂)ᵢ
-            let d = self.parts.inverses.block(i);
-            for (row, ap) in row.values.chunks_exact_mut(b * k).zip(row.ap.chunks_exact(b * k)) {
-                add_product(d, ap, row, (b, k), -omega);
+            if let Some(at) = place {
+                add_product(block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
             }
         }
-        if let (Some(at), Some(q)) = (row.find(own), self.basis.rows(i)) {
-            row.values[at * b * k..(at + 1) * b * k].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
+    }
+
+    /// Adds P̂ᵢ.
+    #[inline(always)]
+    fn add_own(&self, i: usize, size: usize, row: &mut Row<T>) {
+        if let (Some(at), Some(q)) = (row.find(self.aggregates[i]), self.basis.rows(i)) {
+            row.values[at * size..(at + 1) * size].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
         }
     }
 }
 
-/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ.
+/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its inverse.
 #[derive(Default)]
 struct Row<T> {
     order: Vec<(u32, u32)>,
     ap: Vec<T>,
     values: Vec<T>,
+    lumped: Vec<T>,
+    inverse: Vec<T>,
 }
 
 impl<T: Real> Row<T> {
@@ -213,6 +275,14 @@ impl<T: Real> Row<T> {
         self.order.push((column, self.order.len() as u32));
         for buffer in [&mut self.ap, &mut self.values] {
             (0..size).for_each(|_| buffer.push(T::zero()));
+        }
+    }
+
+    /// −ω D⁻¹ (A P̂)ᵢ.
+    #[inline(always)]
+    fn step(&mut self, d: &[T], (b, k): (usize, usize), omega: f64) {
+        for (row, ap) in self.values.chunks_exact_mut(b * k).zip(self.ap.chunks_exact(b * k)) {
+            add_product(d, ap, row, (b, k), -T::of(omega));
         }
     }
 
