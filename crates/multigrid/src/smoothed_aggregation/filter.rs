@@ -49,7 +49,7 @@ mod tests {
             ("anisotropic2d:40", true),
             ("poisson2d:40", false),
             ("poisson3d:12", false),
-            ("jump3d:12", false),
+            ("jump3d:16", false),
             ("elasticity3d:6", false),
         ] {
             let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
