@@ -5,8 +5,7 @@
 //! translations stays and the rest goes: D_F is what holds a node against its strong neighbours.
 //! *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed aggregation", §5.1, on blocks; θ as there, halved from level to level.
 
-use coarsen_core::{Error, Real};
-use coarsen_sparse::{Bsr, Strength};
+use coarsen_sparse::Strength;
 
 /// θ of the finest level: couplings up to θ (‖A_ii‖ ‖A_jj‖)^½ are weak.
 const WEAK: f64 = 0.08;
@@ -14,16 +13,9 @@ const WEAK: f64 = 0.08;
 /// Share of the couplings of the finest level that must be weak for them to be left out on all levels.
 const MANY: f64 = 0.45;
 
-/// The strong couplings of a level, one flag a stored block.
-///
-/// `weights` are those of the strength of connection, which for scalars are the ones compared here.
-/// *Cost* a pass over blocks, or over the weights of scalars.
-pub(super) fn strong<T: Real>(a: &Bsr<T>, weights: &[f32], depth: usize) -> Result<Vec<bool>, Error> {
-    let measure = Strength::Symmetric { theta: WEAK * 0.5_f64.powi(depth.min(60) as i32) };
-    match a.block() {
-        (1, 1) => Ok(measure.strong(a.pattern(), weights)),
-        _ => Ok(measure.strong(a.pattern(), &measure.weights(a)?)),
-    }
+/// Which couplings of a level are strong here.
+pub(super) fn measure(depth: usize) -> Strength {
+    Strength::Symmetric { theta: WEAK * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
 /// Whether so many couplings are weak that they are better left out.
@@ -53,8 +45,8 @@ mod tests {
             ("elasticity3d:6", false),
         ] {
             let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
-            let weights = Strength::SpectralRadius { theta: 0.48 }.weights(&a).unwrap();
-            let strong = strong(&a, &weights, 0).unwrap();
+            let weights = measure(0).weights(&a).unwrap();
+            let strong = measure(0).strong(a.pattern(), &weights);
             assert_eq!(many_weak(&weights, &strong, a.pattern().rows()), expected, "{spec}");
         }
     }

@@ -65,6 +65,7 @@ pub struct SmoothedAggregation {
     /// Blocks of P below this share of the largest in their row are left out.
     pub prune: f64,
     /// Whether weak couplings are left out of the smoothing of P, on all levels, where about half of those of the finest level are weak.
+    /// Aggregates of blocks then follow norms of couplings, which are measured for that anyway, by the θ of `strength`.
     pub filter: bool,
     /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound.
     pub lanczos_steps: usize,
@@ -156,8 +157,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         }
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
+        let measure = filter::measure(fine.depth);
         let strong = match coarse.filtered {
-            true => filter::strong(a, &self.strength.weights(a)?, fine.depth)?,
+            true => measure.strong(a.pattern(), &measure.weights(a)?),
             false => Vec::new(),
         };
         let of = (&coarse.aggregates[..], count);
@@ -195,15 +197,18 @@ impl SmoothedAggregation {
         fine: &Grid<'_, T>,
     ) -> Result<(Special, Vec<u32>, usize, Vec<bool>), SetupError> {
         let a = fine.a;
-        let mut weights = self.strength.weights(a)?; // 5
-        let special = Special::find(a, &weights, self.dominance);
-        let mut spreading = match self.filter && (fine.filtered || fine.depth == 0) {
-            true => filter::strong(a, &weights, fine.depth)?,
-            false => Vec::new(),
-        };
-        if fine.depth == 0 && !filter::many_weak(&weights, &spreading, a.pattern().rows()) {
+        let measure = filter::measure(fine.depth);
+        let (looked, blocks) = (self.filter && (fine.filtered || fine.depth == 0), a.block() != (1, 1));
+        // Scalars have the same weights by either.
+        let mut weights = if looked && blocks { measure.weights(a)? } else { self.strength.weights(a)? }; // 5
+        let mut spreading = if looked { measure.strong(a.pattern(), &weights) } else { Vec::new() };
+        if looked && fine.depth == 0 && !filter::many_weak(&weights, &spreading, a.pattern().rows()) {
             spreading.clear();
+            if blocks {
+                weights = self.strength.weights(a)?;
+            }
         }
+        let special = Special::find(a, &weights, self.dominance);
         if let Some(links) = fine.links {
             links::keep(links, a.pattern(), &mut weights);
         }

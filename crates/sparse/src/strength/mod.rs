@@ -141,8 +141,13 @@ impl Strength {
 fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
-    let size: Vec<f64> =
-        (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(0.0, |k| norm(a.value(k)))).collect();
+    let mut size = vec![0.0; pattern.rows()];
+    let leaf = |(rows, size): (Range<usize>, &mut [f64])| {
+        for (i, size) in rows.zip(size) {
+            *size = pattern.find(i, i).map_or(0.0, |k| norm(a.value(k)));
+        }
+    };
+    each((0..pattern.rows(), &mut size[..]), LEAF, parallel::worth(a.nnz()), &leaf);
     Rows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
         for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
             let size = (size[i] * size[j]).sqrt();

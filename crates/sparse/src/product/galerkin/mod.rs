@@ -40,7 +40,7 @@ const SHARE: usize = 4096;
 /// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
 /// its terms, not bit for bit.
 /// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; 12
-/// bytes a fine row, 8 a coarse one and thread, and up to twice the rows of Q in use.
+/// bytes a fine row, 8 a coarse one and thread, and up to one and a half times the rows of Q in use.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the coarse operator by the
 /// Galerkin condition. Rows by sums of rows: Gustavson 1978.

@@ -39,6 +39,8 @@ impl<T: Real> Rows<T> {
     #[cold]
     fn grow(&mut self, blocks: usize, size: usize) {
         let blocks = blocks.max(self.columns.len() + self.columns.len() / 4);
+        self.columns.reserve_exact(blocks - self.columns.len());
+        self.values.reserve_exact(blocks * size - self.values.len());
         self.columns.resize(blocks, 0);
         self.values.resize(blocks * size, T::zero());
     }
@@ -176,10 +178,10 @@ impl<T: Real> Kept<T> {
         (&self.rows.columns[start..end], &self.rows.values[start * size..end * size])
     }
 
-    /// Before a row of up to `blocks` is made: room for it. Closes the gaps of dropped rows where they take more than half of what there is.
+    /// Before a row of up to `blocks` is made: room for it. Closes the gaps of dropped rows where they take more than a third of what there is.
     #[inline(always)]
     pub(super) fn room(&mut self, blocks: usize, size: usize) {
-        if self.rows.len > ROOM + 2 * self.live {
+        if self.rows.len > ROOM + self.live + self.live / 2 {
             self.close(size);
         }
         self.rows.room(blocks, size);
