@@ -152,10 +152,13 @@ fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
         if pivot.is_nan() || pivot <= T::zero() {
             return false;
         }
-        smallest = smallest * (pivot / largest);
+        smallest *= pivot / largest;
         for i in p + 1..k {
             let factor = c[i * k + p] / pivot;
-            (p + 1..k).for_each(|j| c[i * k + j] = c[i * k + j] - factor * c[p * k + j]);
+            for j in p + 1..k {
+                let step = factor * c[p * k + j];
+                c[i * k + j] -= step;
+            }
         }
     }
     smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
