@@ -18,7 +18,13 @@ fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
 /// The same values change no bit; kept transfers give the explicit triple product; nothing kept equals a build.
 #[test]
 fn updates_do_what_they_say() {
-    let p = problem("elasticity3d:6");
+    for (spec, filtered) in [("elasticity3d:6", false), ("cloth:21", true), ("anisotropic2d:50", true)] {
+        update_says_so(spec, filtered);
+    }
+}
+
+fn update_says_so(spec: &str, filtered: bool) {
+    let p = problem(spec);
     let r = noise(p.matrix.shape().0, 3);
     let mut stiffer = p.matrix.clone();
     let values = stiffer.values_mut();
@@ -27,17 +33,26 @@ fn updates_do_what_they_say() {
     for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
         let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
         let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        assert!(m.levels() > 2, "{spec}");
+        let mut unfiltered = recipe;
+        unfiltered.coarsening.filter = false;
+        let full = unfiltered.build(p.system(), &Cpu::new()).unwrap();
+        assert_eq!(
+            m.prolongation(0).unwrap() != full.prolongation(0).unwrap(),
+            filtered,
+            "{spec}: weak couplings"
+        );
         let before = applied(&mut m, &r);
         m.update(p.system()).unwrap();
-        assert_eq!(applied(&mut m, &r), before, "{keep:?}: the same values");
+        assert_eq!(applied(&mut m, &r), before, "{spec}, {keep:?}: the same values");
         m.update(system).unwrap();
         let (p0, coarse) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap());
         let triple = multiply(&p0.transpose().unwrap(), &multiply(&stiffer, p0).unwrap()).unwrap();
-        assert_eq!(triple.values(), coarse.values(), "{keep:?}: PᵀAP");
+        assert_eq!(triple.values(), coarse.values(), "{spec}, {keep:?}: PᵀAP");
         let after = applied(&mut m, &r);
         if keep != Keep::Transfers {
             let mut fresh = recipe.build(system, &Cpu::new()).unwrap();
-            assert_eq!(applied(&mut fresh, &r), after, "{keep:?}: the same aggregates as a build");
+            assert_eq!(applied(&mut fresh, &r), after, "{spec}, {keep:?}: the same aggregates as a build");
         }
     }
 }

@@ -40,8 +40,8 @@ pub struct Coarse<T> {
     pub dead: Vec<u32>,
     /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves.
     pub aggregates: Vec<u32>,
-    /// Whether weak couplings did not spread the columns of P.
-    pub filtered: bool,
+    /// Which stored couplings of the fine matrix spread the columns of P; empty where all do.
+    pub spreading: Vec<bool>,
     /// Which coarse nodes are neighbours, where the finer grid says so of its own.
     pub links: Option<Pattern>,
 }

@@ -154,7 +154,7 @@ impl<T: Real> Host<T> {
             links: self.coarse.links.as_ref(),
             radius: None,
             sets: None,
-            filtered: self.coarse.filtered,
+            filtered: !self.coarse.spreading.is_empty(),
             depth,
         }
     }

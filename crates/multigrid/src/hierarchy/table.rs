@@ -26,7 +26,11 @@ impl Bytes {
         let vectors = coarse.prolongation.shape().0
             + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
         Self {
-            coarsening: coarse.prolongation.bytes() + size_of_val(&coarse.aggregates[..]) + kernel + points,
+            coarsening: coarse.prolongation.bytes()
+                + size_of_val(&coarse.aggregates[..])
+                + coarse.spreading.len()
+                + kernel
+                + points,
             products: host.matrix.bytes() + host.galerkin.bytes() + host.spare_bytes() + transfers,
             smoothers: level.smoother.bytes() + vectors * size_of::<B::Real>(),
         }

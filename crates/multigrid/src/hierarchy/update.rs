@@ -113,7 +113,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             links: coarse.links.as_ref(),
             radius: None,
             sets: None,
-            filtered: coarse.filtered,
+            filtered: !coarse.spreading.is_empty(),
             depth: fine.depth + 1,
         })
     }

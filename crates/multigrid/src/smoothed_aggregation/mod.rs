@@ -32,13 +32,13 @@ use coarsen_sparse::{Bsr, NearKernel, Strength};
 use crate::{Coarse, Coarsening, Grid};
 use aggregate::{Couplings, aggregate};
 use reach::too_full;
-use smooth::{Reach, smooth};
+use smooth::{Filter, Reach, smooth};
 use special::Special;
 use tentative::tentative;
 
 /// Smoothed aggregation for symmetric positive definite systems, in blocks, with any near-kernel.
 ///
-/// The prolongation is (I − ω D⁻¹A) P̂, where P̂ holds an orthonormal basis of the near-kernel on each aggregate of strongly connected nodes.
+/// The prolongation is (I − ω D⁻¹A) P̂, with A_F for A where many couplings are weak, where P̂ holds an orthonormal basis of the near-kernel on each aggregate of strongly connected nodes.
 /// *Use* with rigid-body modes for elasticity and cloth (6 unknowns a coarse node), with constants for scalar problems.
 /// *Cost* of a level: strength, one product A P̂, one Galerkin product; about 2 to 4 times A in memory while it is made.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §5, Algorithms 1 to 3; Vaněk, Mandel, Brezina 1996.
@@ -122,20 +122,22 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         self.validate()?;
         let a = fine.a;
         let parts = Parts::new(self, fine)?; // 2, 3
-        let (special, aggregates, count, strong) = match fine.sets {
+        let (special, aggregates, count, mut spreading) = match fine.sets {
             Some(sets) => given(a, sets),
             None => self.chosen(fine)?, // 5, 6
         };
         let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
-        let prolongation = smooth(a, &parts, &basis, (&aggregates, count), reach, &strong)?; // 8, 9
+        let filter = Self::filter(&spreading, &modes, a.block().0);
+        let (prolongation, plain) = smooth(a, &parts, &basis, (&aggregates, count), reach, filter.as_ref())?; // 8, 9
+        plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
             prolongation,
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,
-            filtered: !strong.is_empty(),
+            spreading,
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates,
         })) // 10 is the hierarchy's
@@ -157,13 +159,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         }
         let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
-        let measure = filter::measure(fine.depth);
-        let strong = match coarse.filtered {
-            true => measure.strong(a.pattern(), &measure.weights(a)?),
-            false => Vec::new(),
-        };
+        let filter = Self::filter(&coarse.spreading, &modes, a.block().0);
         let of = (&coarse.aggregates[..], count);
-        let values = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), &strong)?; // 8, 9
+        let (values, _) = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), filter.as_ref())?; // 8, 9
         coarse.prolongation.values_mut().copy_from_slice(values.values());
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.positions = fine.positions.map(|x| centroids(x, &coarse.aggregates, count));
@@ -191,6 +189,11 @@ impl SmoothedAggregation {
         }
     }
 
+    /// A_F of the couplings that spread; `None` where all do.
+    fn filter<'a, T: Real>(spreading: &'a [bool], modes: &NearKernel, block: usize) -> Option<Filter<'a, T>> {
+        (!spreading.is_empty()).then(|| Filter { strong: spreading, sizes: filter::sizes(modes, block) })
+    }
+
     /// Aggregates of strongly connected nodes; how many; which couplings smooth P, none said for all.
     fn chosen<T: Real>(
         &self,
@@ -198,17 +201,20 @@ impl SmoothedAggregation {
     ) -> Result<(Special, Vec<u32>, usize, Vec<bool>), SetupError> {
         let a = fine.a;
         let measure = filter::measure(fine.depth);
-        let (looked, blocks) = (self.filter && (fine.filtered || fine.depth == 0), a.block() != (1, 1));
+        let looked = self.filter && self.omega > 0.0 && (fine.filtered || fine.depth == 0);
+        let blocks = a.block() != (1, 1);
         // Scalars have the same weights by either.
         let mut weights = if looked && blocks { measure.weights(a)? } else { self.strength.weights(a)? }; // 5
         let mut spreading = if looked { measure.strong(a.pattern(), &weights) } else { Vec::new() };
-        if looked && fine.depth == 0 && !filter::many_weak(&weights, &spreading, a.pattern().rows()) {
+        if looked && fine.depth == 0 && !filter::many_weak(a.pattern(), &weights, &spreading) {
             spreading.clear();
-            if blocks {
-                weights = self.strength.weights(a)?;
-            }
         }
-        let special = Special::find(a, &weights, self.dominance);
+        let mut special = Special::find(a, &weights, self.dominance);
+        // A node that is stiff in one direction, as contact makes it, looks special by norms.
+        if looked && blocks && (spreading.is_empty() || special.coupled(a.pattern(), &weights)) {
+            weights = self.strength.weights(a)?;
+            special = Special::find(a, &weights, self.dominance);
+        }
         if let Some(links) = fine.links {
             links::keep(links, a.pattern(), &mut weights);
         }
@@ -216,7 +222,8 @@ impl SmoothedAggregation {
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let near = if self.spread == Spread::Second { Spread::Second } else { Spread::Neighbours };
         let (mut aggregates, mut count) = aggregate(&couplings, &special.nodes, near); // 6
-        if self.spread == Spread::Fitted && a.block() == (1, 1) && too_full(&couplings, &aggregates, count) {
+        let fitted = self.spread == Spread::Fitted && self.omega > 0.0 && !blocks;
+        if fitted && too_full(&couplings, &aggregates, count) {
             (aggregates, count) = aggregate(&couplings, &special.nodes, Spread::Second);
         }
         Ok((special, aggregates, count, spreading))
@@ -257,6 +264,8 @@ const RELAXING: f64 = 4.0 / 3.0;
 struct Parts<T> {
     inverses: DenseBlocks<T>,
     omega: f64,
+    /// The same with A_F, where rows add up to nothing but for mass and couplings pull, so that ρ(D_F⁻¹A_F) is 2.
+    omega_filtered: f64,
     /// Sweeps on A K = 0, and their ω.
     sweeps: usize,
     relaxing: f64,
@@ -272,7 +281,7 @@ impl<T: Real> Parts<T> {
         let sweeps = if found { near_kernel::FINDING + sweeps } else { sweeps };
         if omega == 0.0 && sweeps == 0 {
             let inverses = DenseBlocks::new(fine.a.block().0, Vec::new())?; // nothing is smoothed
-            return Ok(Self { inverses, omega, sweeps, relaxing: 0.0 });
+            return Ok(Self { inverses, omega, omega_filtered: 0.0, sweeps, relaxing: 0.0 });
         }
         let inverses = DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?; // 2
         inverses.check_positive(fine.a, "smoothed aggregation")?;
@@ -280,7 +289,13 @@ impl<T: Real> Parts<T> {
             Some(radius) => radius,
             None => Spectrum::new(recipe.lanczos_steps, recipe.safety).bound(fine.a, &inverses)?, // 3
         };
-        Ok(Self { inverses, omega: omega / rho, sweeps, relaxing: RELAXING / rho })
+        Ok(Self {
+            inverses,
+            omega: omega / rho,
+            omega_filtered: omega / 2.0,
+            sweeps,
+            relaxing: RELAXING / rho,
+        })
     }
 }
 

@@ -22,8 +22,9 @@ const SAMPLES: usize = 32;
 /// *Cost* a pass over the aggregates and the flags; 32 coarse rows.
 pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
     let couplings = (0..a.pattern.rows()).flat_map(|i| a.of(i));
-    let (strong, all) = couplings.fold((0, 0), |(strong, all), (_, _, s)| (strong + usize::from(s), all + 1));
-    strong as f64 > EVEN * f64::from(all) && filled(a.pattern, aggregates, count) > FULL
+    let (strong, all) =
+        couplings.fold((0_usize, 0_usize), |(strong, all), (_, _, s)| (strong + usize::from(s), all + 1));
+    strong as f64 > EVEN * all as f64 && filled(a.pattern, aggregates, count) > FULL
 }
 
 /// Entries of PᵀAP as a share of those of A, estimated from a few coarse rows.
@@ -40,6 +41,7 @@ fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     for mut nodes in samples {
         for _ in 0..3 {
             nodes = nodes.iter().flat_map(|&i| pattern.row(i as usize).iter().copied()).collect();
+            nodes.retain(|&i| aggregates[i as usize] != u32::MAX); // P has no row there
             nodes.sort_unstable();
             nodes.dedup();
         }

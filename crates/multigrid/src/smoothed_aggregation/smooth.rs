@@ -30,26 +30,23 @@ pub(super) enum Reach<'a> {
 /// Rows that one task makes: enough to share its buffers between.
 const ROWS: usize = 2048;
 
-/// ω with A_F: 4/3 of 1/ρ where rows of A_F without mass add up to nothing and couplings pull, so that ρ(D_F⁻¹A_F) is 2.
-const OMEGA_FILTERED: f64 = 2.0 / 3.0;
-
 /// How much larger than those of P̂ entries of P may become.
 const LARGE: f64 = 4.0;
 
 /// Columns of a row that are sorted on the spot.
 const FEW: usize = 12;
 
-/// The smoothed prolongation in blocks of b x κ, to `count` aggregates.
+/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows that are made with A although some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<T>,
     basis: &Basis<T>,
     (aggregates, count): (&[u32], usize),
     reach: Reach<'_>,
-    strong: &[bool],
-) -> Result<Bsr<T>, SetupError> {
+    filter: Option<&Filter<'_, T>>,
+) -> Result<(Bsr<T>, Vec<u32>), SetupError> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let smoother = Smoother { a, parts, basis, aggregates, reach, strong };
+    let smoother = Smoother { a, parts, basis, aggregates, reach, filter };
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
@@ -71,10 +68,11 @@ pub(super) fn smooth<T: Real>(
         let before = offsets[offsets.len() - 1];
         offsets.extend(rows.ends.iter().map(|end| before + *end as usize));
     }
+    let plain = parts.iter().flat_map(|rows| rows.plain.iter().copied()).collect();
     let blocks = offsets[offsets.len() - 1];
     let (mut indices, mut values) = (vec![0; blocks], vec![T::zero(); blocks * b * k]);
     gather(parts, &mut indices, &mut values);
-    Ok(Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?)
+    Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
 /// Copies the parts to where they belong, and drops them.
@@ -104,6 +102,15 @@ struct Rows<T> {
     ends: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<T>,
+    plain: Vec<u32>,
+}
+
+/// What A_F is made of.
+pub(super) struct Filter<'a, T> {
+    /// Which couplings it has beside its diagonal.
+    pub(super) strong: &'a [bool],
+    /// s of each node.
+    pub(super) sizes: Vec<T>,
 }
 
 /// What every row needs.
@@ -113,8 +120,7 @@ struct Smoother<'a, T> {
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
     reach: Reach<'a>,
-    /// The couplings of A_F beside its diagonal; empty where that is A.
-    strong: &'a [bool],
+    filter: Option<&'a Filter<'a, T>>,
 }
 
 /// [`Smoother::rows`] as something that can be compiled for several instruction sets.
@@ -138,10 +144,12 @@ impl<T: Real> Smoother<'_, T> {
     fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> Rows<T> {
         let size = self.a.block().0 * self.basis.columns;
         let mut rows =
-            Rows { ends: Vec::with_capacity(range.len()), columns: Vec::new(), values: Vec::new() };
+            Rows { ends: Vec::with_capacity(range.len()), columns: vec![], values: vec![], plain: vec![] };
         let mut row = Row::default();
         for i in range {
-            self.row::<B, K>(i, &mut row);
+            if !self.row::<B, K>(i, &mut row) {
+                rows.plain.push(i as u32);
+            }
             let limit = match self.reach {
                 Reach::Pruned(share) => T::of(share) * largest(&row.values),
                 Reach::Own | Reach::Pattern(_) => -T::one(),
@@ -160,12 +168,16 @@ impl<T: Real> Smoother<'_, T> {
         rows
     }
 
-    /// Block row i of P.
+    /// Block row i of P; false where it is made with A although some of its couplings are weak.
     #[inline(always)]
-    fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) {
+    fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        if !self.strong.is_empty() && self.parts.omega > 0.0 && self.filtered::<B, K>(i, row) {
-            return;
+        let weak = |filter: &&Filter<'_, T>| !filter.strong[self.a.pattern().range(i)].iter().all(|&s| s);
+        let filter = self.filter.filter(weak);
+        if let Some(filter) = filter
+            && self.filtered::<B, K>(i, filter, row)
+        {
+            return true;
         }
         self.begin(i, b * k, row);
         if self.parts.omega > 0.0 {
@@ -173,34 +185,52 @@ impl<T: Real> Smoother<'_, T> {
             row.step(self.parts.inverses.block(i), (b, k), self.parts.omega);
         }
         self.add_own(i, b * k, row);
+        filter.is_none()
     }
 
-    /// Block row i of P = (I − ω D_F⁻¹A_F) P̂; false where D_F is not positive definite or so small that P becomes large: A is to be taken then.
+    /// Block row i of P = (I − ω D_F⁻¹A_F) P̂.
+    ///
+    /// False where nothing is strong, where a diagonal entry of D_F⁻¹ is not positive, and, when P is made, where its entries become large.
     #[inline(always)]
-    fn filtered<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
+    fn filtered<const B: usize, const K: usize>(
+        &self,
+        i: usize,
+        filter: &Filter<'_, T>,
+        row: &mut Row<T>,
+    ) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
+        let Filter { strong, sizes } = filter;
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
-        let stored = || self.a.pattern().range(i).zip(self.a.row(i));
-        for (_, (_, block)) in stored().filter(|(at, (j, _))| *j == i || !self.strong[*at]) {
-            row.lumped.iter_mut().zip(block).for_each(|(sum, &v)| *sum += v);
+        let mut coupled = false;
+        for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
+            let share = match (j == i, strong[at]) {
+                (true, _) => T::one(),
+                (false, true) => {
+                    coupled = true;
+                    continue;
+                }
+                (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
+                (false, false) => continue,
+            };
+            row.lumped.iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let regular = DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
-        if !regular || row.inverse.iter().step_by(b + 1).any(|&d| d <= T::zero()) {
+        let regular = coupled && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
+        if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
         }
         self.begin(i, b * k, row);
         let (lumped, inverse) = (mem::take(&mut row.lumped), mem::take(&mut row.inverse));
         self.product((b, k), i, row, |at, j, block| match j == i {
             true => Some(&lumped[..]),
-            false => self.strong[at].then_some(block),
+            false => strong[at].then_some(block),
         });
-        row.step(&inverse, (b, k), OMEGA_FILTERED);
+        row.step(&inverse, (b, k), self.parts.omega_filtered);
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        largest(&row.values) <= T::of(LARGE) * own
+        matches!(self.reach, Reach::Pattern(_)) || largest(&row.values) <= T::of(LARGE) * own
     }
 
     /// An empty row with the columns that are there from the start.

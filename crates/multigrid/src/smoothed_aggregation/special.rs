@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, Pattern};
 
 /// Nodes that one task looks at.
 const LEAF: usize = 1024;
@@ -34,6 +34,13 @@ impl Special {
         };
         each((0..pattern.rows(), &mut nodes[..]), LEAF, parallel::worth(weights.len()), &leaf);
         Self { nodes, rows }
+    }
+
+    /// Whether a special node has couplings, weak as they are.
+    pub(super) fn coupled(&self, pattern: &Pattern, weights: &[f32]) -> bool {
+        let coupled =
+            |i: usize| pattern.range(i).any(|k| weights[k] > 0.0 && pattern.indices()[k] as usize != i);
+        (0..pattern.rows()).any(|i| self.nodes[i] && coupled(i))
     }
 }
 

@@ -160,7 +160,7 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     });
 }
 
-/// |a_ij| / |a_ii a_jj|^½: [`radii`] of scalars.
+/// |a_ij| / |a_ii a_jj|^½, 0 where a diagonal is missing: [`radii`] of scalars.
 fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let mut roots = vec![0.0; pattern.rows()];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use coarsen_core::{Real, simd};
 
-/// Nowhere: no entry is numbered so, since a pattern has at most 2³² − 1 of them.
+/// Nowhere: [`Rows`] never has so many entries.
 const NONE: u32 = u32::MAX;
 
 /// Entries below which nobody closes gaps.
@@ -39,6 +39,7 @@ impl<T: Real> Rows<T> {
     #[cold]
     fn grow(&mut self, blocks: usize, size: usize) {
         let blocks = blocks.max(self.columns.len() + self.columns.len() / 4);
+        assert!(blocks < NONE as usize, "Galerkin product: {blocks} blocks of A P in use at once");
         self.columns.reserve_exact(blocks - self.columns.len());
         self.values.reserve_exact(blocks * size - self.values.len());
         self.columns.resize(blocks, 0);
@@ -161,8 +162,8 @@ impl<T: Real> Kept<T> {
     /// Fetches the head of row `fine` into the caches, where there is one.
     #[inline(always)]
     pub(super) fn prefetch(&self, fine: usize, size: usize) {
-        let Place { start, times, .. } = self.at[fine - self.first];
-        if times > 0 {
+        let Place { start, len, times } = self.at[fine - self.first];
+        if times > 0 && len > 0 {
             simd::prefetch(&self.rows.columns[start as usize]);
             simd::prefetch(&self.rows.values[start as usize * size]);
         }

@@ -46,7 +46,7 @@ impl<T: Real> Worker<T> {
 
     /// Bytes of the scratch.
     pub(super) fn bytes(&self) -> usize {
-        self.sum.bytes() + self.q.bytes()
+        self.sum.bytes() + self.q.bytes() + 4 * self.order.capacity()
     }
 }
 
