@@ -228,6 +228,30 @@ mod tests {
         assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
     }
 
+    /// What the quick look calls regular has full rank with complete pivoting, and it misses none that is clearly so.
+    #[test]
+    fn a_quick_look_agrees_with_complete_pivoting() {
+        for (k, seed) in (1..=LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {
+            let x = coarsen_krylov::start_vector::<f64>(k * k * (seed + 2));
+            let x = &x[k * k * seed..k * k * (seed + 1)];
+            let mut g: Vec<f64> =
+                (0..k * k).map(|e| (0..k).map(|m| x[e / k * k + m] * x[e % k * k + m]).sum()).collect();
+            let small = 10.0_f64.powi(-(seed as i32)); // from regular to singular
+            (0..k).for_each(|c| (g[(k - 1) * k + c], g[c * k + k - 1]) = (small * g[c], small * g[c]));
+            g[k * k - 1] = small * small * g[0];
+            let sizes: Vec<f64> = (0..k).map(|c| g[c * (k + 1)].max(1e-300)).collect();
+            let mut c: Vec<f64> = (0..k * k).map(|e| g[e] / (sizes[e / k] * sizes[e % k]).sqrt()).collect();
+            let rank = factor(&mut c, k, &mut (0..k).collect::<Vec<_>>());
+            assert!(!regular(&g, &sizes) || rank == k, "{k}, {seed}");
+        }
+        assert!(regular(&[2.0, 1.0, 1.0, 2.0], &[2.0, 2.0]) && regular(&[1e-200], &[1e-200]));
+        for (g, sizes) in
+            [([1.0; 4], [1.0; 2]), ([1.0, 0.0, 0.0, 0.0], [1.0, 0.0]), ([f64::NAN; 4], [1.0; 2])]
+        {
+            assert!(!regular(&g, &sizes), "{g:?}");
+        }
+    }
+
     #[test]
     fn regular_and_indefinite_blocks_stay() {
         for block in

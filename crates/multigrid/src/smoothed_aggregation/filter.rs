@@ -49,7 +49,7 @@ mod tests {
     use coarsen_backend::{Cpu, Setup};
     use coarsen_core::Stop;
     use coarsen_krylov::{Cg, Krylov};
-    use coarsen_sparse::System;
+    use coarsen_sparse::{Bsr, System};
 
     #[test]
     fn sheets_and_rotated_layers_have_many_weak_couplings() {
@@ -84,6 +84,43 @@ mod tests {
         let a = coarsen_sparse::assembly::from_triplets(n * n * n, n * n * n, &entries).unwrap();
         let weights = measure(0).weights(&a).unwrap();
         assert!(!many_weak(a.pattern(), &weights, &measure(0).strong(a.pattern(), &weights)));
+    }
+
+    /// Rows of A that add up to nothing on K have P K_c = K, whatever the unknowns are scaled by.
+    #[test]
+    fn a_near_kernel_is_kept_where_nothing_holds_it() {
+        let n = 40;
+        let problem = coarsen_problems::Problem::parse("anisotropic2d:40", &Default::default()).unwrap();
+        let scale = |i: usize| 2.0_f64.powi(i as i32 % 5 - 2);
+        let (pattern, block, mut values) = problem.matrix.clone().into_parts();
+        for i in 0..pattern.rows() {
+            pattern.range(i).for_each(|k| values[k] *= scale(i) * scale(pattern.indices()[k] as usize));
+        }
+        let a = Bsr::new(pattern, block, values).unwrap();
+        let modes = NearKernel::from_rows(1, (0..n * n).map(|i| 1.0 / scale(i)).collect()).unwrap();
+        let mut recipe = Multigrid::smoothed_aggregation();
+        (recipe.coarsening.kernel_sweeps, recipe.coarsening.prune) = (0, 0.0);
+        let m = recipe.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
+        let (p, of) = (m.prolongation(0).unwrap(), m.aggregates(0).unwrap());
+        let mut coarse = vec![0.0_f64; p.shape().1];
+        (0..n * n).for_each(|i| coarse[of[i] as usize] += modes.row(i)[0].powi(2));
+        for i in (0..n * n).filter(|i| (1..n - 1).contains(&(i % n)) && (1..n - 1).contains(&(i / n))) {
+            let sum: f64 = p.row(i).map(|(g, v)| v[0] * coarse[g].sqrt()).sum();
+            assert!((sum / modes.row(i)[0] - 1.0).abs() < 1e-10, "row {i}: {sum}");
+        }
+    }
+
+    /// Contact holds one node in one direction; in the others it moves with its neighbours.
+    #[test]
+    fn a_node_that_is_stiff_in_one_direction_is_not_left_alone() {
+        let problem = coarsen_problems::Problem::parse("cloth:21", &Default::default()).unwrap();
+        let (mut a, node, normal) = (problem.matrix.clone(), 10 * 21 + 10, [0.48, 0.6, 0.64]);
+        let k = a.pattern().find(node, node).unwrap();
+        for (e, v) in a.values_mut()[9 * k..9 * (k + 1)].iter_mut().enumerate() {
+            *v += 1e6 * normal[e / 3] * normal[e % 3];
+        }
+        let m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new()).unwrap();
+        assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
 //! | | how far they reach | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
-//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)) | `smooth` |
+//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), 2/3 with A_F | `smooth` |
 //!
 //! Step numbers at line ends are those of Algorithm 3.
 
@@ -57,7 +57,7 @@ pub struct SmoothedAggregation {
     pub rotations_from: usize,
     /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened; none where aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
-    /// ω ρ(D⁻¹A) of the prolongation smoother; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
+    /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
     /// The same where aggregates are the sets of a smoother. Smoothing saves every fifth iteration on domains of 16 nodes and makes a build
     /// 1.6 to 1.9 times as long.
@@ -74,7 +74,7 @@ pub struct SmoothedAggregation {
 }
 
 impl Default for SmoothedAggregation {
-    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ), 10 Lanczos steps, as Tamstorf 2015.
+    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ), 10 Lanczos steps where the smoother brings no bound, as Tamstorf 2015.
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },

@@ -57,7 +57,8 @@ fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
 mod tests {
     use super::super::aggregate::aggregate;
     use super::*;
-    use crate::Spread;
+    use crate::{Multigrid, Spread};
+    use coarsen_backend::{Cpu, Setup};
     use coarsen_sparse::{Bsr, Strength};
 
     fn look(a: &Bsr<f64>) -> (f64, bool) {
@@ -84,6 +85,20 @@ mod tests {
         ] {
             let (filled, found) = look(&problem(spec));
             assert!(range.contains(&filled) && found == wide, "{spec}: {filled}, {found}");
+        }
+    }
+
+    #[test]
+    fn the_recipe_follows_on_scalars() {
+        for (spec, fewer) in [("poisson3d:16", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
+            let a = problem(spec);
+            let coarse = |spread: Spread| {
+                let mut recipe = Multigrid::smoothed_aggregation();
+                recipe.coarsening.spread = spread;
+                recipe.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
+            };
+            let (near, fitted) = (coarse(Spread::Neighbours), coarse(Spread::Fitted));
+            assert!(if fewer { 2 * fitted < near } else { fitted == near }, "{spec}: {fitted} of {near}");
         }
     }
 

@@ -353,6 +353,16 @@ mod tests {
         assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
     }
 
+    /// For scalars both tests compare the same numbers.
+    #[test]
+    fn scalars_have_one_weight() {
+        let a = anisotropic(7, 0.3);
+        let [radii, norms] = [Strength::SpectralRadius { theta: 0.48 }, Strength::Symmetric { theta: 0.08 }]
+            .map(|strength| strength.weights(&a).unwrap());
+        assert!(radii.iter().zip(&norms).all(|(r, n)| (r - n).abs() <= f32::EPSILON * n));
+        assert_eq!(radii[a.pattern().find(3, 3).unwrap()], 1.0);
+    }
+
     #[test]
     fn no_coupled_node_is_left_alone() {
         let mut entries = vec![(0, 0, 1e6), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)]; // 0 is weak in the row of 1
