@@ -30,6 +30,9 @@ pub(super) enum Reach<'a> {
 /// Rows that one task makes: enough to share its buffers between.
 const ROWS: usize = 2048;
 
+/// Traces of the strong couplings, all taken as positive, as a share of that of D_F: 1 where each pulls and nothing else holds, less with mass.
+const PULL: f64 = 1.25;
+
 /// How much larger than those of P̂ entries of P may become.
 const LARGE: f64 = 4.0;
 
@@ -190,7 +193,7 @@ impl<T: Real> Smoother<'_, T> {
 
     /// Block row i of P = (I − ω D_F⁻¹A_F) P̂.
     ///
-    /// False where nothing is strong, where a diagonal entry of D_F⁻¹ is not positive, and, when P is made, where its entries become large.
+    /// False where nothing is strong or D_F does not balance it, where a diagonal entry of D_F⁻¹ is not positive, and, when P is made, where its entries become large.
     #[inline(always)]
     fn filtered<const B: usize, const K: usize>(
         &self,
@@ -202,12 +205,13 @@ impl<T: Real> Smoother<'_, T> {
         let Filter { strong, sizes } = filter;
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
-        let mut coupled = false;
+        let trace = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |sum, &v| sum + v);
+        let mut pull = T::zero();
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let share = match (j == i, strong[at]) {
                 (true, _) => T::one(),
                 (false, true) => {
-                    coupled = true;
+                    pull += trace(block).abs();
                     continue;
                 }
                 (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
@@ -216,7 +220,8 @@ impl<T: Real> Smoother<'_, T> {
             row.lumped.iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let regular = coupled && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
+        let held = pull > T::zero() && pull <= T::of(PULL) * trace(&row.lumped);
+        let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
         }
