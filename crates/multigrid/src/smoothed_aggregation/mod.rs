@@ -101,7 +101,7 @@ pub enum Spread {
     /// To their strong neighbours too: fewer levels and cheaper products for more iterations.
     Second,
     /// To second neighbours on levels of scalars where couplings are even and first neighbours would leave a coarse matrix of about half of the
-    /// fine one's entries, as in space: three quarters of the memory and two thirds of the setup of a cube for a fifth more iterations.
+    /// fine one's entries, as in space: three quarters of the memory and two thirds of the setup of a cube for up to two more iterations.
     Fitted,
 }
 
@@ -191,7 +191,8 @@ impl SmoothedAggregation {
 
     /// A_F of the couplings that spread; `None` where all do.
     fn filter<'a, T: Real>(spreading: &'a [bool], modes: &NearKernel, block: usize) -> Option<Filter<'a, T>> {
-        (!spreading.is_empty()).then(|| Filter { strong: spreading, sizes: filter::sizes(modes, block) })
+        (!spreading.is_empty() && modes.vectors() > 0)
+            .then(|| Filter { strong: spreading, sizes: filter::sizes(modes, block) })
     }
 
     /// Aggregates of strongly connected nodes; how many; which couplings smooth P, none said for all.
@@ -209,9 +210,12 @@ impl SmoothedAggregation {
         if looked && fine.depth == 0 && !filter::many_weak(a.pattern(), &weights, &spreading) {
             spreading.clear();
         }
+        if looked && blocks && spreading.is_empty() {
+            weights = self.strength.weights(a)?;
+        }
         let mut special = Special::find(a, &weights, self.dominance);
         // A node that is stiff in one direction, as contact makes it, looks special by norms.
-        if looked && blocks && (spreading.is_empty() || special.coupled(a.pattern(), &weights)) {
+        if blocks && !spreading.is_empty() && special.coupled(a.pattern(), &weights) {
             weights = self.strength.weights(a)?;
             special = Special::find(a, &weights, self.dominance);
         }
