@@ -195,6 +195,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                     .change
                     .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
             }
+            ("--smoother", "fitted") => settings.change.push(Box::new(|m| m.smoothing = Smoothing::Fitted)),
             ("--smoother", "damped") => {
                 settings.change.push(Box::new(|m| m.smoothing = Smoothing::Chebyshev(Chebyshev::damped())));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{DenseBlocks, NumericPlace, RowSets, SetupError};
+use crate::{DenseBlocks, NumericPlace, RowSets, SetupError, Sweeps};
 
 /// A place where vectors, matrices and small inverses live and meet.
 ///
@@ -63,6 +63,19 @@ pub trait Backend: Clone + Send + Sync + 'static {
 
     /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
+
+    /// Sweeps that read half of a symmetric A, D⁻¹ being the inverses of its diagonal blocks; `None` where whole rows are better.
+    ///
+    /// # Errors
+    /// Those of [`matrix`](Self::matrix) and [`blocks`](Self::blocks).
+    fn half_sweeps<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        d: &DenseBlocks<T>,
+    ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
+        let _ = (a, d);
+        Ok(None)
+    }
 
     /// Copies a vector to the host, waiting for it; `host` must have its length.
     ///
@@ -157,10 +170,19 @@ pub trait Blocks<B: Backend>: Send {
 /// Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before and backward after; polynomials are their own adjoints.
 pub trait Smoother<B: Backend>: Send {
     /// A, which a cycle needs for its residual.
-    fn matrix(&self) -> &B::Matrix;
+    fn operator(&self) -> &dyn LinearOperator<B::Vector>;
+
+    /// A where it is stored whole.
+    fn matrix(&self) -> Option<&B::Matrix>;
 
     /// x = N b: one step from x = 0, whatever x held.
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector);
+
+    /// The same, and r = b − A x.
+    fn start_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
+        self.start(b, x);
+        self.operator().residual(b, x, r);
+    }
 
     /// x ← x + N(b − A x): one step from the x given.
     fn relax(&mut self, b: &B::Vector, x: &mut B::Vector);

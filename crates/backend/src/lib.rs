@@ -27,6 +27,7 @@ mod range;
 mod reference;
 mod row_sets;
 mod setup;
+mod sweeps;
 
 pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
@@ -37,3 +38,4 @@ pub use range::check_range;
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
 pub use setup::{Prepared, Reused, Setup, Staged, Update, UpdateExt};
+pub use sweeps::{RowSweeps, Sweeps};

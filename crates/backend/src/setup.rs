@@ -3,7 +3,7 @@
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, System};
 
-use crate::{Backend, SetupError};
+use crate::{Backend, DenseBlocks, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
 ///
@@ -105,6 +105,11 @@ pub trait Staged<T: Real>: Update<T> {
     /// # Errors
     /// [`Error::Device`](coarsen_core::Error::Device) alone, after which nothing at that place can be relied on.
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
+
+    /// The inverses of the diagonal blocks of the matrix that was built for or prepared last, where the method has them.
+    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
+        None
+    }
 }
 
 /// How much of a setup an update could keep.

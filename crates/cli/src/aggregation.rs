@@ -18,7 +18,8 @@ pub(crate) struct Aggregation {
     /// How the levels are visited [default: v]
     #[arg(long, value_enum)]
     pub(crate) sa_cycle: Option<CycleName>,
-    /// What relaxes the error on each level [default: chebyshev]
+    /// What relaxes the error on each level [default: gs on a CPU where blocks are coupled in thick chunks of rows, jacobi there for
+    /// scalars, chebyshev else]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
     /// How far aggregates reach from the node they grow from, in strong couplings [default: 1, and 2 on levels of scalars
@@ -105,7 +106,8 @@ impl Aggregation {
             Some(CycleName::K) => Cycle::K,
         };
         recipe.smoothing = match self.sa_smoother {
-            None | Some(SmootherName::Chebyshev) => recipe.smoothing,
+            None => Smoothing::Fitted,
+            Some(SmootherName::Chebyshev) => recipe.smoothing,
             Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
             Some(SmootherName::Jacobi) => Smoothing::Chebyshev(Chebyshev::damped()),
             Some(SmootherName::Spai0) => {
@@ -159,9 +161,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_fits_the_spread_alone() {
+    fn nothing_said_fits_spread_and_smoother() {
         let mut expected = Multigrid::smoothed_aggregation();
         expected.coarsening.spread = Spread::Fitted;
+        expected.smoothing = Smoothing::Fitted;
         assert_eq!(Aggregation::default().recipe(), expected);
         assert!(Aggregation::default().words().is_empty());
     }

@@ -1,6 +1,6 @@
 //! What a multigrid method has to say: how a grid becomes a coarser one.
 
-use coarsen_backend::SetupError;
+use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, NearKernel, Pattern};
 
@@ -18,6 +18,8 @@ pub struct Grid<'a, T> {
     /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly: what it leaves to a coarser grid
     /// are errors that are smooth across them.
     pub sets: Option<&'a [u32]>,
+    /// The inverses of the diagonal blocks, where the smoother has them.
+    pub inverses: Option<&'a DenseBlocks<T>>,
     /// Which nodes are neighbours, where not all whose rows meet are.
     pub links: Option<&'a Pattern>,
     /// Whether the step to this grid left weak couplings out; false on the finest.

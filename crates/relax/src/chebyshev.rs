@@ -18,7 +18,7 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Update,
     check_range,
 };
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -154,10 +154,24 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
     type Built = ChebyshevPolynomial<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        self.validate()?;
         system.check()?;
         let a = &*system.whole()?;
         a.check_finite()?;
+        self.build_on(a, on)
+    }
+}
+
+impl Chebyshev {
+    /// The polynomial of a finite A.
+    ///
+    /// # Errors
+    /// As the build.
+    pub fn build_on<T: Real, B: Backend>(
+        &self,
+        a: &Bsr<T>,
+        on: &B,
+    ) -> Result<ChebyshevPolynomial<T, B>, SetupError> {
+        self.validate()?;
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;
@@ -233,8 +247,12 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 }
 
 impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
-    fn matrix(&self) -> &B::Matrix {
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         &self.a
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        Some(&self.a)
     }
 
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
@@ -309,6 +327,10 @@ impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
         check_range::<T, B::Stored>("the block diagonal", self.host.values())?;
         self.next = measure(&self.recipe, &mut self.spectrum, a, &self.host)?;
         Ok(())
+    }
+
+    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
+        (self.recipe.scaling == Scaling::Inverse).then_some(&self.host)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {

@@ -8,12 +8,13 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Sweep,
-    Update, check_range,
+    Backend, DenseBlocks, NumericPlace, Reused, RowSweeps, Setup, SetupError, Smoother, Staged, Sweep,
+    Sweeps, Update, check_range,
 };
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
-use num_traits::zero;
+
+use crate::spectrum::radius;
 
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
@@ -21,7 +22,8 @@ use num_traits::zero;
 /// taken in natural order inside a few thick chunks, coloured so that chunks of one colour are not coupled: the same
 /// bits at any thread count, the convergence is that of another order, mostly natural.
 /// *Use* for symmetric positive definite systems; stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
-/// *Cost* a copy of A and b² values a node of memory at the place, b² values a node here; two passes over A a pair of sweeps.
+/// *Cost* b² values a node here, and at the place a copy of A and b² values a node, with a pass over A a sweep; where A is symmetric and the place has
+/// [half of it](Backend::half_sweeps), a copy and passes of half the size, and the residual after a first sweep for nothing.
 /// *Reference* Saad 2003, §4.1 and §10.2, (10.10).
 ///
 /// ```
@@ -43,16 +45,22 @@ pub struct GaussSeidel {
     pub sweeps: usize,
     /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
     pub symmetric: bool,
+    /// Lanczos steps for a bound of ρ(D⁻¹A), which a coarsening may ask for: as many at least, 0 for none.
+    pub lanczos_steps: usize,
 }
 
 impl Default for GaussSeidel {
     /// One pair of sweeps with ω = 1: symmetric Gauss-Seidel.
     fn default() -> Self {
-        Self { omega: 1.0, sweeps: 1, symmetric: false }
+        Self { omega: 1.0, sweeps: 1, symmetric: false, lanczos_steps: 0 }
     }
 }
 
 impl GaussSeidel {
+    fn is_symmetric<T: Real>(&self, a: &Bsr<T>) -> bool {
+        self.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none()
+    }
+
     fn validate(&self) -> Result<(), Error> {
         if !(self.omega > 0.0 && self.omega < 2.0) {
             let (name, range) = ("GaussSeidel::omega", "above 0 and below 2");
@@ -66,15 +74,16 @@ impl GaussSeidel {
 }
 
 /// What [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and the order of its rows, at the place.
-pub struct SymmetricSweep<T, B: Backend> {
+pub struct SymmetricSweep<T: Real, B: Backend> {
     recipe: GaussSeidel,
     on: B,
     pattern: Arc<Pattern>,
     inverses: DenseBlocks<T>,
-    a: B::Matrix,
-    d: B::Blocks,
-    rows: B::Rows,
-    class: Class,
+    sweeps: Box<dyn Sweeps<T, B>>,
+    symmetric: bool,
+    /// Whether what is prepared is symmetric.
+    next: bool,
+    radius: Option<f64>,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
@@ -85,40 +94,77 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
         system.check()?;
         let a = &*system.whole()?;
         a.check_finite()?;
-        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        Ok(SymmetricSweep {
-            recipe: *self,
-            on: on.clone(),
-            pattern: a.pattern().clone(),
-            a: on.matrix(a)?,
-            d: on.blocks(&inverses)?,
-            rows: on.rows(&on.relaxation_order(a.pattern()))?,
-            class: class(self, a, &inverses),
-            inverses,
-        })
+        self.build_on(a, on)
     }
 }
 
-/// Symmetric where A is and every diagonal block may be positive definite.
-fn class<T: Real>(recipe: &GaussSeidel, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Class {
-    if recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
-        inverses.class()
-    } else {
-        Class::Linear
+impl GaussSeidel {
+    /// Sweeps over a finite A, over half of it where it is symmetric and the place has them.
+    ///
+    /// # Errors
+    /// As the build.
+    pub fn build_on<T: Real, B: Backend>(
+        &self,
+        a: &Bsr<T>,
+        on: &B,
+    ) -> Result<SymmetricSweep<T, B>, SetupError> {
+        self.validate()?;
+        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let symmetric = self.is_symmetric(a);
+        let half = if symmetric { on.half_sweeps(a, &inverses)? } else { None };
+        let sweeps = match half {
+            Some(half) => half,
+            None => Box::new(RowSweeps::new(on, a, &inverses)?),
+        };
+        self.around(a, inverses, sweeps, symmetric, on)
+    }
+
+    /// The same for a symmetric A, or `None` where the place has whole rows alone.
+    ///
+    /// # Errors
+    /// As the build.
+    pub fn build_half<T: Real, B: Backend>(
+        &self,
+        a: &Bsr<T>,
+        on: &B,
+    ) -> Result<Option<SymmetricSweep<T, B>>, SetupError> {
+        self.validate()?;
+        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let Some(half) = on.half_sweeps(a, &inverses)? else { return Ok(None) };
+        self.around(a, inverses, half, true, on).map(Some)
+    }
+
+    fn around<T: Real, B: Backend>(
+        &self,
+        a: &Bsr<T>,
+        inverses: DenseBlocks<T>,
+        sweeps: Box<dyn Sweeps<T, B>>,
+        symmetric: bool,
+        on: &B,
+    ) -> Result<SymmetricSweep<T, B>, SetupError> {
+        let radius = match self.lanczos_steps {
+            0 => None,
+            steps => Some(radius(on, a, &inverses, &*sweeps, steps)?),
+        };
+        let pattern = a.pattern().clone();
+        let (recipe, on, next) = (*self, on.clone(), symmetric);
+        Ok(SymmetricSweep { recipe, on, pattern, sweeps, symmetric, next, inverses, radius })
     }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        z.fill(zero());
-        for _ in 0..self.recipe.sweeps {
+        self.sweeps.start(B::Real::of(self.recipe.omega), r, z);
+        self.sweep(Sweep::Backward, r, z);
+        for _ in 1..self.recipe.sweeps {
             self.sweep(Sweep::Forward, r, z);
             self.sweep(Sweep::Backward, r, z);
         }
     }
 
+    /// Symmetric where A is and every diagonal block may be positive definite.
     fn class(&self) -> Class {
-        self.class
+        if self.symmetric { self.inverses.class() } else { Class::Linear }
     }
 
     fn size(&self) -> Option<usize> {
@@ -127,19 +173,40 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
 }
 
 impl<T: Real, B: Backend> SymmetricSweep<T, B> {
-    fn sweep(&self, direction: Sweep, b: &B::Vector, x: &mut B::Vector) {
-        self.a.relax(&self.rows, direction, &self.d, B::Real::of(self.recipe.omega), b, x);
+    fn sweep(&mut self, direction: Sweep, b: &B::Vector, x: &mut B::Vector) {
+        self.sweeps.sweep(direction, B::Real::of(self.recipe.omega), b, x);
     }
 }
 
 impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
-    fn matrix(&self) -> &B::Matrix {
-        &self.a
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+        self.sweeps.operator()
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        self.sweeps.parts().map(|(a, _)| a)
     }
 
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        x.fill(zero());
-        self.relax(b, x);
+        self.sweeps.start(B::Real::of(self.recipe.omega), b, x);
+        (1..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Forward, b, x));
+    }
+
+    fn start_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
+        if self.recipe.sweeps == 1 {
+            return self.sweeps.start_residual(B::Real::of(self.recipe.omega), b, x, r);
+        }
+        self.start(b, x);
+        self.operator().residual(b, x, r);
+    }
+
+    fn radius(&self) -> Option<f64> {
+        self.radius
+    }
+
+    /// An update measures nothing anew.
+    fn prepared_radius(&self) -> Option<f64> {
+        None
     }
 
     /// Forward sweeps.
@@ -159,14 +226,16 @@ impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
     where
         B: NumericPlace,
     {
-        fill(&mut self.a)?;
-        self.on.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;
+        let Some((a, d)) = self.sweeps.parts_mut() else {
+            return Err(SetupError::NotHere { method: "half of a matrix" });
+        };
+        fill(a)?;
+        self.on.invert_diagonal(a, d, "gauss-seidel")?;
         Ok(())
     }
 
     fn bytes(&self) -> usize {
-        let (blocks, area) = (self.inverses.values().len(), self.inverses.size().pow(2));
-        (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + blocks * size_of::<T>()
+        self.sweeps.bytes() + size_of_val(self.inverses.values())
     }
 }
 
@@ -190,13 +259,55 @@ impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
         check_range::<T, B::Stored>("the matrix", a.values())?;
         check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
+        self.next = self.recipe.is_symmetric(a);
         Ok(())
     }
 
+    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
+        Some(&self.inverses)
+    }
+
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = class(&self.recipe, a, &self.inverses);
-        self.a.set_values(a)?;
-        self.d.set_values(&self.inverses)?;
+        self.symmetric = self.next;
+        if !self.symmetric && self.sweeps.parts().is_none() {
+            // Half of A no longer stands for all of it.
+            self.sweeps = Box::new(RowSweeps::new(&self.on, a, &self.inverses)?);
+            return Ok(());
+        }
+        self.sweeps.set_values(a, &self.inverses)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_backend::{Cpu, UpdateExt};
+    use coarsen_problems::elasticity3d;
+
+    /// Half of A speaks for all of it as long as A is symmetric, and no longer.
+    #[test]
+    fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
+        let a = elasticity3d(3, 1.0).unwrap().matrix;
+        let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
+        assert_eq!((Smoother::<Cpu>::matrix(&m).is_none(), m.class()), (true, Class::Symmetric));
+        let mut wind = a.clone();
+        let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
+        wind.values_mut()[9 * far] += 1.0;
+        let r: Vec<f64> = (0..a.shape().0).map(|i| (i as f64).sin()).collect();
+        let applied = |m: &mut SymmetricSweep<f64, Cpu>| {
+            let mut z = r.clone();
+            m.apply(&r, &mut z);
+            z
+        };
+        let before = applied(&mut m);
+        m.update(&wind).unwrap();
+        let mut fresh = GaussSeidel::default().build(&wind, &Cpu::new()).unwrap();
+        assert_eq!((m.class(), fresh.class()), (Class::Linear, Class::Linear));
+        assert_eq!(applied(&mut m), applied(&mut fresh));
+        m.update(&a).unwrap();
+        assert_eq!(m.class(), Class::Symmetric);
+        let gap = before.iter().zip(applied(&mut m)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(gap < 1e-12, "{gap:e}");
     }
 }

@@ -148,8 +148,12 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
 }
 
 impl<T: Real, B: Place> Smoother<B> for DomainStep<T, B> {
-    fn matrix(&self) -> &B::Matrix {
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         &self.a
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        Some(&self.a)
     }
 
     fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {

@@ -1,6 +1,7 @@
 //! The CPU as a place.
 
 mod blocks;
+mod half;
 mod matrix;
 mod sweep;
 
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{Backend, DenseBlocks, RowSets, check_range};
+use crate::{Backend, DenseBlocks, RowSets, Sweeps, check_range};
+use half::HalfSweeps;
 
 pub use blocks::CpuBlocks;
 pub use matrix::CpuMatrix;
@@ -108,6 +110,16 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         let n = pattern.rows();
         let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
         RowSets::chunked(pattern, n.div_ceil(count))
+    }
+
+    /// Where most couplings are inside chunks.
+    fn half_sweeps<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        d: &DenseBlocks<T>,
+    ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
+        let half = HalfSweeps::<V, S>::new(&self.relaxation_order(a.pattern()), a, d)?;
+        Ok(half.map(|half| Box::new(half) as Box<dyn Sweeps<T, Self>>))
     }
 
     fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {

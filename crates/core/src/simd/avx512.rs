@@ -50,7 +50,7 @@ const fn single<S: Real>() -> bool {
 pub(super) struct Register<R>(R);
 
 macro_rules! pack {
-    ($real:ty, $register:ty, $zero:ident, $splat:ident, $store:ident, $fma:ident, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident) => {
+    ($real:ty, $register:ty, $zero:ident, $splat:ident, $store:ident, $fma:ident, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident, $put:ident) => {
         impl Pack<$real> for Register<$register> {
             type Set = Avx512;
             const LANES: usize = size_of::<$register>() / size_of::<$real>();
@@ -71,6 +71,12 @@ macro_rules! pack {
             unsafe fn store(self, to: *mut $real) {
                 // SAFETY: see the top of this file; as many numbers as lanes are writable at `to`.
                 unsafe { $store(to, self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn store_first<const N: usize>(self, to: *mut $real) {
+                // SAFETY: see the top of this file; N numbers are writable at `to`.
+                unsafe { $put::<N>(to, self.0) }
             }
 
             #[inline(always)]
@@ -113,7 +119,8 @@ pack!(
     |p| _mm256_loadu_pd(p),
     widened_four,
     four,
-    sum_four
+    sum_four,
+    put_four
 );
 pack!(
     f64,
@@ -126,7 +133,8 @@ pack!(
     |p| _mm512_loadu_pd(p),
     widened_eight,
     eight,
-    sum_eight
+    sum_eight,
+    put_eight
 );
 pack!(
     f32,
@@ -139,7 +147,8 @@ pack!(
     |p| _mm256_cvtpd_ps(_mm256_loadu_pd(p)),
     four_singles,
     rounded_four,
-    sum_four_singles
+    sum_four_singles,
+    put_four_singles
 );
 pack!(
     f32,
@@ -152,7 +161,8 @@ pack!(
     |p| _mm512_cvtpd_ps(_mm512_loadu_pd(p)),
     eight_singles,
     rounded_eight,
-    sum_eight_singles
+    sum_eight_singles,
+    put_eight_singles
 );
 
 // The first N numbers in pieces of 1, 2 and 4: a load under a mask takes several times as long on Zen 5.
@@ -206,6 +216,89 @@ pieces!(widened_four, f32, __m256d, |p| _mm256_cvtps_pd(four_singles::<N>(p)));
 pieces!(widened_eight, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)));
 pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
+
+/// Writes the first N lanes, in pieces as they are loaded, so that a load after a store finds all it needs in one place; so the others below.
+#[inline(always)]
+unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
+    // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes no more.
+    unsafe {
+        match N {
+            0 => (),
+            1 => _mm_store_sd(to, _mm256_castpd256_pd128(r)),
+            2 => _mm_storeu_pd(to, _mm256_castpd256_pd128(r)),
+            3 => {
+                _mm_storeu_pd(to, _mm256_castpd256_pd128(r));
+                _mm_store_sd(to.add(2), _mm256_extractf128_pd::<1>(r));
+            }
+            _ => _mm256_storeu_pd(to, r),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn put_eight<const N: usize>(to: *mut f64, r: __m512d) {
+    // SAFETY: as above.
+    unsafe {
+        let (low, high) = (_mm512_castpd512_pd256(r), _mm512_extractf64x4_pd::<1>(r));
+        match N {
+            0..=4 => put_four::<N>(to, low),
+            5 => {
+                put_four::<4>(to, low);
+                put_four::<1>(to.add(4), high);
+            }
+            6 => {
+                put_four::<4>(to, low);
+                put_four::<2>(to.add(4), high);
+            }
+            7 => {
+                put_four::<4>(to, low);
+                put_four::<3>(to.add(4), high);
+            }
+            _ => _mm512_storeu_pd(to, r),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn put_four_singles<const N: usize>(to: *mut f32, r: __m128) {
+    // SAFETY: as above.
+    unsafe {
+        match N {
+            0 => (),
+            1 => _mm_store_ss(to, r),
+            2 => _mm_storel_pd(to.cast(), _mm_castps_pd(r)),
+            3 => {
+                _mm_storel_pd(to.cast(), _mm_castps_pd(r));
+                _mm_store_ss(to.add(2), _mm_movehl_ps(r, r));
+            }
+            _ => _mm_storeu_ps(to, r),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn put_eight_singles<const N: usize>(to: *mut f32, r: __m256) {
+    // SAFETY: as above.
+    unsafe {
+        let (low, high) = (_mm256_castps256_ps128(r), _mm256_extractf128_ps::<1>(r));
+        match N {
+            0..=4 => put_four_singles::<N>(to, low),
+            5 => {
+                put_four_singles::<4>(to, low);
+                put_four_singles::<1>(to.add(4), high);
+            }
+            6 => {
+                put_four_singles::<4>(to, low);
+                put_four_singles::<2>(to.add(4), high);
+            }
+            7 => {
+                put_four_singles::<4>(to, low);
+                put_four_singles::<3>(to.add(4), high);
+            }
+            _ => _mm256_storeu_ps(to, r),
+        }
+    }
+}
 
 /// Sums the first N lanes; so the others below.
 #[inline(always)]

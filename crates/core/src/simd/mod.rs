@@ -41,6 +41,12 @@ pub trait Pack<V: Real>: Copy {
     /// As many numbers as there are lanes are writable at `to`.
     unsafe fn store(self, to: *mut V);
 
+    /// Writes the first N lanes, and nothing beyond.
+    ///
+    /// # Safety
+    /// N numbers are writable at `to`, and N is at most the number of lanes.
+    unsafe fn store_first<const N: usize>(self, to: *mut V);
+
     /// The numbers at `from`, rounded to V.
     ///
     /// # Safety

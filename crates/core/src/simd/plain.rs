@@ -60,6 +60,15 @@ impl<V: Real, I: Set<V>, const L: usize> Pack<V> for Lanes<V, I, L> {
     }
 
     #[inline(always)]
+    unsafe fn store_first<const N: usize>(self, to: *mut V) {
+        const { assert!(N <= L) };
+        for k in 0..N {
+            // SAFETY: N numbers are writable at `to`, as the caller promises.
+            unsafe { *to.add(k) = self.0[k] };
+        }
+    }
+
+    #[inline(always)]
     unsafe fn load<S: Real>(set: I, from: *const S) -> Self {
         // SAFETY: L numbers are readable at `from`, as the caller promises.
         unsafe { Self::load_first::<S, L>(set, from) }

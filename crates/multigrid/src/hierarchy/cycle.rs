@@ -32,11 +32,11 @@ pub(super) fn cycle<T: Real, B: Backend>(
         return level.prolongation.apply_add(one(), &level.coarse_x, one(), x);
     }
     if from_zero {
-        level.smoother.start(b, x);
+        level.smoother.start_residual(b, x, &mut level.residual);
     } else {
         level.smoother.relax(b, x);
+        level.smoother.operator().residual(b, x, &mut level.residual);
     }
-    level.smoother.matrix().residual(b, x, &mut level.residual);
     level.restriction.apply(&level.residual, &mut level.coarse_b);
     let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
     let again = !coarser.is_empty(); // a second visit of a direct solve changes nothing
@@ -74,7 +74,7 @@ fn krylov<T: Real, B: Backend>(
 ) {
     let nothing = b.scalar(zero());
     cycle(levels, bottom, Cycle::K, b, c, true);
-    levels[0].smoother.matrix().apply(c, v);
+    levels[0].smoother.operator().apply(c, v);
     let [rho, first] = c.dots([&*v, b]);
     let alpha = first.over(&rho, &nothing);
     w.copy(b);
@@ -82,7 +82,7 @@ fn krylov<T: Real, B: Backend>(
     cycle(levels, bottom, Cycle::K, w, x, true); // d, kept in x
     let second = x.dot(w);
     let gamma = x.dot(v);
-    levels[0].smoother.matrix().apply(x, w);
+    levels[0].smoother.operator().apply(x, w);
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
     // Below this share of β, ρ₂ is what cancellation leaves of it: d adds no direction to c.

@@ -98,6 +98,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                     links: system.links,
                     radius: None,
                     sets: None,
+                    inverses: None,
                     filtered: false,
                     depth: 0,
                 },
@@ -110,7 +111,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let here = |cause: SetupError| cause.on_level(depth);
             let smoother =
                 timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
-            let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), ..grid };
+            let inverses = smoother.prepared_inverses();
+            let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), inverses, ..grid };
             let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
             let level = timed(&mut seconds.products, || {
@@ -154,6 +156,7 @@ impl<T: Real> Host<T> {
             links: self.coarse.links.as_ref(),
             radius: None,
             sets: None,
+            inverses: None,
             filtered: !self.coarse.spreading.is_empty(),
             depth,
         }

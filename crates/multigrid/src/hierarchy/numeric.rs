@@ -8,6 +8,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
 use super::Hierarchy;
+use crate::multigrid::LevelSmoother;
 
 /// What [`Hierarchy::update_here`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
 ///
@@ -33,9 +34,9 @@ impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
         let coarsest = last.map(|matrix| self.on.matrix(matrix)).transpose()?;
         let mut products = Vec::with_capacity(self.levels.len());
         for (l, level) in self.levels.iter().enumerate() {
-            let next = self.levels.get(l + 1).map(|next| next.smoother.matrix());
+            let next = self.levels.get(l + 1).map(|next| whole(&*next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
-            let matrices = [level.smoother.matrix(), &level.prolongation, coarse];
+            let matrices = [whole(&*level.smoother)?, &level.prolongation, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
         }
         Ok(NumericPlan { products, coarsest, host })
@@ -59,19 +60,26 @@ impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
         }
         for l in 0..levels.len() {
             let (finer, here) = levels.split_at_mut(l);
-            let fill = &mut |to: &mut B::Matrix| match finer.last().zip(plan.products[..l].last()) {
+            let above = finer.last().map(|fine| Ok((whole(&*fine.smoother)?, &fine.prolongation)));
+            let above = above.transpose().map_err(|cause: SetupError| cause.on_level(l))?;
+            let fill = &mut |to: &mut B::Matrix| match above.zip(plan.products[..l].last()) {
                 None => on.copy_values(a, to),
-                Some((fine, product)) => on.product(product, fine.smoother.matrix(), &fine.prolongation, to),
+                Some(((a, p), product)) => on.product(product, a, p, to),
             };
             here[0].smoother.follow_here(fill).map_err(|cause| cause.on_level(l))?;
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
-                on.product(product, fine.smoother.matrix(), &fine.prolongation, coarsest)?;
+                on.product(product, whole(&*fine.smoother)?, &fine.prolongation, coarsest)?;
                 on.read_values(coarsest, &mut plan.host)?;
             }
             _ => on.read_values(a, &mut plan.host)?,
         }
         bottom.update(&plan.host).map_err(|cause| cause.on_level(levels.len()))
     }
+}
+
+/// A of a level as its smoother holds it.
+fn whole<T: Real, B: NumericPlace>(smoother: &dyn LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
+    smoother.matrix().ok_or(SetupError::NotHere { method: "half of a matrix" })
 }

@@ -19,7 +19,8 @@ use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
 pub(super) struct Next<T> {
     coarse: Option<Coarse<T>>,
     matrix: Bsr<T>,
-    inverses: DenseBlocks<T>,
+    /// Inverses of the diagonal blocks, where the smoother has none.
+    inverses: Option<DenseBlocks<T>>,
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for Hierarchy<T, B, C, S> {
@@ -71,6 +72,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             links: system.links,
             radius: None,
             sets: None,
+            inverses: None,
             filtered: false,
             depth: 0,
         };
@@ -103,7 +105,8 @@ impl<T: Real, B: Backend> Level<T, B> {
         seconds: &mut Seconds,
     ) -> Result<Grid<'a, T>, SetupError> {
         timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
-        let fine = &Grid { radius: self.smoother.prepared_radius(), sets: self.smoother.sets(), ..*fine };
+        let (radius, inverses) = (self.smoother.prepared_radius(), self.smoother.prepared_inverses());
+        let fine = &Grid { radius, sets: self.smoother.sets(), inverses, ..*fine };
         let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok(Grid {
@@ -113,6 +116,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             links: coarse.links.as_ref(),
             radius: None,
             sets: None,
+            inverses: None,
             filtered: !coarse.spreading.is_empty(),
             depth: fine.depth + 1,
         })
@@ -135,7 +139,8 @@ impl<T: Real, B: Backend> Level<T, B> {
 impl<T: Real> Host<T> {
     /// Bytes of the spare room.
     pub(super) fn spare_bytes(&self) -> usize {
-        let values = |next: &Next<T>| next.matrix.values().len() + next.inverses.values().len();
+        let inverses = |next: &Next<T>| next.inverses.as_ref().map_or(0, |d| d.values().len());
+        let values = |next: &Next<T>| next.matrix.values().len() + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
@@ -149,15 +154,19 @@ impl<T: Real> Host<T> {
     ) -> Result<(&Bsr<T>, &Coarse<T>), SetupError> {
         let next = match &mut self.next {
             Some(next) => next,
-            none => {
-                let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
-                let inverses = DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?;
-                none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses })
-            }
+            none => none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses: None }),
         };
-        timed(&mut seconds.smoothers, || {
-            next.inverses.invert_diagonal(fine.a, "multigrid")?;
-            next.inverses.check_positive(fine.a, "multigrid")
+        timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
+            (Some(known), _) => known.check_positive(fine.a, "multigrid"),
+            (None, none) => {
+                let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
+                let room = match none {
+                    Some(room) => room,
+                    none => none.insert(DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?),
+                };
+                room.invert_diagonal(fine.a, "multigrid")?;
+                room.check_positive(fine.a, "multigrid")
+            }
         })?;
         if keep == Keep::Aggregates {
             let mut coarse = self.coarse.clone();

@@ -24,6 +24,8 @@ mod smooth;
 mod special;
 mod tentative;
 
+use std::borrow::Cow;
+
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_relax::Spectrum;
@@ -244,7 +246,7 @@ impl SmoothedAggregation {
         &self,
         fine: &Grid<'_, T>,
         special: &Special,
-        parts: &Parts<T>,
+        parts: &Parts<'_, T>,
         small: bool,
     ) -> Result<NearKernel, SetupError> {
         match fine.near_kernel.filter(|_| fine.depth > 0) {
@@ -265,8 +267,8 @@ fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize, Vec<bo
 const RELAXING: f64 = 4.0 / 3.0;
 
 /// D⁻¹ and the factors of a level.
-struct Parts<T> {
-    inverses: DenseBlocks<T>,
+struct Parts<'a, T: Real> {
+    inverses: Cow<'a, DenseBlocks<T>>,
     omega: f64,
     /// The same with A_F, where rows add up to nothing but for mass and couplings pull, so that ρ(D_F⁻¹A_F) is 2.
     omega_filtered: f64,
@@ -275,8 +277,8 @@ struct Parts<T> {
     relaxing: f64,
 }
 
-impl<T: Real> Parts<T> {
-    fn new(recipe: &SmoothedAggregation, fine: &Grid<'_, T>) -> Result<Self, SetupError> {
+impl<'a, T: Real> Parts<'a, T> {
+    fn new(recipe: &SmoothedAggregation, fine: &Grid<'a, T>) -> Result<Self, SetupError> {
         let (omega, sweeps) = match fine.sets {
             Some(_) => (recipe.omega_of_sets, 0),
             None => (recipe.omega, recipe.kernel_sweeps),
@@ -284,10 +286,13 @@ impl<T: Real> Parts<T> {
         let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
         let sweeps = if found { near_kernel::FINDING + sweeps } else { sweeps };
         if omega == 0.0 && sweeps == 0 {
-            let inverses = DenseBlocks::new(fine.a.block().0, Vec::new())?; // nothing is smoothed
+            let inverses = Cow::Owned(DenseBlocks::new(fine.a.block().0, Vec::new())?); // nothing is smoothed
             return Ok(Self { inverses, omega, omega_filtered: 0.0, sweeps, relaxing: 0.0 });
         }
-        let inverses = DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?; // 2
+        let inverses = match fine.inverses {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?), // 2
+        };
         inverses.check_positive(fine.a, "smoothed aggregation")?;
         let rho = match fine.radius {
             Some(radius) => radius,

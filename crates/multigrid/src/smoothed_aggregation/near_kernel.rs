@@ -25,7 +25,7 @@ pub(super) fn choose<T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'_, T>,
     special: &Special,
-    parts: &Parts<T>,
+    parts: &Parts<'_, T>,
     small: bool,
 ) -> Result<NearKernel, SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
@@ -98,7 +98,7 @@ fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
 /// Damped Jacobi sweeps K ← K − ω D⁻¹ A K, constrained rows held at zero: K fits the boundary conditions, which exact rigid modes do not.
 fn relax<T: Real>(
     a: &Bsr<T>,
-    parts: &Parts<T>,
+    parts: &Parts<'_, T>,
     modes: &NearKernel,
     constrained: &[bool],
 ) -> Result<NearKernel, SetupError> {

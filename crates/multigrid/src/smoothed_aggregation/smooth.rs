@@ -42,7 +42,7 @@ const FEW: usize = 12;
 /// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows that are made with A although some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
-    parts: &Parts<T>,
+    parts: &Parts<'_, T>,
     basis: &Basis<T>,
     (aggregates, count): (&[u32], usize),
     reach: Reach<'_>,
@@ -117,9 +117,9 @@ pub(super) struct Filter<'a, T> {
 }
 
 /// What every row needs.
-struct Smoother<'a, T> {
+struct Smoother<'a, T: Real> {
     a: &'a Bsr<T>,
-    parts: &'a Parts<T>,
+    parts: &'a Parts<'a, T>,
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
     reach: Reach<'a>,
@@ -127,7 +127,7 @@ struct Smoother<'a, T> {
 }
 
 /// [`Smoother::rows`] as something that can be compiled for several instruction sets.
-struct Run<'a, T, const B: usize, const K: usize> {
+struct Run<'a, T: Real, const B: usize, const K: usize> {
     smoother: &'a Smoother<'a, T>,
     range: Range<usize>,
 }

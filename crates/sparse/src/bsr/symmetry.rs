@@ -8,7 +8,7 @@ use coarsen_core::parallel::{self, tree};
 use crate::Bsr;
 
 /// Block rows that one task compares.
-const LEAF: usize = 1024;
+const LEAF: usize = 8192;
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), if A is not symmetric; dᵢ is the
@@ -17,7 +17,7 @@ impl<T: Real> Bsr<T> {
     /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
     /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
     /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
-    /// *Cost* one binary search for each block of the upper triangle, two more for each pair that differs at all.
+    /// *Cost* two passes over A, one of them in the order of its transpose; two binary searches for each pair that differs at all.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -48,16 +48,36 @@ impl<T: Real> Bsr<T> {
         // Upper blocks against their mirror images. Where every upper block has one, and lower ones are as many, no lower block is alone.
         let upper = |rows: Range<usize>| {
             let mut seen = Seen::default();
-            for i in rows {
+            // Rows above i have been looked at, so the mirror image of a block of row i is the next of its row: for rows of this stretch a place is kept.
+            let mut next = vec![0; rows.len()];
+            for (next, i) in next.iter_mut().zip(rows.clone()) {
+                let before = pattern.row(i).iter().take_while(|&&j| (j as usize) < rows.start).count();
+                *next = pattern.range(i).start + before;
+            }
+            for i in rows.clone() {
                 for (j, here) in self.row(i) {
-                    let mirror = if j < i { None } else { pattern.find(j, i) };
-                    seen.lower += usize::from(j < i);
+                    if j < i {
+                        seen.lower += 1;
+                        continue;
+                    }
+                    let mirror = if j < rows.end {
+                        let next = &mut next[j - rows.start];
+                        let end = pattern.range(j).end;
+                        *next +=
+                            pattern.indices()[*next..end].iter().take_while(|&&k| (k as usize) < i).count();
+                        let found = *next < end && pattern.indices()[*next] as usize == i;
+                        *next += usize::from(found);
+                        found.then(|| *next - 1)
+                    } else {
+                        pattern.find(j, i)
+                    };
                     seen.mirrored += usize::from(j > i && mirror.is_some());
-                    if j >= i {
-                        seen.pair = differs(i, j, here, mirror);
-                        if seen.pair.is_some() {
-                            return seen;
-                        }
+                    if mirror.is_some_and(|k| mirrored(here, self.value(k), b)) {
+                        continue;
+                    }
+                    seen.pair = differs(i, j, here, mirror);
+                    if seen.pair.is_some() {
+                        return seen;
                     }
                 }
             }
@@ -74,6 +94,31 @@ impl<T: Real> Bsr<T> {
             })
         })
     }
+}
+
+/// Whether a block is the transpose of another, to the bit.
+#[inline]
+fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
+    match b {
+        1 => here[0] == there[0],
+        2 => mirrored_of::<T, 2>(here, there),
+        3 => mirrored_of::<T, 3>(here, there),
+        6 => mirrored_of::<T, 6>(here, there),
+        _ => (0..b * b).all(|e| here[e] == there[e % b * b + e / b]),
+    }
+}
+
+/// The same without a branch on each entry.
+#[inline]
+fn mirrored_of<T: Real, const B: usize>(here: &[T], there: &[T]) -> bool {
+    let (here, there) = (&here[..B * B], &there[..B * B]);
+    let mut same = true;
+    for r in 0..B {
+        for c in 0..B {
+            same &= here[r * B + c] == there[c * B + r];
+        }
+    }
+    same
 }
 
 /// What a stretch of rows shows.

@@ -1,0 +1,213 @@
+//! Which couplings a half matrix keeps, and where.
+//!
+//! Rows are cut into the chunks of a [`RowSets`]. A coupling inside a chunk is stored once, with the row of the larger index; one between chunks is stored
+//! with both of its rows, so that a chunk writes nothing of another's.
+
+use std::ops::Range;
+use std::slice::from_raw_parts_mut;
+use std::sync::Arc;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Groups, Shared, each, items};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::{DenseBlocks, RowSets};
+
+/// Rows of one task of a pass over the pattern.
+const LEAF: usize = 1024;
+
+/// Share of the couplings that must be inside chunks for half storage to be worth its second pass over vectors.
+const INSIDE: f64 = 0.6;
+
+/// The most sets that chunks may need: with more, too few of them run at once.
+const SETS: usize = 4;
+
+/// One chunk: its rows, and which of the outer rows are among them.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) rows: Range<usize>,
+    pub(super) outer: Range<usize>,
+}
+
+/// Places of blocks.
+pub(super) struct Layout {
+    pub(super) pattern: Arc<Pattern>,
+    /// Chunks of the same set are not coupled.
+    pub(super) sets: Vec<Vec<Chunk>>,
+    /// Couplings of each row to smaller rows of its chunk.
+    pub(super) inner: Vec<u32>,
+    pub(super) inner_columns: Vec<u32>,
+    /// Rows that are coupled to other chunks, in order; their couplings, those to earlier sets first, and where those to later ones begin.
+    pub(super) outer_rows: Vec<u32>,
+    pub(super) outer: Vec<u32>,
+    pub(super) later: Vec<u32>,
+    pub(super) outer_columns: Vec<u32>,
+    /// Where in the pattern each of them comes from.
+    outer_from: Vec<u32>,
+}
+
+/// Rows of a chunk, and the number of its set.
+struct Chunks {
+    size: usize,
+    set: Vec<u32>,
+}
+
+impl Chunks {
+    fn new(sets: &RowSets) -> Self {
+        let all = || sets.sets().iter().flatten();
+        let size = all().map(Range::len).max().unwrap_or(0).max(1);
+        let mut set = vec![0; all().count()];
+        for (k, chunks) in sets.sets().iter().enumerate() {
+            chunks.iter().for_each(|chunk| set[chunk.start / size] = k as u32);
+        }
+        Self { size, set }
+    }
+
+    /// The rows of the chunk of row i, the last one cut at n.
+    fn of(&self, i: usize) -> Range<usize> {
+        let start = i / self.size * self.size;
+        start..start + self.size
+    }
+}
+
+/// Entries of a row that are left of its chunk, inside and left of the diagonal, and right of the chunk.
+fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3] {
+    let (entries, columns) = (pattern.range(i), pattern.row(i));
+    let at = |limit: usize| entries.start + columns.iter().take_while(|&&j| (j as usize) < limit).count();
+    let (from, diagonal) = (at(chunk.start), at(i));
+    let right = match columns.last() {
+        Some(&last) if last as usize >= chunk.end => at(chunk.end),
+        _ => entries.end,
+    };
+    [entries.start..from, from..diagonal, right..entries.end]
+}
+
+impl Layout {
+    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, or 32 bits do not hold the places.
+    pub(super) fn new(sets: &RowSets) -> Option<Self> {
+        let pattern = sets.pattern();
+        let (n, chunks) = (pattern.rows(), Chunks::new(sets));
+        if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
+            return None;
+        }
+        let mut counts = vec![[0_u32; 2]; n];
+        let parallel = parallel::worth(pattern.len());
+        each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 2]])| {
+            for (i, count) in rows.zip(counts) {
+                let [left, inside, right] = parts(pattern, i, &chunks.of(i)).map(|part| part.len() as u32);
+                *count = [inside, left + right];
+            }
+        });
+        let mut inner = vec![0; n + 1];
+        let (mut outer_rows, mut outer) = (Vec::new(), vec![0]);
+        for (i, [inside, outside]) in counts.into_iter().enumerate() {
+            inner[i + 1] = inner[i] + inside;
+            if outside > 0 {
+                outer_rows.push(i as u32);
+                outer.push(outer[outer.len() - 1] + outside);
+            }
+        }
+        let (kept, beside) = (inner[n] as usize, outer[outer.len() - 1] as usize);
+        if ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
+            return None;
+        }
+        let mut layout = Self {
+            pattern: pattern.clone(),
+            sets: Vec::new(),
+            inner_columns: vec![0; kept],
+            inner,
+            outer_columns: Vec::with_capacity(beside),
+            outer_from: Vec::with_capacity(beside),
+            later: Vec::with_capacity(outer_rows.len()),
+            outer_rows,
+            outer,
+        };
+        let piece = |rows: &Range<usize>| {
+            let at = |row: usize| layout.outer_rows.partition_point(|&i| (i as usize) < row);
+            Chunk { rows: rows.clone(), outer: at(rows.start)..at(rows.end) }
+        };
+        layout.sets = sets.sets().iter().map(|set| set.iter().map(piece).collect()).collect();
+        for &i in &layout.outer_rows {
+            let i = i as usize;
+            let [left, _, right] = parts(pattern, i, &chunks.of(i));
+            let own = chunks.set[i / chunks.size];
+            let of = |k: usize| chunks.set[pattern.indices()[k] as usize / chunks.size];
+            let beside = || left.clone().chain(right.clone());
+            let earlier = beside().filter(|&k| of(k) < own);
+            let mut add = |k: usize| {
+                layout.outer_from.push(k as u32);
+                layout.outer_columns.push(pattern.indices()[k]);
+            };
+            earlier.for_each(&mut add);
+            layout.later.push(layout.outer_from.len() as u32);
+            let mut add = |k: usize| {
+                layout.outer_from.push(k as u32);
+                layout.outer_columns.push(pattern.indices()[k]);
+            };
+            beside().filter(|&k| of(k) > own).for_each(&mut add);
+        }
+        let to = Shared::new(&mut layout.inner_columns);
+        layout.by_row(|_, inside, place| {
+            // SAFETY: each row has its own places, as many as it keeps.
+            let to = unsafe { from_raw_parts_mut(to.get().add(place), inside.len()) };
+            to.copy_from_slice(&pattern.indices()[inside]);
+        });
+        Some(layout)
+    }
+
+    /// Calls `f` with every row, the entries of the pattern that it keeps, and the place of the first; chunks at once.
+    fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
+        for set in &self.sets {
+            items(set, parallel::worth(self.pattern.len()), &|chunk: &Chunk| {
+                for i in chunk.rows.clone() {
+                    let place = self.inner[i] as usize;
+                    let kept = self.inner[i + 1] as usize - place;
+                    let (entries, columns) = (self.pattern.range(i), self.pattern.row(i));
+                    let left = columns.iter().take_while(|&&j| (j as usize) < chunk.rows.start).count();
+                    let from = entries.start + left;
+                    f(i, from..from + kept, place);
+                }
+            });
+        }
+    }
+
+    /// Values of all blocks, rounded: inner, outer and diagonal ones. A block that A lacks on its diagonal is 0.
+    pub(super) fn fill<T: Real, S: Real>(&self, a: &Bsr<T>, [inner, outer, diagonal]: [&mut [S]; 3]) {
+        let (area, indices) = (a.block().0.pow(2), self.pattern.indices());
+        let (inner, diagonal) = (Shared::new(inner), Shared::new(diagonal));
+        self.by_row(|i, inside, place| {
+            // SAFETY: each row has its own places, b² values each, and its own diagonal block.
+            let (inner, own) = unsafe {
+                let inner = inner.get().add(place * area);
+                let own = diagonal.get().add(i * area);
+                (from_raw_parts_mut(inner, inside.len() * area), from_raw_parts_mut(own, area))
+            };
+            let from = &a.values()[inside.start * area..inside.end * area];
+            inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.to());
+            let next = inside.end;
+            if next < self.pattern.range(i).end && indices[next] as usize == i {
+                own.iter_mut().zip(a.value(next)).for_each(|(to, v)| *to = v.to());
+            } else {
+                own.fill(S::zero());
+            }
+        });
+        let pieces = (&self.outer_from[..], Groups(outer, area));
+        each(pieces, LEAF, parallel::worth(a.nnz()), &|(from, to): (&[u32], Groups<&mut [S]>)| {
+            for (&k, to) in from.iter().zip(to.0.chunks_exact_mut(area)) {
+                to.iter_mut().zip(a.value(k as usize)).for_each(|(to, v)| *to = v.to());
+            }
+        });
+    }
+
+    /// Bytes of the places.
+    pub(super) fn bytes(&self) -> usize {
+        let lists = [&self.inner, &self.inner_columns, &self.outer_rows, &self.outer, &self.later];
+        let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from]);
+        all.map(|list| size_of_val(&list[..])).sum()
+    }
+}
+
+/// D⁻¹, rounded.
+pub(super) fn copy<T: Real, S: Real>(from: &DenseBlocks<T>, to: &mut [S]) {
+    parallel::map(from.values(), to, |v| v.to());
+}
