@@ -41,7 +41,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// What reports call it: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve here.
+    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve here, and smoothers without an order.
     fn is_remote(&self) -> bool {
         false
     }
@@ -64,10 +64,12 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// Sweeps that read half of a symmetric A, D⁻¹ being the inverses of its diagonal blocks; `None` where whole rows are better.
+    /// Sweeps that read half of A, D⁻¹ being the inverses of its diagonal blocks; `None` where whole rows are better, and at a [`NumericPlace`], which writes A itself.
+    ///
+    /// The caller knows that A is symmetric: nobody looks. *Cost* two passes over the pattern and one over half of A.
     ///
     /// # Errors
-    /// Those of [`matrix`](Self::matrix) and [`blocks`](Self::blocks).
+    /// [`Error::NotSquare`] and [`Error::Shape`] where A and D do not belong together, and those of [`matrix`](Self::matrix) and [`blocks`](Self::blocks).
     fn half_sweeps<T: Real>(
         &self,
         a: &Bsr<T>,

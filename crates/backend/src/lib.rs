@@ -10,6 +10,7 @@
 //! | [`setup`](Setup) | recipes and built objects: build, update, update in two phases |
 //! | [`numeric`](NumericPlace) | places that compute the numeric phase of a setup |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
+//! | [`sweeps`](Sweeps) | Gauss-Seidel sweeps, over whole rows or half of a symmetric matrix |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`range`](check_range) | whether values survive being stored |

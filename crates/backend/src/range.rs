@@ -6,7 +6,7 @@ use coarsen_core::{Error, Real};
 /// Values that one task looks at.
 const LEAF: usize = 1 << 15;
 
-/// What every storage holds, as its reciprocal.
+/// What every storage holds, and its reciprocal.
 const WITHIN: f64 = 1e37;
 
 /// Refuses finite values whose largest becomes infinite or zero in storage.

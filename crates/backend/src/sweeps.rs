@@ -4,17 +4,17 @@ use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::Bsr;
 use num_traits::zero;
 
+use crate::cpu::same_length;
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Sweep};
 
 /// A, stored so that sweeps over it are cheap, with the inverses of its diagonal blocks.
+///
+/// *Cost* of a sweep and of a residual, a pass over what is stored of A. *Panics* on vectors of another length.
 ///
 /// A sweep is x_i ← x_i + ω D_i⁻¹ (b − A x)_i, row after row in the order that suits the place; forward and backward sweeps are adjoint where A is symmetric.
 pub trait Sweeps<T: Real, B: Backend>: Send {
     /// A.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;
-
-    /// z = D⁻¹ r.
-    fn diagonal(&self, r: &B::Vector, z: &mut B::Vector);
 
     /// One sweep from the x given.
     fn sweep(&mut self, direction: Sweep, omega: B::Real, b: &B::Vector, x: &mut B::Vector);
@@ -25,7 +25,7 @@ pub trait Sweeps<T: Real, B: Backend>: Send {
         self.sweep(Sweep::Forward, omega, b, x);
     }
 
-    /// The same, and r = b − A x.
+    /// The same, and r = b − A x, D being what D⁻¹ is the inverse of as it is stored.
     fn start_residual(&mut self, omega: B::Real, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
         self.start(omega, b, x);
         self.operator().residual(b, x, r);
@@ -78,10 +78,6 @@ impl<T: Real, B: Backend> Sweeps<T, B> for RowSweeps<B> {
         &self.a
     }
 
-    fn diagonal(&self, r: &B::Vector, z: &mut B::Vector) {
-        self.d.apply(num_traits::one(), r, zero(), z);
-    }
-
     fn sweep(&mut self, direction: Sweep, omega: B::Real, b: &B::Vector, x: &mut B::Vector) {
         self.a.relax(&self.rows, direction, &self.d, omega, b, x);
     }
@@ -95,6 +91,8 @@ impl<T: Real, B: Backend> Sweeps<T, B> for RowSweeps<B> {
     }
 
     fn set_values(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
+        same_length("block size", a.block().0, d.size())?;
+        same_length("dense blocks", self.d.count(), d.count())?;
         self.a.set_values(a)?;
         self.d.set_values(d)
     }

@@ -18,8 +18,8 @@ pub(crate) struct Aggregation {
     /// How the levels are visited [default: v]
     #[arg(long, value_enum)]
     pub(crate) sa_cycle: Option<CycleName>,
-    /// What relaxes the error on each level [default: gs on a CPU where blocks are coupled in thick chunks of rows, jacobi there for
-    /// scalars, chebyshev else]
+    /// What relaxes the error on each level [default: gs on a CPU for symmetric 2x2, 3x3 or 6x6 blocks coupled in thick chunks of
+    /// rows, jacobi there for scalars, chebyshev else]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
     /// How far aggregates reach from the node they grow from, in strong couplings [default: 1, and 2 on levels of scalars

@@ -97,13 +97,10 @@ pub enum Smoothing {
     GaussSeidel(GaussSeidel),
     /// A Chebyshev polynomial in M A, M block Jacobi or SPAI-0; of degree 1 the cheapest.
     Chebyshev(Chebyshev),
-    /// What takes the least time at the place: on a CPU Gauss-Seidel over half of A where blocks are coupled inside thick chunks of rows, damped Jacobi for scalars, else, and
+    /// What takes the least time at the place: on a CPU Gauss-Seidel over half of A where that is symmetric in blocks of 2, 3 or 6 and coupled inside thick chunks of rows, damped Jacobi for scalars, else, and
     /// on devices, Chebyshev of degree 2. A level is looked at on its own.
     Fitted,
 }
-
-/// Lanczos steps for the ρ(D⁻¹A) of a level that Gauss-Seidel relaxes, at least.
-const LANCZOS: usize = 6;
 
 /// Degree 2 on the upper tenth of the spectrum.
 const SECOND: Chebyshev = Chebyshev {
@@ -130,32 +127,24 @@ pub trait LevelSmoother<T: Real, B: Backend>: Smoother<B> + Preconditioner<B::Ve
 impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Staged<T>> LevelSmoother<T, B> for S {}
 
 impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
-    /// PᵀAP is symmetric where A is, so only the finest level is looked at.
+    /// PᵀAP is symmetric where A is, so polynomials look at the finest level alone; half of a matrix is taken for all of it only where it has been looked at.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
-            Self::GaussSeidel(mut recipe) => {
-                recipe.symmetric |= below;
-                recipe.lanczos_steps = recipe.lanczos_steps.max(LANCZOS);
-                Box::new(recipe.build_on(a, on)?)
-            }
+            Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
             Self::Chebyshev(mut recipe) => {
                 recipe.symmetric |= below;
-                Box::new(recipe.build_on(a, on)?)
+                Box::new(recipe.build(a, on)?)
             }
             Self::Fitted => {
-                let (symmetric, scalars) = (below, a.block() == (1, 1));
-                if !on.is_remote()
-                    && !scalars
-                    && (symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none())
-                {
-                    let recipe = GaussSeidel { symmetric, lanczos_steps: LANCZOS, ..Default::default() };
-                    if let Some(half) = recipe.build_half(a, on)? {
+                let scalars = a.block() == (1, 1);
+                if !on.is_remote() && !scalars && a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
+                    if let Some(half) = GaussSeidel::default().build_half(a, on)? {
                         return Ok(Box::new(half));
                     }
                 }
                 let recipe = if scalars && !on.is_remote() { Chebyshev::damped() } else { SECOND };
-                Box::new(Chebyshev { symmetric, ..recipe }.build_on(a, on)?)
+                Box::new(Chebyshev { symmetric: below, ..recipe }.build(a, on)?)
             }
         })
     }

@@ -154,24 +154,10 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
     type Built = ChebyshevPolynomial<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        self.validate()?;
         system.check()?;
         let a = &*system.whole()?;
         a.check_finite()?;
-        self.build_on(a, on)
-    }
-}
-
-impl Chebyshev {
-    /// The polynomial of a finite A.
-    ///
-    /// # Errors
-    /// As the build.
-    pub fn build_on<T: Real, B: Backend>(
-        &self,
-        a: &Bsr<T>,
-        on: &B,
-    ) -> Result<ChebyshevPolynomial<T, B>, SetupError> {
-        self.validate()?;
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError, Sweeps};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, tree};
 use coarsen_core::{LinearOperator, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
@@ -61,34 +61,6 @@ impl<T: Real> Spectrum<T> {
     /// Bytes of the room that Lanczos keeps.
     pub fn bytes(&self) -> usize {
         5 * size_of_val(&self.start[..])
-    }
-}
-
-/// The same by the sweeps of a place, which may read half of A.
-pub(crate) fn radius<T: Real, B: Backend>(
-    on: &B,
-    a: &Bsr<T>,
-    inverses: &DenseBlocks<T>,
-    sweeps: &dyn Sweeps<T, B>,
-    steps: usize,
-) -> Result<f64, SetupError> {
-    let n = a.shape().0;
-    if n == 0 {
-        return Ok(1.0);
-    }
-    let mut estimate = SpectralRadius::default();
-    (estimate.steps, estimate.safety) = (steps, 1.1);
-    let start: Vec<B::Real> = start_vector(n);
-    let found = estimate.estimate(sweeps.operator(), &mut Diagonal(sweeps), &on.vector(&start)?)?.wide();
-    Ok(row_sums(a, inverses).map_or(found, |bound| bound.min(found)))
-}
-
-/// D⁻¹ of sweeps.
-struct Diagonal<'a, T, B: Backend>(&'a dyn Sweeps<T, B>);
-
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for Diagonal<'_, T, B> {
-    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.0.diagonal(r, z);
     }
 }
 

@@ -118,6 +118,9 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         a: &Bsr<T>,
         d: &DenseBlocks<T>,
     ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
+        if !HalfSweeps::<V, S>::takes(a.block()) {
+            return Ok(None);
+        }
         let half = HalfSweeps::<V, S>::new(&self.relaxation_order(a.pattern()), a, d)?;
         Ok(half.map(|half| Box::new(half) as Box<dyn Sweeps<T, Self>>))
     }

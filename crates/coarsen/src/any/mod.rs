@@ -6,18 +6,20 @@
 //! | `choice` | which place a name, the machine and the environment lead to |
 //! | `vector` | vectors and scalars of whatever place |
 //! | `matrix` | matrices, blocks and row sets of whatever place |
+//! | `sweeps` | sweeps over half of a matrix, which the CPU alone has |
 //! | `domains` | multilevel domains of whatever place |
 
 mod choice;
 mod domains;
 mod matrix;
+mod sweeps;
 mod vector;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets, Sweeps};
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::OpenCl;
@@ -164,6 +166,21 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
             Self::Cpu(on) => on.relaxation_order(pattern),
             #[cfg(feature = "opencl")]
             Self::OpenCl(on) => on.relaxation_order(pattern),
+        }
+    }
+
+    fn half_sweeps<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        d: &DenseBlocks<T>,
+    ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
+        match self {
+            Self::Cpu(on) => {
+                let half = on.half_sweeps(a, d)?;
+                Ok(half.map(|half| Box::new(sweeps::HostSweeps(half)) as Box<dyn Sweeps<T, Self>>))
+            }
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(_) => Ok(None),
         }
     }
 

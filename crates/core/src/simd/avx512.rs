@@ -198,7 +198,7 @@ pieces!(eight, f64, __m512d, |p| match N {
 pieces!(two_singles, f32, __m128, |p| match N {
     0 => _mm_setzero_ps(),
     1 => _mm_load_ss(p),
-    _ => _mm_castpd_ps(_mm_load_sd(p.cast())),
+    _ => _mm_castsi128_ps(_mm_loadl_epi64(p.cast())), // no alignment beyond that of an f32
 });
 pieces!(four_singles, f32, __m128, |p| match N {
     0..=2 => two_singles::<N>(p),
@@ -266,9 +266,9 @@ unsafe fn put_four_singles<const N: usize>(to: *mut f32, r: __m128) {
         match N {
             0 => (),
             1 => _mm_store_ss(to, r),
-            2 => _mm_storel_pd(to.cast(), _mm_castps_pd(r)),
+            2 => _mm_storel_epi64(to.cast(), _mm_castps_si128(r)), // no alignment beyond that of an f32
             3 => {
-                _mm_storel_pd(to.cast(), _mm_castps_pd(r));
+                _mm_storel_epi64(to.cast(), _mm_castps_si128(r));
                 _mm_store_ss(to.add(2), _mm_movehl_ps(r, r));
             }
             _ => _mm_storeu_ps(to, r),

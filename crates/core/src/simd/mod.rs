@@ -167,6 +167,11 @@ mod tests {
         unsafe { first.mul_add(P::splat(set, V::of(3.0)), ones).store(back.as_mut_ptr()) };
         let value = |k: usize| if k < N { 3.0 * (k + 1) as f64 + 1.0 } else { 1.0 };
         assert!((0..P::LANES).all(|k| back[k] == V::of(value(k))), "{N} of {} lanes: {back:?}", P::LANES);
+        let mut part = [V::zero(); 9];
+        // SAFETY: eight numbers are writable behind the first, and a pack has no more lanes.
+        unsafe { all.store_first::<N>(part.as_mut_ptr().add(1)) };
+        let value = |k: usize| if (1..=N).contains(&k) { k as f64 } else { 0.0 };
+        assert!((0..9).all(|k| part[k] == V::of(value(k))), "{N} of {} lanes: {part:?}", P::LANES);
         let whole = if P::LANES == 4 { first.sum_first::<4>() } else { first.sum_first::<8>() };
         assert_eq!(whole, exact, "lanes beyond {N} are 0");
     }

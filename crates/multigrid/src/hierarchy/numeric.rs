@@ -81,5 +81,5 @@ impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
 
 /// A of a level as its smoother holds it.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
-    smoother.matrix().ok_or(SetupError::NotHere { method: "half of a matrix" })
+    smoother.matrix().ok_or(SetupError::NotHere { method: "gauss-seidel over half of a matrix" })
 }

@@ -15,9 +15,38 @@ const WEAK: f64 = 0.08;
 /// Share of the couplings of the finest level that must be weak for them to be left out on all levels.
 const MANY: f64 = 0.45;
 
+/// From this on a coupling ties two nodes: what holds them is each other.
+const TIED: f32 = 0.75;
+
+/// Share of the nodes that may be tied for weak couplings to be left out at all.
+const TIES: f64 = 0.005;
+
 /// Which couplings of a level are strong here.
 pub(super) fn measure(depth: usize) -> Strength {
     Strength::Symmetric { theta: WEAK * 0.5_f64.powi(depth.min(60) as i32) }
+}
+
+/// Couplings of nodes that a stiff one ties to another, as contact does, are strong: beside that one all others look weak, also in directions in which it does not hold.
+///
+/// False where many nodes are tied: then all couplings had better be.
+pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
+    let columns = pattern.indices();
+    let tied = |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && weights[k] > TIED);
+    let tied: Vec<bool> = (0..pattern.rows()).map(tied).collect();
+    let ties = tied.iter().filter(|&&tied| tied).count();
+    if ties == 0 {
+        return true;
+    }
+    if ties as f64 > TIES * pattern.rows() as f64 {
+        return false;
+    }
+    for i in 0..pattern.rows() {
+        for k in pattern.range(i) {
+            let j = columns[k] as usize;
+            strong[k] |= j != i && weights[k] > 0.0 && (tied[i] || tied[j]);
+        }
+    }
+    true
 }
 
 /// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil of many equal neighbours has, do not count.
@@ -121,6 +150,38 @@ mod tests {
         }
         let m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new()).unwrap();
         assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
+    }
+
+    /// Springs along existing couplings, each a thousand times as stiff.
+    #[test]
+    fn stiff_pairs_keep_their_couplings_and_many_of_them_all() {
+        let problem = coarsen_problems::Problem::parse("cloth:41", &Default::default()).unwrap();
+        let n = problem.matrix.pattern().rows();
+        let tied = |pairs: usize| {
+            let mut a = problem.matrix.clone();
+            let pattern = a.pattern().clone();
+            for first in (0..pairs).map(|p| 3 * 41 + 7 + (p * 37) % (n - 6 * 41)) {
+                let size = a.value(pattern.find(first, first).unwrap())[0];
+                for (i, j, sign) in [
+                    (first, first, 1.0),
+                    (first + 1, first + 1, 1.0),
+                    (first, first + 1, -1.0),
+                    (first + 1, first, -1.0),
+                ] {
+                    let Some(k) = pattern.find(i, j) else { continue };
+                    a.values_mut()[9 * k + 8] += sign * 1e3 * size;
+                }
+            }
+            a
+        };
+        for (pairs, kept) in [(0, true), (2, true), (100, false)] {
+            let a = tied(pairs);
+            let weights = measure(0).weights(&a).unwrap();
+            let mut strong = measure(0).strong(a.pattern(), &weights);
+            let before = strong.clone();
+            assert_eq!(keep_tied(a.pattern(), &weights, &mut strong), kept, "{pairs} pairs");
+            assert_eq!(strong == before, pairs != 2, "{pairs} pairs");
+        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub struct SmoothedAggregation {
 }
 
 impl Default for SmoothedAggregation {
-    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ), 10 Lanczos steps where the smoother brings no bound, as Tamstorf 2015.
+    /// θ = 0.48 relative to the strongest coupling, 4/(3ρ) as Tamstorf 2015; 6 Lanczos steps where the smoother brings no bound.
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },
@@ -89,7 +89,7 @@ impl Default for SmoothedAggregation {
             omega_of_sets: 0.0,
             prune: 1e-2,
             filter: true,
-            lanczos_steps: 10,
+            lanczos_steps: 6,
             safety: 1.1,
         }
     }
@@ -209,7 +209,9 @@ impl SmoothedAggregation {
         // Scalars have the same weights by either.
         let mut weights = if looked && blocks { measure.weights(a)? } else { self.strength.weights(a)? }; // 5
         let mut spreading = if looked { measure.strong(a.pattern(), &weights) } else { Vec::new() };
-        if looked && fine.depth == 0 && !filter::many_weak(a.pattern(), &weights, &spreading) {
+        let few_ties = !(looked && blocks) || filter::keep_tied(a.pattern(), &weights, &mut spreading);
+        let top = fine.depth == 0;
+        if looked && !(few_ties && (!top || filter::many_weak(a.pattern(), &weights, &spreading))) {
             spreading.clear();
         }
         if looked && blocks && spreading.is_empty() {

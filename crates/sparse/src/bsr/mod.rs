@@ -188,7 +188,7 @@ impl<T: Real> Bsr<T> {
         if parallel::tree(&self.values[..], parallel::LEAF, worth, &leaf, &|left, right| left & right) {
             return Ok(());
         }
-        let Some(at) = self.values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
+        let at = self.values.iter().position(|v| !v.is_finite()).unwrap_or_default();
         let (r, c) = self.block;
         let (k, within) = (at / (r * c), at % (r * c));
         let i = self.pattern.offsets().partition_point(|&o| o <= k) - 1;

@@ -8,7 +8,7 @@ use coarsen_core::parallel::{self, tree};
 use crate::Bsr;
 
 /// Block rows that one task compares.
-const LEAF: usize = 8192;
+const LEAF: usize = 4096;
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), if A is not symmetric; dᵢ is the
@@ -17,7 +17,8 @@ impl<T: Real> Bsr<T> {
     /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
     /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
     /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
-    /// *Cost* two passes over A, one of them in the order of its transpose; two binary searches for each pair that differs at all.
+    /// *Cost* two passes over A, one of them in the order of its transpose; a binary search for each coupling across stretches of 4096 block rows, two for each pair
+    /// that differs at all.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -49,10 +50,9 @@ impl<T: Real> Bsr<T> {
         let upper = |rows: Range<usize>| {
             let mut seen = Seen::default();
             // Rows above i have been looked at, so the mirror image of a block of row i is the next of its row: for rows of this stretch a place is kept.
-            let mut next = vec![0; rows.len()];
+            let mut next = [0_u32; LEAF];
             for (next, i) in next.iter_mut().zip(rows.clone()) {
-                let before = pattern.row(i).iter().take_while(|&&j| (j as usize) < rows.start).count();
-                *next = pattern.range(i).start + before;
+                *next = pattern.row(i).iter().take_while(|&&j| (j as usize) < rows.start).count() as u32;
             }
             for i in rows.clone() {
                 for (j, here) in self.row(i) {
@@ -61,13 +61,13 @@ impl<T: Real> Bsr<T> {
                         continue;
                     }
                     let mirror = if j < rows.end {
-                        let next = &mut next[j - rows.start];
-                        let end = pattern.range(j).end;
-                        *next +=
-                            pattern.indices()[*next..end].iter().take_while(|&&k| (k as usize) < i).count();
-                        let found = *next < end && pattern.indices()[*next] as usize == i;
-                        *next += usize::from(found);
-                        found.then(|| *next - 1)
+                        let (next, columns) = (&mut next[j - rows.start], pattern.row(j));
+                        let rest = &columns[*next as usize..];
+                        *next += rest.iter().take_while(|&&k| (k as usize) < i).count() as u32;
+                        let at = *next as usize;
+                        let found = columns.get(at).is_some_and(|&k| k as usize == i);
+                        *next += u32::from(found);
+                        found.then(|| pattern.range(j).start + at)
                     } else {
                         pattern.find(j, i)
                     };
@@ -163,5 +163,28 @@ mod tests {
         let saddle = |v: f64| from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, v)]).unwrap().asymmetric_pair(1e-8);
         assert_eq!((saddle(1.0 + 1e-12), saddle(-1.0), saddle(f64::NAN)), (None, Some((0, 1)), Some((0, 1))));
         assert_eq!(from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap().asymmetric_pair(1e-8), Some((0, 0)));
+    }
+
+    /// Differences and lone entries inside a stretch of rows, across stretches and in a later one.
+    #[test]
+    fn stretches_are_seen_whole() {
+        let n = 3 * super::LEAF as u32 + 17;
+        let band = |i: u32| [i.wrapping_sub(5000), i.wrapping_sub(1), i, i + 1, i + 5000].into_iter();
+        let entries: Vec<(u32, u32, f64)> = (0..n)
+            .flat_map(|i| band(i).filter(|&j| j < n).map(move |j| (i, j, f64::from(i.min(j) % 7 + 1))))
+            .collect();
+        let pair = |extra: (u32, u32, f64)| {
+            let entries = [&entries[..], &[extra]].concat();
+            from_triplets(n as usize, n as usize, &entries).unwrap().asymmetric_pair(1e-8)
+        };
+        assert_eq!(pair((0, 0, 1.0)), None);
+        for (i, j) in
+            [(10, 11), (9000, 9001), (3000, 8000), (n - 2, n - 1), (5, 300), (100, n - 3), (8500, 8600)]
+        {
+            let expected = (i as usize, j as usize);
+            assert_eq!(pair((i, j, 0.5)), Some(expected), "above the diagonal");
+            let below = pair((j, i, 0.5)).unwrap();
+            assert!(below == expected || below == (expected.1, expected.0), "{below:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, Shared, each};
+use coarsen_core::parallel::Shared;
 use coarsen_core::simd::{Kernel, Pack, Set, prefetch};
 
 use super::{Chunk, HalfSweeps};
@@ -18,13 +18,12 @@ pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
 /// How far ahead of its use the matrix is asked for, in bytes.
 const AHEAD: isize = 2048;
 
-/// Nodes of one task of a diagonal product.
-const NODES: usize = 1024;
-
 /// What is done with the rows of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// x = ω (D/… + L)⁻¹ b from x = 0, and r without what later sets give.
+    /// x = (D/ω + L)⁻¹ b from x = 0.
+    Alone,
+    /// The same, and r without what later sets give.
     Start,
     /// r less what later sets give.
     Later,
@@ -64,7 +63,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         match self.pass {
-            Pass::Start => self.start::<I, P, B>(set),
+            Pass::Alone | Pass::Start => self.start::<I, P, B>(set),
             Pass::Later => self.later::<I, P, B>(set),
             Pass::Upper => self.upper::<I, P, B>(set),
             Pass::Forward => self.forward::<I, P, B>(set),
@@ -92,8 +91,11 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                     rest[k] = (V::one() - self.omega) * s[k];
                     s[k] *= self.omega;
                 }
-                put::<V, B>(r, i, &rest);
                 half.solve::<I, P, B>(set, i, &s).store_first::<B>(x.add(i * B));
+                if self.pass == Pass::Alone {
+                    continue;
+                }
+                put::<V, B>(r, i, &rest);
                 half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), r);
             }
         }
@@ -155,8 +157,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             // SAFETY: see the top of this file.
             unsafe {
                 let inner = half.inner(i);
-                let lowest = half.layout.inner_columns.get(inner.start).map_or(i, |&j| j as usize);
-                let lowest = if inner.is_empty() { i } else { lowest };
+                let lowest = half.layout.inner_columns[inner.clone()].first().map_or(i, |&j| j as usize);
                 while begun > lowest {
                     begun -= 1;
                     let b = self.b[begun * B..(begun + 1) * B].as_ptr();
@@ -291,12 +292,7 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
 
     /// D_i⁻¹ s; the inverse of a symmetric block is so too, and its rows are added up as columns.
     #[inline(always)]
-    unsafe fn solve<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
-        &self,
-        set: I,
-        i: usize,
-        s: &[V; B],
-    ) -> P {
+    fn solve<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I, i: usize, s: &[V; B]) -> P {
         let d = &self.inverses[i * B * B..(i + 1) * B * B];
         let mut product = P::zero(set);
         for k in 0..B {
@@ -436,19 +432,4 @@ unsafe fn put<V: Real, const B: usize>(v: *mut V, i: usize, block: &[V; B]) {
         // SAFETY: as the caller promises.
         unsafe { *v.add(i * B + k) = block[k] };
     }
-}
-
-/// z = D⁻¹ r.
-pub(super) fn scale<V: Real, S: Real>(inverses: &[S], block: usize, r: &[V], z: &mut [V]) {
-    let pieces = (Groups(inverses, block * block), Groups(r, block), Groups(z, block));
-    let worth = parallel::worth(inverses.len());
-    each(pieces, NODES, worth, &|(d, r, z): (Groups<&[S]>, Groups<&[V]>, Groups<&mut [V]>)| {
-        for ((d, r), z) in
-            d.0.chunks_exact(block * block).zip(r.0.chunks_exact(block)).zip(z.0.chunks_exact_mut(block))
-        {
-            for (row, z) in d.chunks_exact(block).zip(z) {
-                *z = row.iter().zip(r).fold(V::zero(), |sum, (d, &r)| sum + d.to::<V>() * r);
-            }
-        }
-    });
 }

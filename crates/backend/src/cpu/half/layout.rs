@@ -63,7 +63,7 @@ impl Chunks {
         Self { size, set }
     }
 
-    /// The rows of the chunk of row i, the last one cut at n.
+    /// The rows of the chunk of row i; the last chunk is taken to be as long as the others.
     fn of(&self, i: usize) -> Range<usize> {
         let start = i / self.size * self.size;
         start..start + self.size
@@ -171,9 +171,9 @@ impl Layout {
         }
     }
 
-    /// Values of all blocks, rounded: inner, outer and diagonal ones. A block that A lacks on its diagonal is 0.
+    /// Values of all blocks, rounded: inner, outer and diagonal ones.
     pub(super) fn fill<T: Real, S: Real>(&self, a: &Bsr<T>, [inner, outer, diagonal]: [&mut [S]; 3]) {
-        let (area, indices) = (a.block().0.pow(2), self.pattern.indices());
+        let area = a.block().0.pow(2);
         let (inner, diagonal) = (Shared::new(inner), Shared::new(diagonal));
         self.by_row(|i, inside, place| {
             // SAFETY: each row has its own places, b² values each, and its own diagonal block.
@@ -184,12 +184,8 @@ impl Layout {
             };
             let from = &a.values()[inside.start * area..inside.end * area];
             inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.to());
-            let next = inside.end;
-            if next < self.pattern.range(i).end && indices[next] as usize == i {
-                own.iter_mut().zip(a.value(next)).for_each(|(to, v)| *to = v.to());
-            } else {
-                own.fill(S::zero());
-            }
+            // D⁻¹ is there, so the diagonal block is too.
+            own.iter_mut().zip(a.value(inside.end)).for_each(|(to, v)| *to = v.to());
         });
         let pieces = (&self.outer_from[..], Groups(outer, area));
         each(pieces, LEAF, parallel::worth(a.nnz()), &|(from, to): (&[u32], Groups<&mut [S]>)| {
@@ -207,7 +203,16 @@ impl Layout {
     }
 }
 
-/// D⁻¹, rounded.
-pub(super) fn copy<T: Real, S: Real>(from: &DenseBlocks<T>, to: &mut [S]) {
-    parallel::map(from.values(), to, |v| v.to());
+/// The symmetric part of D⁻¹, rounded.
+pub(super) fn copy_symmetric<T: Real, S: Real>(from: &DenseBlocks<T>, to: &mut [S]) {
+    let (b, area) = (from.size(), from.size().pow(2));
+    let pieces = (Groups(from.values(), area), Groups(to, area));
+    let worth = parallel::worth(from.values().len());
+    each(pieces, LEAF, worth, &|(from, to): (Groups<&[T]>, Groups<&mut [S]>)| {
+        for (from, to) in from.0.chunks_exact(area).zip(to.0.chunks_exact_mut(area)) {
+            for (e, to) in to.iter_mut().enumerate() {
+                *to = (T::of(0.5) * (from[e] + from[e % b * b + e / b])).to();
+            }
+        }
+    });
 }

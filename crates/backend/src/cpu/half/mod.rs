@@ -19,6 +19,7 @@ mod kernel;
 mod layout;
 
 use std::mem;
+use std::ops::Range;
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd;
@@ -32,7 +33,10 @@ use layout::{Chunk, Layout};
 
 /// A symmetric matrix of which one half is stored.
 ///
-/// *Cost* half of A and 2 b² values a node, a vector; a sweep reads half of A, and the residual after a forward sweep from zero costs nothing more.
+/// A sweep solves with D⁻¹ as it is stored, and its residual is that of the matrix with the D that belongs to it: A but for the round-off of storage times the
+/// condition of a diagonal block.
+/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A sweep reads that half; one forward from an x that is not 0
+/// reads it twice, and the residual after a forward sweep from zero costs nothing more.
 /// *Reference* Eisenstat 1981, "Efficient implementation of a class of preconditioned conjugate gradient methods", for the same saving in SSOR.
 pub(super) struct HalfSweeps<V, S> {
     layout: Layout,
@@ -45,20 +49,46 @@ pub(super) struct HalfSweeps<V, S> {
     unknowns: usize,
 }
 
+/// How far round-off of storage may be from nothing in what D⁻¹ is the inverse of.
+const ROUNDED: f64 = 0.01;
+
+/// Whether every inverse of a diagonal block survives being stored: ‖D‖ ‖D⁻¹‖ ε stays small.
+fn keeps<T: Real, S: Real>(a: &Bsr<T>, d: &DenseBlocks<T>) -> bool {
+    let size = |block: &[T]| block.iter().fold(T::zero(), |sum, v| sum + v.abs()).wide();
+    let leaf = |rows: Range<usize>| {
+        rows.fold(true, |all, i| {
+            let own = a.pattern().find(i, i).map_or(0.0, |k| size(a.value(k)));
+            all & (own * size(d.block(i)) * S::EPSILON.wide() < ROUNDED)
+        })
+    };
+    let worth = parallel::worth(d.values().len());
+    parallel::tree(0..d.count(), parallel::LEAF, worth, &leaf, &|left, right| left & right)
+}
+
 impl<V: Real, S: Real> HalfSweeps<V, S> {
+    /// Whether blocks of this size have kernels.
+    pub(super) fn takes(block: (usize, usize)) -> bool {
+        kernel::BLOCKS.contains(&block.0)
+    }
+
     /// The halves of A in the order of `sets`; `None` where a whole matrix is better: blocks without a kernel, orders with many couplings between chunks.
     pub(super) fn new<T: Real>(
         sets: &RowSets,
         a: &Bsr<T>,
         d: &DenseBlocks<T>,
     ) -> Result<Option<Self>, Error> {
-        let block = a.block().0;
-        if !kernel::BLOCKS.contains(&block) {
+        let (block, nodes) = (a.block().0, a.pattern().rows());
+        if a.shape().0 != a.shape().1 || a.block().1 != block {
+            let (rows, columns) = a.shape();
+            return Err(Error::NotSquare { rows, columns });
+        }
+        same_length("block size", block, d.size())?;
+        same_length("dense blocks", nodes, d.count())?;
+        if !keeps::<T, S>(a, d) {
             return Ok(None);
         }
         let Some(layout) = Layout::new(sets) else { return Ok(None) };
         let zeros = |blocks: usize| vec![S::zero(); blocks * block * block];
-        let nodes = a.pattern().rows();
         let mut half = Self {
             inner: zeros(layout.inner_columns.len()),
             outer: zeros(layout.outer_columns.len()),
@@ -77,7 +107,7 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
 
     fn write<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) {
         self.layout.fill(a, [&mut self.inner, &mut self.outer, &mut self.diagonal]);
-        layout::copy(d, &mut self.inverses);
+        layout::copy_symmetric(d, &mut self.inverses);
     }
 
     /// A pass over all chunks, set after set in the direction of the sweep, x and r being written.
@@ -131,10 +161,6 @@ impl<T: Real, V: Real, S: Real> Sweeps<T, Cpu<V, S>> for HalfSweeps<V, S> {
         self
     }
 
-    fn diagonal(&self, r: &Vec<V>, z: &mut Vec<V>) {
-        kernel::scale(&self.inverses, self.block, r, z);
-    }
-
     fn sweep(&mut self, direction: Sweep, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
         let mut room = mem::take(&mut self.room);
         let pass = match direction {
@@ -150,7 +176,7 @@ impl<T: Real, V: Real, S: Real> Sweeps<T, Cpu<V, S>> for HalfSweeps<V, S> {
 
     fn start(&mut self, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
         let mut room = mem::take(&mut self.room);
-        self.run(Sweep::Forward, Pass::Start, omega, b, x, &mut room);
+        self.run(Sweep::Forward, Pass::Alone, omega, b, x, &mut room);
         self.room = room;
     }
 
@@ -164,6 +190,7 @@ impl<T: Real, V: Real, S: Real> Sweeps<T, Cpu<V, S>> for HalfSweeps<V, S> {
             return Err(Error::Pattern { what: "new values of a matrix that is swept" });
         }
         same_length("block size", self.block, a.block().0)?;
+        same_length("block size", self.block, a.block().1)?;
         same_length("block size", self.block, d.size())?;
         same_length("dense blocks", a.pattern().rows(), d.count())?;
         self.write(a, d);
