@@ -98,6 +98,14 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::new())
         }),
+        ("sa fitted", |a| {
+            let smoothing = Smoothing::Fitted;
+            build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::mixed())
+        }),
+        ("sa fitted w-cycle", |a| {
+            let smoothing = Smoothing::Fitted;
+            build(Multigrid { smoothing, ..small_sa(Cycle::W) }, a, Cpu::new())
+        }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
     ];
     with_devices(
