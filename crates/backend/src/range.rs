@@ -28,7 +28,7 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     // Without a branch, at the speed of memory: nothing is near the limits of f32, and something is well inside them.
     let inside = |[none, some]: [bool; 2], v: &T| {
         let size = v.abs().to::<f64>();
-        [none & !(size > WITHIN), some | (size > 1.0 / WITHIN)]
+        [none & (size <= WITHIN), some | (size > 1.0 / WITHIN)]
     };
     let leaf = |part: &[T]| part.iter().fold([true, false], inside);
     let both = |[a, b]: [bool; 2], [c, d]: [bool; 2]| [a & c, b | d];

@@ -138,10 +138,12 @@ impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
             }
             Self::Fitted => {
                 let scalars = a.block() == (1, 1);
-                if !on.is_remote() && !scalars && a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
-                    if let Some(half) = GaussSeidel::default().build_half(a, on)? {
-                        return Ok(Box::new(half));
-                    }
+                let halves = !on.is_remote() && !scalars;
+                if halves
+                    && a.asymmetric_pair(T::EPSILON.sqrt()).is_none()
+                    && let Some(half) = GaussSeidel::default().build_half(a, on)?
+                {
+                    return Ok(Box::new(half));
                 }
                 let recipe = if scalars && !on.is_remote() { Chebyshev::damped() } else { SECOND };
                 Box::new(Chebyshev { symmetric: below, ..recipe }.build(a, on)?)

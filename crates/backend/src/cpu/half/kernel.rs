@@ -64,7 +64,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         match self.pass {
             Pass::Alone | Pass::Start => self.start::<I, P, B>(set),
-            Pass::Later => self.later::<I, P, B>(set),
+            Pass::Later => self.later::<I, B>(set),
             Pass::Upper => self.upper::<I, P, B>(set),
             Pass::Forward => self.forward::<I, P, B>(set),
             Pass::Backward => self.backward::<I, P, B>(set),
@@ -81,7 +81,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let mut s = half.block_of::<B>(self.b, i);
                 if outer.is(half, i) {
                     let (from, later) = (outer.from(half), half.layout.later[outer.at] as usize);
-                    half.less_outer::<I, P, B>(set, from..later, x, &mut s);
+                    half.less_outer::<I, B>(set, from..later, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
@@ -102,7 +102,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     }
 
     #[inline(always)]
-    fn later<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn later<I: Set<V>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         for at in self.chunk.outer.clone() {
             let i = half.layout.outer_rows[at] as usize;
@@ -110,7 +110,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 let later = half.layout.later[at] as usize..half.layout.outer[at + 1] as usize;
-                half.less_outer::<I, P, B>(set, later, x, &mut s);
+                half.less_outer::<I, B>(set, later, x, &mut s);
                 put::<V, B>(r, i, &s);
             }
         }
@@ -137,7 +137,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 if outer.is(half, i) {
-                    half.less_outer::<I, P, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
                     outer.at += 1;
                 }
                 half.less_inner::<I, P, B>(set, half.inner(i), AHEAD, x, &mut s);
@@ -166,7 +166,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let mut s = get::<V, B>(t, i);
                 if outer.at > self.chunk.outer.start && (Outer { at: outer.at - 1 }).is(half, i) {
                     outer.at -= 1;
-                    half.less_outer::<I, P, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
                 }
                 half.less_inner::<I, P, B>(set, inner.clone(), -AHEAD, x, &mut s);
                 self.relax::<I, P, B>(set, i, &s, x);
@@ -230,7 +230,7 @@ impl<V: Real, S: Real> Product<'_, V, S> {
             unsafe {
                 let mut s = self.b.map_or([V::zero(); B], |b| half.block_of::<B>(b, i));
                 if outer.is(half, i) {
-                    half.less_outer::<I, P, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
@@ -305,7 +305,7 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
 
     /// s −= Σ A_ij x_j over outer couplings.
     #[inline(always)]
-    unsafe fn less_outer<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+    unsafe fn less_outer<I: Set<V>, const B: usize>(
         &self,
         set: I,
         places: Range<usize>,
