@@ -104,7 +104,7 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
         }),
         ("sa fitted w-cycle", |a| {
             let smoothing = Smoothing::Fitted;
-            build(Multigrid { smoothing, ..small_sa(Cycle::W) }, a, Cpu::new())
+            build(Multigrid { smoothing, ..small_sa(Cycle::W) }, a, Cpu::mixed())
         }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
     ];

@@ -25,7 +25,7 @@ pub trait Sweeps<T: Real, B: Backend>: Send {
         self.sweep(Sweep::Forward, omega, b, x);
     }
 
-    /// The same, and r = b − A x, D being what D⁻¹ is the inverse of as it is stored.
+    /// The same, and r = b − A x.
     fn start_residual(&mut self, omega: B::Real, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
         self.start(omega, b, x);
         self.operator().residual(b, x, r);

@@ -140,7 +140,7 @@ impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
                 let scalars = a.block() == (1, 1);
                 let halves = !on.is_remote() && !scalars;
                 if halves
-                    && a.asymmetric_pair(T::EPSILON.sqrt()).is_none()
+                    && a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none()
                     && let Some(half) = GaussSeidel::default().build_half(a, on)?
                 {
                     return Ok(Box::new(half));

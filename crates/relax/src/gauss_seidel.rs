@@ -53,8 +53,12 @@ impl Default for GaussSeidel {
 }
 
 impl GaussSeidel {
-    fn is_symmetric<T: Real>(&self, a: &Bsr<T>) -> bool {
-        self.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none()
+    /// Whether half of A stands for all of it, and what the sweeps promise: symmetric where A is and every diagonal block may be positive definite.
+    fn look<T: Real>(&self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> (bool, Class) {
+        let round_off = T::EPSILON * T::of(1024.0);
+        let alike = self.symmetric || a.asymmetric_pair(round_off).is_none();
+        let symmetric = alike || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
+        (alike, if symmetric { inverses.class() } else { Class::Linear })
     }
 
     fn validate(&self) -> Result<(), Error> {
@@ -76,9 +80,9 @@ pub struct SymmetricSweep<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     inverses: DenseBlocks<T>,
     sweeps: Box<dyn Sweeps<T, B>>,
-    symmetric: bool,
-    class: Class,
-    /// Both, of what is prepared.
+    /// Whether half of A stands for all of it, and what the sweeps promise.
+    found: (bool, Class),
+    /// The same of what is prepared.
     next: (bool, Class),
 }
 
@@ -91,13 +95,13 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
         let a = &*system.whole()?;
         a.check_finite()?;
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        let symmetric = self.is_symmetric(a);
-        let half = if symmetric { on.half_sweeps(a, &inverses)? } else { None };
+        let found = self.look(a, &inverses);
+        let half = if found.0 { on.half_sweeps(a, &inverses)? } else { None };
         let sweeps = match half {
             Some(half) => half,
             None => Box::new(RowSweeps::new(on, a, &inverses)?),
         };
-        Ok(self.around(a, inverses, sweeps, symmetric, on))
+        Ok(self.around(a, inverses, sweeps, found, on))
     }
 }
 
@@ -115,7 +119,10 @@ impl GaussSeidel {
         a.check_finite()?;
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
         let half = on.half_sweeps(a, &inverses)?;
-        Ok(half.map(|half| self.around(a, inverses, half, true, on)))
+        Ok(half.map(|half| {
+            let class = inverses.class();
+            self.around(a, inverses, half, (true, class), on)
+        }))
     }
 
     fn around<T: Real, B: Backend>(
@@ -123,18 +130,12 @@ impl GaussSeidel {
         a: &Bsr<T>,
         inverses: DenseBlocks<T>,
         sweeps: Box<dyn Sweeps<T, B>>,
-        symmetric: bool,
+        found: (bool, Class),
         on: &B,
     ) -> SymmetricSweep<T, B> {
-        let class = class(symmetric, &inverses);
         let (recipe, on, pattern) = (*self, on.clone(), a.pattern().clone());
-        SymmetricSweep { recipe, on, pattern, sweeps, symmetric, class, next: (symmetric, class), inverses }
+        SymmetricSweep { recipe, on, pattern, sweeps, found, next: found, inverses }
     }
-}
-
-/// Symmetric where A is and every diagonal block may be positive definite.
-fn class<T: Real>(symmetric: bool, inverses: &DenseBlocks<T>) -> Class {
-    if symmetric { inverses.class() } else { Class::Linear }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
@@ -148,7 +149,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
     }
 
     fn class(&self) -> Class {
-        self.class
+        self.found.1
     }
 
     fn size(&self) -> Option<usize> {
@@ -234,8 +235,7 @@ impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
         check_range::<T, B::Stored>("the matrix", a.values())?;
         check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
-        let symmetric = self.recipe.is_symmetric(a);
-        self.next = (symmetric, class(symmetric, &self.inverses));
+        self.next = self.recipe.look(a, &self.inverses);
         Ok(())
     }
 
@@ -244,14 +244,14 @@ impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        let before = self.symmetric;
-        (self.symmetric, self.class) = self.next;
-        if !self.symmetric && self.sweeps.parts().is_none() {
+        let (before, now) = (self.found.0, self.next.0);
+        self.found = self.next;
+        if !now && self.sweeps.parts().is_none() {
             // Half of A no longer stands for all of it.
             self.sweeps = Box::new(RowSweeps::new(&self.on, a, &self.inverses)?);
             return Ok(());
         }
-        if self.symmetric
+        if now
             && !before
             && let Some(half) = self.on.half_sweeps(a, &self.inverses)?
         {

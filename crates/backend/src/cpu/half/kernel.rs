@@ -86,16 +86,16 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 }
                 let inner = half.inner(i);
                 half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
-                let mut rest = [V::zero(); B];
-                for k in 0..B {
-                    rest[k] = (V::one() - self.omega) * s[k];
-                    s[k] *= self.omega;
+                let mut scaled = s;
+                for v in &mut scaled {
+                    *v *= self.omega;
                 }
-                half.solve::<I, P, B>(set, i, &s).store_first::<B>(x.add(i * B));
+                half.solve::<I, P, B>(set, i, &scaled).store_first::<B>(x.add(i * B));
                 if self.pass == Pass::Alone {
                     continue;
                 }
-                put::<V, B>(r, i, &rest);
+                half.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
+                put::<V, B>(r, i, &s);
                 half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), r);
             }
         }
@@ -175,7 +175,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + ω (D⁻¹ s − x_i), s being b less all couplings of row i.
+    /// x_i ← x_i + ω D⁻¹ (s − D x_i), s being b less all couplings of row i: what D⁻¹ loses by being rounded is not taken for a solution.
     #[inline(always)]
     unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
@@ -184,15 +184,13 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         s: &[V; B],
         x: *mut V,
     ) {
+        let mut s = *s;
         // SAFETY: see the top of this file.
         unsafe {
-            let mut now = self.of.solve::<I, P, B>(set, i, s);
-            if self.omega != V::one() {
-                let old = P::load_first::<V, B>(set, x.add(i * B));
-                let kept = old.mul_add(P::splat(set, V::one() - self.omega), P::zero(set));
-                now = now.mul_add(P::splat(set, self.omega), kept);
-            }
-            now.store_first::<B>(x.add(i * B));
+            self.of.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
+            let x = x.add(i * B);
+            let step = self.of.solve::<I, P, B>(set, i, &s);
+            step.mul_add(P::splat(set, self.omega), P::load_first::<V, B>(set, x)).store_first::<B>(x);
         }
     }
 }
@@ -236,10 +234,7 @@ impl<V: Real, S: Real> Product<'_, V, S> {
                 let inner = half.inner(i);
                 half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
                 let xi = half.block_of::<B>(self.x, i);
-                let dx = multiply::<V, S, I, B>(set, &half.diagonal[i * B * B..(i + 1) * B * B], &xi);
-                for k in 0..B {
-                    s[k] -= dx[k];
-                }
+                half.less_diagonal::<I, B>(set, i, &xi, &mut s);
                 put::<V, B>(y, i, &s);
                 half.give::<I, P, B>(set, inner, &xi, y);
             }
@@ -288,6 +283,15 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
         let mut block = [V::zero(); B];
         block.copy_from_slice(&v[i * B..(i + 1) * B]);
         block
+    }
+
+    /// s −= D_i x_i.
+    #[inline(always)]
+    fn less_diagonal<I: Set<V>, const B: usize>(&self, set: I, i: usize, xi: &[V; B], s: &mut [V; B]) {
+        let dx = multiply::<V, S, I, B>(set, &self.diagonal[i * B * B..(i + 1) * B * B], xi);
+        for k in 0..B {
+            s[k] -= dx[k];
+        }
     }
 
     /// D_i⁻¹ s; the inverse of a symmetric block is so too, and its rows are added up as columns.

@@ -83,7 +83,7 @@ fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3]
 }
 
 impl Layout {
-    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, or 32 bits do not hold the places.
+    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, a row lacks its diagonal block, or 32 bits do not hold the places.
     pub(super) fn new(sets: &RowSets) -> Option<Self> {
         let pattern = sets.pattern();
         let (n, chunks) = (pattern.rows(), Chunks::new(sets));
@@ -108,7 +108,11 @@ impl Layout {
             }
         }
         let (kept, beside) = (inner[n] as usize, outer[outer.len() - 1] as usize);
-        if ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
+        let whole = |i: usize| {
+            let [_, inside, _] = parts(pattern, i, &chunks.of(i));
+            pattern.row(i).get(inside.end - pattern.range(i).start).is_some_and(|&j| j as usize == i)
+        };
+        if !(0..n).all(whole) || ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
             return None;
         }
         let mut layout = Self {
@@ -184,7 +188,7 @@ impl Layout {
             };
             let from = &a.values()[inside.start * area..inside.end * area];
             inner.iter_mut().zip(from).for_each(|(to, v)| *to = v.to());
-            // D⁻¹ is there, so the diagonal block is too.
+            // Its diagonal block comes next: `new` has looked.
             own.iter_mut().zip(a.value(inside.end)).for_each(|(to, v)| *to = v.to());
         });
         let pieces = (&self.outer_from[..], Groups(outer, area));
