@@ -106,7 +106,7 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
 }
 
 impl GaussSeidel {
-    /// Sweeps over half of A, which the caller knows to be symmetric, or `None` where the place has whole rows alone. An update looks for asymmetry unless `symmetric` is set.
+    /// Sweeps over half of A, or `None` where A is not symmetric to round-off or the place has whole rows alone.
     ///
     /// # Errors
     /// As the build.
@@ -118,11 +118,9 @@ impl GaussSeidel {
         self.validate()?;
         a.check_finite()?;
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        let half = on.half_sweeps(a, &inverses)?;
-        Ok(half.map(|half| {
-            let class = inverses.class();
-            self.around(a, inverses, half, (true, class), on)
-        }))
+        let found = self.look(a, &inverses);
+        let half = if found.0 { on.half_sweeps(a, &inverses)? } else { None };
+        Ok(half.map(|half| self.around(a, inverses, half, found, on)))
     }
 
     fn around<T: Real, B: Backend>(

@@ -90,17 +90,21 @@ impl Layout {
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
             return None;
         }
-        let mut counts = vec![[0_u32; 2]; n];
+        let mut counts = vec![[0_u32; 3]; n]; // couplings kept, couplings beside, whether the diagonal block is missing
         let parallel = parallel::worth(pattern.len());
-        each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 2]])| {
+        each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 3]])| {
             for (i, count) in rows.zip(counts) {
-                let [left, inside, right] = parts(pattern, i, &chunks.of(i)).map(|part| part.len() as u32);
-                *count = [inside, left + right];
+                let [left, inside, right] = parts(pattern, i, &chunks.of(i));
+                let next = pattern.row(i).get(inside.end - pattern.range(i).start);
+                let lacks = u32::from(next.is_none_or(|&j| j as usize != i));
+                *count = [inside.len() as u32, (left.len() + right.len()) as u32, lacks];
             }
         });
         let mut inner = vec![0; n + 1];
         let (mut outer_rows, mut outer) = (Vec::new(), vec![0]);
-        for (i, [inside, outside]) in counts.into_iter().enumerate() {
+        let mut lacking = 0;
+        for (i, [inside, outside, lacks]) in counts.into_iter().enumerate() {
+            lacking += lacks;
             inner[i + 1] = inner[i] + inside;
             if outside > 0 {
                 outer_rows.push(i as u32);
@@ -108,11 +112,7 @@ impl Layout {
             }
         }
         let (kept, beside) = (inner[n] as usize, outer[outer.len() - 1] as usize);
-        let whole = |i: usize| {
-            let [_, inside, _] = parts(pattern, i, &chunks.of(i));
-            pattern.row(i).get(inside.end - pattern.range(i).start).is_some_and(|&j| j as usize == i)
-        };
-        if !(0..n).all(whole) || ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
+        if lacking > 0 || ((2 * kept) as f64) < INSIDE * (2 * kept + beside) as f64 {
             return None;
         }
         let mut layout = Self {
@@ -136,19 +136,12 @@ impl Layout {
             let [left, _, right] = parts(pattern, i, &chunks.of(i));
             let own = chunks.set[i / chunks.size];
             let of = |k: usize| chunks.set[pattern.indices()[k] as usize / chunks.size];
-            let beside = || left.clone().chain(right.clone());
-            let earlier = beside().filter(|&k| of(k) < own);
-            let mut add = |k: usize| {
+            let (earlier, later): (Vec<usize>, Vec<usize>) = left.chain(right).partition(|&k| of(k) < own);
+            layout.later.push((layout.outer_from.len() + earlier.len()) as u32);
+            for k in earlier.into_iter().chain(later) {
                 layout.outer_from.push(k as u32);
                 layout.outer_columns.push(pattern.indices()[k]);
-            };
-            earlier.for_each(&mut add);
-            layout.later.push(layout.outer_from.len() as u32);
-            let mut add = |k: usize| {
-                layout.outer_from.push(k as u32);
-                layout.outer_columns.push(pattern.indices()[k]);
-            };
-            beside().filter(|&k| of(k) > own).for_each(&mut add);
+            }
         }
         let to = Shared::new(&mut layout.inner_columns);
         layout.by_row(|_, inside, place| {

@@ -116,7 +116,6 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfSweeps<V, S> {
     }
 
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
-        // x is not written by a product.
         let n = self.unknowns;
         assert!(x.len() == n && y.len() == n, "product: vectors of another length than {n}");
         self.product(None, x, y);
