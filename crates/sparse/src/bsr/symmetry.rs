@@ -17,8 +17,8 @@ impl<T: Real> Bsr<T> {
     /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
     /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
     /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
-    /// *Cost* two passes over A, one of them in the order of its transpose; a binary search for each coupling across stretches of 4096 block rows, two for each pair
-    /// that differs at all.
+    /// *Cost* one pass over A, beside each block below the diagonal its mirror image from the cache; a binary search for each coupling across stretches of 4096 block rows, two for each pair of
+    /// blocks that differs by more than a share of its entries. A matrix that is not symmetric costs a second pass, serial, in the order of its transpose.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -46,47 +46,57 @@ impl<T: Real> Bsr<T> {
                 (!close).then_some((i * b + r, j * b + c))
             })
         };
-        // Upper blocks against their mirror images. Where every upper block has one, and lower ones are as many, no lower block is alone.
-        let upper = |rows: Range<usize>| {
-            let mut seen = Seen::default();
-            // Rows above i have been looked at, so the mirror image of a block of row i is the next of its row: for rows of this stretch a place is kept.
-            let mut next = [0_u32; LEAF];
-            for (next, i) in next.iter_mut().zip(rows.clone()) {
-                *next = pattern.row(i).iter().take_while(|&&j| (j as usize) < rows.start).count() as u32;
+        // Whether lower block (i, j) and its mirror image agree: to the bit or to a share of each entry as a rule.
+        let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
+            if mirrored(here, there, b) || near(here, there, b, tolerance) {
+                return true;
             }
+            let size = size(i).sqrt() * size(j).sqrt();
+            (0..b * b).all(|e| {
+                let (here, there) = (here[e], there[e % b * b + e / b]);
+                here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
+            })
+        };
+        // Lower blocks against their mirror images, whose rows a cache still has.
+        let lower = |rows: Range<usize>| {
+            let mut seen = Seen { alike: true, ..Seen::default() };
+            // Mirror images of the blocks of rows i follow each other in row j as i grows: for rows of this stretch the next place is kept.
+            let mut next = [0_u32; LEAF];
             for i in rows.clone() {
-                for (j, here) in self.row(i) {
-                    if j < i {
-                        seen.lower += 1;
-                        continue;
-                    }
-                    let mirror = if j < rows.end {
-                        let (next, columns) = (&mut next[j - rows.start], pattern.row(j));
-                        let rest = &columns[*next as usize..];
-                        *next += rest.iter().take_while(|&&k| (k as usize) < i).count() as u32;
-                        let at = *next as usize;
-                        let found = columns.get(at).is_some_and(|&k| k as usize == i);
-                        *next += u32::from(found);
-                        found.then(|| pattern.range(j).start + at)
-                    } else {
+                let range = pattern.range(i);
+                let (columns, own) = (pattern.row(i), i - rows.start);
+                let below = columns.iter().take_while(|&&j| (j as usize) < i).count();
+                let diagonal = usize::from(columns.get(below).is_some_and(|&j| j as usize == i));
+                next[own] = (below + diagonal) as u32;
+                seen.lower += below;
+                seen.upper += columns.len() - below - diagonal;
+                for (k, &j) in range.zip(&columns[..below + diagonal]) {
+                    let j = j as usize;
+                    let mirror = if j == i {
+                        Some(k)
+                    } else if j < rows.start {
                         pattern.find(j, i)
+                    } else {
+                        let next = &mut next[j - rows.start];
+                        let at = pattern.range(j).start + *next as usize;
+                        let found = at < pattern.range(j).end && pattern.indices()[at] as usize == i;
+                        *next += u32::from(found);
+                        found.then_some(at)
                     };
-                    seen.mirrored += usize::from(j > i && mirror.is_some());
-                    if mirror.is_some_and(|k| mirrored(here, self.value(k), b)) {
-                        continue;
-                    }
-                    seen.pair = differs(i, j, here, mirror);
-                    if seen.pair.is_some() {
-                        return seen;
+                    // An upper block without a mirror image keeps its row's place, so that the next lower one finds none: what follows decides.
+                    if !mirror.is_some_and(|mirror| alike(i, j, self.value(k), self.value(mirror))) {
+                        return Seen { alike: false, ..seen };
                     }
                 }
             }
             seen
         };
-        let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &upper, &Seen::and);
-        if seen.pair.is_none() && seen.lower == seen.mirrored {
+        let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and);
+        // Where every lower block has a mirror image, and upper ones are as many, no upper block is alone.
+        if seen.alike && seen.lower == seen.upper {
             return None;
         }
+        // Something differs, or has nothing beside it that may be zero.
         (0..pattern.rows()).find_map(|i| {
             self.row(i).find_map(|(j, here)| {
                 let mirror = pattern.find(j, i);
@@ -99,43 +109,54 @@ impl<T: Real> Bsr<T> {
 /// Whether a block is the transpose of another, to the bit.
 #[inline]
 fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
+    each_pair(here, there, b, |here, there| here == there)
+}
+
+/// The same to `tolerance` times the larger of two entries.
+#[inline]
+fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
+    each_pair(here, there, b, |here, there| {
+        let (x, y) = (here.abs(), there.abs());
+        (here - there).abs() <= tolerance * if x > y { x } else { y }
+    })
+}
+
+/// Whether `f` holds for each entry of a block and that of the transpose of another.
+#[inline(always)]
+fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> bool) -> bool {
     match b {
-        1 => here[0] == there[0],
-        2 => mirrored_of::<T, 2>(here, there),
-        3 => mirrored_of::<T, 3>(here, there),
-        6 => mirrored_of::<T, 6>(here, there),
-        _ => (0..b * b).all(|e| here[e] == there[e % b * b + e / b]),
+        1 => f(here[0], there[0]),
+        2 => each_of::<T, 2>(here, there, f),
+        3 => each_of::<T, 3>(here, there, f),
+        6 => each_of::<T, 6>(here, there, f),
+        _ => (0..b * b).all(|e| f(here[e], there[e % b * b + e / b])),
     }
 }
 
 /// The same without a branch on each entry.
-#[inline]
-fn mirrored_of<T: Real, const B: usize>(here: &[T], there: &[T]) -> bool {
+#[inline(always)]
+fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
     let (here, there) = (&here[..B * B], &there[..B * B]);
-    let mut same = true;
+    let mut all = true;
     for r in 0..B {
         for c in 0..B {
-            same &= here[r * B + c] == there[c * B + r];
+            all &= f(here[r * B + c], there[c * B + r]);
         }
     }
-    same
+    all
 }
 
 /// What a stretch of rows shows.
 #[derive(Default)]
 struct Seen {
-    pair: Option<(usize, usize)>,
+    alike: bool,
     lower: usize,
-    mirrored: usize,
+    upper: usize,
 }
 
 impl Seen {
     fn and(self, rest: Self) -> Self {
-        Self {
-            pair: self.pair.or(rest.pair),
-            lower: self.lower + rest.lower,
-            mirrored: self.mirrored + rest.mirrored,
-        }
+        Self { alike: self.alike && rest.alike, lower: self.lower + rest.lower, upper: self.upper + rest.upper }
     }
 }
 
