@@ -125,7 +125,15 @@ impl<T: Real> DenseBlocks<T> {
 
     /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not finite.
     pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
-        invert(Scratch::new(size).copy(a), d, size).is_ok()
+        match size {
+            1 => invert(&mut [a[0]], d, 1).is_ok(),
+            3 => {
+                let mut w = [T::zero(); 9];
+                w.copy_from_slice(a);
+                invert(&mut w, d, 3).is_ok()
+            }
+            _ => invert(Scratch::new(size).copy(a), d, size).is_ok(),
+        }
     }
 
     /// z_k = D_k r_k on the host, parallel: for setup phases. *Panics* on a wrong length.
@@ -156,8 +164,8 @@ impl<T: Real> DenseBlocks<T> {
     /// [`SetupError::NotPositive`] names the first block that does not.
     pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
-        let bad = |k: &usize| self.block(*k).iter().step_by(b + 1).any(|v| *v <= T::zero() || v.is_nan());
-        let Some(node) = (0..self.count()).find(bad) else { return Ok(()) };
+        let bad = |block: &[T]| block.iter().step_by(b + 1).any(|v| *v <= T::zero() || v.is_nan());
+        let Some(node) = self.values.chunks_exact(b * b).position(bad) else { return Ok(()) };
         let row = node * b;
         let diagonal = (row..row + b).map(|i| a.get(i, i).wide()).fold(f64::INFINITY, f64::min);
         Err(SetupError::NotPositive { method, row, diagonal })

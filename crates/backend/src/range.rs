@@ -1,13 +1,6 @@
 //! Whether values survive being stored in another precision.
 
-use coarsen_core::parallel::{self, tree};
-use coarsen_core::{Error, Real};
-
-/// Values that one task looks at.
-const LEAF: usize = 1 << 15;
-
-/// What every storage holds, and its reciprocal.
-const WITHIN: f64 = 1e37;
+use coarsen_core::{Error, Real, largest};
 
 /// Refuses finite values whose largest becomes infinite or zero in storage.
 ///
@@ -25,18 +18,7 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     if T::NAME == S::NAME {
         return Ok(());
     }
-    // Without a branch, at the speed of memory: nothing is near the limits of f32, and something is well inside them.
-    let inside = |[none, some]: [bool; 2], v: &T| {
-        let size = v.abs().to::<f64>();
-        [none & (size <= WITHIN), some | (size > 1.0 / WITHIN)]
-    };
-    let leaf = |part: &[T]| part.iter().fold([true, false], inside);
-    let both = |[a, b]: [bool; 2], [c, d]: [bool; 2]| [a & c, b | d];
-    if tree(values, LEAF, parallel::worth(values.len()), &leaf, &both) == [true; 2] {
-        return Ok(());
-    }
-    let leaf = |part: &[T]| part.iter().fold(T::zero(), |m, v| if v.abs() > m { v.abs() } else { m });
-    let largest = tree(values, LEAF, parallel::worth(values.len()), &leaf, &T::max);
+    let largest = largest(values);
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
         return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });

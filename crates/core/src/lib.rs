@@ -16,10 +16,12 @@
 //! | [`report`](Report) | how it ended |
 //! | [`upkeep`](Upkeep) | when a preconditioner follows its system |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
+//! | [`largest`](largest()) | the largest of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instructions of the machine |
 //! | [`error`](Error) | when the machine or the input failed |
 
 mod error;
+mod largest;
 mod monitor;
 mod narrow;
 mod objective;
@@ -35,6 +37,7 @@ mod upkeep;
 mod vector;
 
 pub use error::Error;
+pub use largest::largest;
 pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
 pub use narrow::Narrow;
 pub use objective::Objective;

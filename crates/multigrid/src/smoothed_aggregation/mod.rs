@@ -69,7 +69,7 @@ pub struct SmoothedAggregation {
     /// Whether weak couplings are left out of the smoothing of P, on all levels, where about half of those of the finest level are weak.
     /// Aggregates of blocks then follow norms of couplings, which are measured for that anyway, by the θ of `strength`.
     pub filter: bool,
-    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound.
+    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound; at most 3 where weak couplings are left out.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
     pub safety: f64,
@@ -123,11 +123,11 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
     fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError> {
         self.validate()?;
         let a = fine.a;
-        let parts = Parts::new(self, fine)?; // 2, 3
         let (special, aggregates, count, mut spreading) = match fine.sets {
             Some(sets) => given(a, sets),
             None => self.chosen(fine)?, // 5, 6
         };
+        let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
         let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
@@ -147,7 +147,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
 
     fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
         let a = fine.a;
-        let parts = Parts::new(self, fine)?; // 2, 3
+        let parts = Parts::new(self, fine, !coarse.spreading.is_empty())?; // 2, 3
         let special = Special {
             nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
             rows: special::rows(a),
@@ -268,6 +268,9 @@ fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize, Vec<bo
 /// ω ρ(D⁻¹A) of the sweeps on A K = 0.
 const RELAXING: f64 = 4.0 / 3.0;
 
+/// Lanczos steps where most of P is smoothed with A_F, whose ρ is known.
+const FEW_STEPS: usize = 3;
+
 /// D⁻¹ and the factors of a level.
 struct Parts<'a, T: Real> {
     inverses: Cow<'a, DenseBlocks<T>>,
@@ -280,7 +283,7 @@ struct Parts<'a, T: Real> {
 }
 
 impl<'a, T: Real> Parts<'a, T> {
-    fn new(recipe: &SmoothedAggregation, fine: &Grid<'a, T>) -> Result<Self, SetupError> {
+    fn new(recipe: &SmoothedAggregation, fine: &Grid<'a, T>, filtered: bool) -> Result<Self, SetupError> {
         let (omega, sweeps) = match fine.sets {
             Some(_) => (recipe.omega_of_sets, 0),
             None => (recipe.omega, recipe.kernel_sweeps),
@@ -298,7 +301,11 @@ impl<'a, T: Real> Parts<'a, T> {
         inverses.check_positive(fine.a, "smoothed aggregation")?;
         let rho = match fine.radius {
             Some(radius) => radius,
-            None => Spectrum::new(recipe.lanczos_steps, recipe.safety).bound(fine.a, &inverses)?, // 3
+            None => {
+                // ρ is for the few rows that A_F leaves to A, and for sweeps on A K = 0, which need not converge fast.
+                let steps = if filtered { recipe.lanczos_steps.min(FEW_STEPS) } else { recipe.lanczos_steps };
+                Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3
+            }
         };
         Ok(Self {
             inverses,

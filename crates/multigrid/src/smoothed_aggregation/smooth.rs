@@ -309,7 +309,7 @@ impl<T: Real> Row<T> {
     fn add(&mut self, column: u32, size: usize) {
         self.order.push((column, self.order.len() as u32));
         for buffer in [&mut self.ap, &mut self.values] {
-            (0..size).for_each(|_| buffer.push(T::zero()));
+            buffer.resize(buffer.len() + size, T::zero());
         }
     }
 

@@ -9,7 +9,7 @@ pub use row::row_product;
 
 use std::sync::Arc;
 
-use coarsen_core::{Real, parallel};
+use coarsen_core::{Real, largest, parallel};
 
 use crate::{Pattern, SparseError};
 
@@ -138,7 +138,7 @@ impl<T: Real> Bsr<T> {
     }
 
     /// The block columns and values of block row i, in order.
-    #[inline]
+    #[inline(always)] // so that kernels need not leave their instruction set
     pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (usize, &[T])> {
         let size = self.block.0 * self.block.1;
         let range = self.pattern.range(i);
@@ -182,10 +182,7 @@ impl<T: Real> Bsr<T> {
     /// # Errors
     /// [`SparseError::NotFinite`] names its row and column.
     pub fn check_finite(&self) -> Result<(), SparseError> {
-        // Without an exit on the way: at the speed of memory.
-        let leaf = |part: &[T]| part.iter().fold(true, |all, v| all & v.is_finite());
-        let worth = parallel::worth(self.values.len());
-        if parallel::tree(&self.values[..], parallel::LEAF, worth, &leaf, &|left, right| left & right) {
+        if !largest(&self.values).is_nan() {
             return Ok(());
         }
         let at = self.values.iter().position(|v| !v.is_finite()).unwrap_or_default();

@@ -156,7 +156,11 @@ struct Seen {
 
 impl Seen {
     fn and(self, rest: Self) -> Self {
-        Self { alike: self.alike && rest.alike, lower: self.lower + rest.lower, upper: self.upper + rest.upper }
+        Self {
+            alike: self.alike && rest.alike,
+            lower: self.lower + rest.lower,
+            upper: self.upper + rest.upper,
+        }
     }
 }
 

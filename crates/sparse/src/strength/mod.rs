@@ -5,7 +5,7 @@ mod block;
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Error, Real, simd};
+use coarsen_core::{Error, Real, largest, simd};
 
 use crate::rows::{LEAF, Rows};
 use crate::{Bsr, Graph, Pattern};
@@ -124,40 +124,66 @@ impl Strength {
                 return Err(Error::NotSquare { rows, columns });
             }
         }
-        if let Some(index) = parallel::position(a.values(), |v| !v.is_finite()) {
-            return Err(Error::NotFinite { what: "matrix values", index });
-        }
         let mut weights = vec![0.0; a.pattern().len()];
         match self {
             Self::Symmetric { .. } => norms(a, &mut weights),
             Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
-            Self::SpectralRadius { .. } => radii(a, &mut weights),
+            Self::SpectralRadius { .. } => {
+                if largest(a.values()).is_nan() {
+                    check_finite(a)?; // a block without numbers has no root
+                }
+                radii(a, &mut weights);
+            }
+        }
+        // A value that is not finite makes its weight so, and so does a missing diagonal.
+        if largest(&weights).is_nan() {
+            check_finite(a)?;
         }
         Ok(weights)
+    }
+}
+
+fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), Error> {
+    match a.values().iter().position(|v| !v.is_finite()) {
+        Some(index) => Err(Error::NotFinite { what: "matrix values", index }),
+        None => Ok(()),
     }
 }
 
 /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ of every block; infinite where a diagonal is missing: nothing is stronger.
 fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
-    let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
-    let mut size = vec![0.0; pattern.rows()];
-    let leaf = |(rows, size): (Range<usize>, &mut [f64])| {
-        for (i, size) in rows.zip(size) {
-            *size = pattern.find(i, i).map_or(0.0, |k| norm(a.value(k)));
+    let mut roots = vec![0.0; pattern.rows()];
+    let leaf = |(rows, roots): (Range<usize>, &mut [f64])| {
+        for (i, root) in rows.zip(roots) {
+            *root = pattern.find(i, i).map_or(0.0, |k| norm(a.value(k))).sqrt().recip();
         }
     };
-    each((0..pattern.rows(), &mut size[..]), LEAF, parallel::worth(a.nnz()), &leaf);
+    each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
     Rows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
         for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
-            let size = (size[i] * size[j]).sqrt();
-            *w = match block.iter().all(|v| *v == T::zero()) {
-                true => 0.0,
-                false if size > 0.0 => weight(norm(block) / size),
-                false => f32::INFINITY,
+            let (norm, root) = (norm(block), roots[i] * roots[j]);
+            *w = if norm != 0.0 && root.is_finite() {
+                weight(norm * root)
+            } else if root.is_finite() || block.iter().all(|v| *v == T::zero()) {
+                0.0
+            } else {
+                f32::INFINITY
             };
         }
     });
+}
+
+/// ‖B‖ in the norm of Frobenius, in three sums, which need not wait for each other.
+#[inline(always)]
+fn norm<T: Real>(block: &[T]) -> f64 {
+    let (chunks, rest) = block.as_chunks::<3>();
+    let mut sums = [0.0; 3];
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(s, v)| *s += v.wide() * v.wide());
+    }
+    sums.iter_mut().zip(rest).for_each(|(s, v)| *s += v.wide() * v.wide());
+    sums.iter().sum::<f64>().sqrt()
 }
 
 /// |a_ij| / |a_ii a_jj|^½, 0 where a diagonal is missing: [`radii`] of scalars.
@@ -293,6 +319,8 @@ fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, ou
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{assembly, random};
 
@@ -406,6 +434,21 @@ mod tests {
         a.values_mut()[5] = f64::INFINITY;
         let strength = Strength::SpectralRadius { theta: 0.5 };
         assert!(matches!(strength.graph(&a), Err(Error::NotFinite { index: 5, .. })));
+        for (block, at) in [1, 2, 3].into_iter().flat_map(|b| (0..4 * b * b).map(move |at| (b, at))) {
+            for bad in [f64::NAN, f64::INFINITY] {
+                let full = Arc::new(Pattern::new(2, vec![0, 2, 4], vec![0, 1, 0, 1]).unwrap());
+                let mut values = vec![0.0; 4 * block * block];
+                for i in 0..block {
+                    (values[i * (block + 1)], values[3 * block * block + i * (block + 1)]) = (1.0, 1.0);
+                }
+                values[at] = bad;
+                let a = Bsr::new(full, (block, block), values).unwrap();
+                for strength in [strength, Strength::Symmetric { theta: 0.5 }] {
+                    let found = strength.weights(&a);
+                    assert!(matches!(found, Err(Error::NotFinite { index, .. }) if index == at), "{found:?}");
+                }
+            }
+        }
         let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
         assert!(matches!(strength.graph(&wide), Err(Error::NotSquare { .. })));
     }

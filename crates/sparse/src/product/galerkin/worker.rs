@@ -1,8 +1,10 @@
 //! One task of a Galerkin product: some coarse rows, from the rows of Q = A P that they need.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use coarsen_core::{Real, simd};
+use coarsen_core::Real;
+use coarsen_core::simd::{self, Pack, Set};
 
 use super::rows::{Kept, Rows};
 use crate::{Bsr, Pattern, TransposePlan};
@@ -122,22 +124,23 @@ impl<T: Real> Factors<'_, T> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
-            (3, 3) => simd::run(Run::<T, D, 3, 3, 4> { factors, worker, done }), // translations
-            (3, 6) => simd::run(Run::<T, D, 3, 6, 8> { factors, worker, done }), // displacements to rigid-body modes
-            (6, 6) => simd::run(Run::<T, D, 6, 6, 8> { factors, worker, done }), // rigid-body modes on all coarser levels
-            _ => simd::run(Run::<T, D, 0, 0, 0> { factors, worker, done }),
+            (3, 3) => simd::run(Run::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
+            (3, 6) => simd::run(Run::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData }), // displacements to rigid-body modes
+            (6, 6) => simd::run(Run::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData }), // rigid-body modes on all coarser levels
+            _ => simd::run(Run::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
         }
     }
 
-    /// [`run`](Self::run) for blocks of P of B x K in rows of W, or of any size for 0 x 0.
+    /// [`run`](Self::run) for blocks of P of B x K in rows of a pack, or of any size for 0 x 0.
     #[inline(always)]
-    fn rows<const B: usize, const K: usize, const W: usize>(
+    fn rows<R: Pack<T>, const B: usize, const K: usize>(
         &self,
+        set: R::Set,
         worker: &mut Worker<T>,
         done: &mut impl Done<T>,
     ) {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
-        let w = if B == 0 { k } else { W };
+        let w = if B == 0 { k } else { R::LANES };
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(b * w);
         for coarse in worker.rows.clone() {
@@ -149,7 +152,7 @@ impl<T: Real> Factors<'_, T> {
                     q.prefetch(restriction.indices()[at + AHEAD] as usize, b * w);
                 }
                 if !q.has(fine) {
-                    self.make_q::<B, K, W>(q, fine, rows);
+                    self.make_q::<R, B, K>(set, q, fine, rows);
                 }
                 let p = &self.p.value(source[at])[..b * k];
                 let (columns, values) = q.take(fine, b * w);
@@ -159,8 +162,8 @@ impl<T: Real> Factors<'_, T> {
                     if B == 0 {
                         add((k, b, w), |y, x| p[x * k + y], |x| &q[x * w..(x + 1) * w], c);
                     } else {
-                        let q = rows_of::<T, B, W, W>(q);
-                        add_in_registers::<T, K, B, W>(|y, x| p[x * K + y], &q, c);
+                        let right = |x| whole::<T, R>(set, q, x);
+                        add_in_registers::<T, R, K, B>(set, |y, x| p[x * K + y], right, c);
                     }
                 }
             }
@@ -186,53 +189,78 @@ impl<T: Real> Factors<'_, T> {
 
     /// Row `fine` of Q = A P.
     #[inline(always)]
-    fn make_q<const B: usize, const K: usize, const W: usize>(
+    fn make_q<R: Pack<T>, const B: usize, const K: usize>(
         &self,
+        set: R::Set,
         q: &mut Kept<T>,
         fine: usize,
         rows: &Range<usize>,
     ) {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
-        let w = if B == 0 { k } else { W };
+        let w = if B == 0 { k } else { R::LANES };
         q.room(self.reach(fine), b * w);
-        for (j, a) in self.a.row(fine) {
-            let a = &a[..b * b];
-            for (column, p) in self.p.row(j) {
-                let q = q.rows.block(column as u32, b * w);
+        let (a, p) = (self.a.pattern(), self.p.pattern());
+        let blocks = self.a.values()[a.range(fine).start * b * b..].chunks_exact(b * b);
+        for (&j, a) in a.row(fine).iter().zip(blocks) {
+            let range = p.range(j as usize);
+            let blocks = self.p.values()[range.start * b * k..].chunks_exact(b * k);
+            for (&column, p) in p.indices()[range].iter().zip(blocks) {
+                let q = q.rows.block(column, b * w);
                 if B == 0 {
                     add((b, b, w), |y, x| a[y * b + x], |x| &p[x * w..(x + 1) * w], q);
                 } else {
-                    let p = rows_of::<T, B, K, W>(p);
-                    add_in_registers::<T, B, B, W>(|y, x| a[y * B + x], &p, q);
+                    let right = |x| row::<T, R, K>(set, p, x);
+                    add_in_registers::<T, R, B, B>(set, |y, x| a[y * B + x], right, q);
                 }
             }
         }
-        q.keep(fine, self.p.pattern().row(fine), rows);
+        q.keep(fine, p.row(fine), rows);
     }
 }
 
-/// The rows of a B x K block, padded with zeros to W numbers each.
+/// Row x of a block whose rows have K numbers, at most as many as a pack has lanes. Lanes beyond K hold anything: what they add to is never read.
 #[inline(always)]
-fn rows_of<T: Real, const B: usize, const K: usize, const W: usize>(block: &[T]) -> [[T; W]; B] {
-    let block = &block[..B * K];
-    std::array::from_fn(|x| std::array::from_fn(|l| if l < K { block[x * K + l] } else { T::zero() }))
+fn row<T: Real, R: Pack<T>, const K: usize>(set: R::Set, block: &[T], x: usize) -> R {
+    let rest = &block[x * K..];
+    if rest.len() >= R::LANES {
+        // SAFETY: as many numbers are there.
+        unsafe { R::load(set, rest.as_ptr()) }
+    } else {
+        let rest = &rest[..K];
+        // SAFETY: K numbers are there, and a pack has as many lanes, as `load_first` asserts.
+        unsafe { R::load_first::<T, K>(set, rest.as_ptr()) }
+    }
 }
 
-/// C += L R with L of Y x X and the rows of R and C of W numbers; C is read and written once.
+/// Row x of a block whose rows are as long as a pack.
 #[inline(always)]
-fn add_in_registers<T: Real, const Y: usize, const X: usize, const W: usize>(
+fn whole<T: Real, R: Pack<T>>(set: R::Set, block: &[T], x: usize) -> R {
+    let row = &block[x * R::LANES..(x + 1) * R::LANES];
+    // SAFETY: a pack of numbers is there.
+    unsafe { R::load(set, row.as_ptr()) }
+}
+
+/// C += L R with L of Y x X, the rows of R in a pack each and those of C as long as a pack; C is read and written once.
+#[inline(always)]
+fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usize>(
+    set: R::Set,
     left: impl Fn(usize, usize) -> T,
-    right: &[[T; W]; X],
+    right: impl Fn(usize) -> R,
     c: &mut [T],
 ) {
-    let mut sums = rows_of::<T, Y, W, W>(c);
-    for (x, right) in right.iter().enumerate() {
+    let c = &mut c[..Y * R::LANES];
+    // SAFETY: C has Y rows of a pack, as the line above sees to.
+    let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
+    for x in 0..X {
+        let right = right(x);
         for (y, sum) in sums.iter_mut().enumerate() {
-            let l = left(y, x);
-            (0..W).for_each(|w| sum[w] += l * right[w]);
+            *sum = R::splat(set, left(y, x)).mul_add(right, *sum);
         }
     }
-    c[..Y * W].as_chunks_mut::<W>().0.iter_mut().zip(&sums).for_each(|(c, sum)| *c = *sum);
+    for (y, sum) in sums.into_iter().enumerate() {
+        // SAFETY: as above.
+        unsafe { sum.store(c.as_mut_ptr().add(y * R::LANES)) };
+    }
 }
 
 /// C += L R for any Y, X and W.
@@ -260,20 +288,38 @@ fn width(block: (usize, usize)) -> usize {
     }
 }
 
+/// In packs of how many numbers the rows of a block are kept.
+trait Width {
+    type Pack<T: Real, S: Set<T>>: Pack<T, Set = S>;
+}
+
+struct Four;
+
+impl Width for Four {
+    type Pack<T: Real, S: Set<T>> = S::Four;
+}
+
+struct Eight;
+
+impl Width for Eight {
+    type Pack<T: Real, S: Set<T>> = S::Eight;
+}
+
 /// [`Factors::rows`] as something that can be compiled for several instruction sets.
-struct Run<'a, T, D, const B: usize, const K: usize, const W: usize> {
+struct Run<'a, T, D, W, const B: usize, const K: usize> {
     factors: &'a Factors<'a, T>,
     worker: &'a mut Worker<T>,
     done: &'a mut D,
+    width: PhantomData<W>,
 }
 
-impl<T: Real, D: Done<T>, const B: usize, const K: usize, const W: usize> simd::Kernel<T>
-    for Run<'_, T, D, B, K, W>
+impl<T: Real, D: Done<T>, W: Width, const B: usize, const K: usize> simd::Kernel<T>
+    for Run<'_, T, D, W, B, K>
 {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: simd::Set<T>>(self, _: S) {
-        self.factors.rows::<B, K, W>(self.worker, self.done);
+    fn run<S: Set<T>>(self, set: S) {
+        self.factors.rows::<W::Pack<T, S>, B, K>(set, self.worker, self.done);
     }
 }
