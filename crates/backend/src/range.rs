@@ -1,6 +1,9 @@
 //! Whether values survive being stored in another precision.
 
 use coarsen_core::{Error, Real, largest};
+use coarsen_sparse::Bsr;
+
+use crate::SetupError;
 
 /// Refuses finite values whose largest becomes infinite or zero in storage.
 ///
@@ -18,7 +21,23 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     if T::NAME == S::NAME {
         return Ok(());
     }
-    let largest = largest(values);
+    within::<T, S>(what, largest(values))
+}
+
+/// [`check_range`] of a matrix whose values must be finite: both in one pass.
+///
+/// # Errors
+/// [`Error::Range`] and [`SparseError::NotFinite`](coarsen_sparse::SparseError::NotFinite).
+pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Result<(), SetupError> {
+    let largest = largest(a.values());
+    if largest.is_nan() {
+        a.check_finite()?;
+    }
+    Ok(within::<T, S>(what, largest)?)
+}
+
+/// Whether the largest value, NaN for one that is not finite, survives.
+fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
         return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, DenseBlocks, NumericPlace, Reused, RowSweeps, Setup, SetupError, Smoother, Staged, Sweep,
-    Sweeps, Update, check_range,
+    Sweeps, Update, check_range, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -229,9 +229,8 @@ impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
 
 impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        a.check_finite()?;
+        check_storable::<T, B::Stored>("the matrix", a)?;
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
-        check_range::<T, B::Stored>("the matrix", a.values())?;
         check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
         self.next = self.recipe.look(a, &self.inverses);
         Ok(())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use coarsen_core::parallel::{self, tree};
+use coarsen_core::parallel::{self, each, tree};
 
 use crate::SparseError;
 
@@ -13,7 +13,7 @@ use crate::SparseError;
 /// ([`same`](Self::same)). Fields are private and checked once at construction; that is what unchecked indexing in
 /// kernels relies on.
 ///
-/// *Memory* 8 bytes a row and 4 a block.
+/// *Memory* 8 bytes a row and 4 a block, 4 more a row once somebody has asked for [`diagonals`](Self::on_diagonal).
 ///
 /// ```
 /// use coarsen_sparse::Pattern;
@@ -28,6 +28,7 @@ pub struct Pattern {
     offsets: Vec<usize>,
     indices: Vec<u32>,
     fingerprint: OnceLock<u64>,
+    diagonals: OnceLock<Vec<u32>>,
 }
 
 /// Rows that one task checks.
@@ -78,7 +79,7 @@ impl Pattern {
         if offsets.last() != Some(&indices.len()) {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
-        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new() })
+        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new(), diagonals: OnceLock::new() })
     }
 
     /// The pattern with one block per diagonal entry.
@@ -141,6 +142,27 @@ impl Pattern {
         let row = self.range(i);
         let at = self.indices[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;
         Some(row.start + at)
+    }
+
+    /// Where block (i, i) is stored.
+    ///
+    /// *Cost* one look-up; the first call finds those of all rows, on several threads where that is worth it.
+    #[inline]
+    pub fn on_diagonal(&self, i: usize) -> Option<usize> {
+        let within = self.diagonals.get_or_init(|| self.find_diagonals())[i];
+        (within != u32::MAX).then(|| self.offsets[i] + within as usize)
+    }
+
+    /// The place of each row's diagonal block within the row; `u32::MAX` for none.
+    fn find_diagonals(&self) -> Vec<u32> {
+        let mut within = vec![u32::MAX; self.rows()];
+        let leaf = |(rows, within): (Range<usize>, &mut [u32])| {
+            for (i, within) in rows.zip(within) {
+                *within = self.find(i, i).map_or(u32::MAX, |k| (k - self.offsets[i]) as u32);
+            }
+        };
+        each((0..self.rows(), &mut within[..]), LEAF, parallel::worth(self.len()), &leaf);
+        within
     }
 
     /// A 64-bit digest of the structure, computed once.
