@@ -5,6 +5,7 @@ mod counting;
 
 use coarsen::elastic::{Elastic, Follower, characteristic_norm, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
+use coarsen::multigrid::Smoothing;
 use coarsen::optimize::{Direction, Forcing, Gradient};
 use coarsen::parallel;
 use coarsen::prelude::*;
@@ -31,14 +32,21 @@ fn path() -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap()
 }
 
-/// Six unknowns on coarse nodes, a K-cycle, and a coarsest matrix that is singular.
+/// Six unknowns on coarse nodes, a K-cycle, sweeps over halves, and a coarsest matrix that is singular.
 fn hierarchies_of_blocks(threads: usize) {
-    let (body, free) = (common::problem("elasticity3d:14"), path());
+    let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
     let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
-    for (name, system, cycle) in
-        [("V", elastic, Cycle::V), ("K", elastic, Cycle::K), ("singular", System::from(&free), Cycle::V)]
-    {
-        let mut m = common::small_sa(cycle).build(system, &Cpu::mixed()).unwrap();
+    let cloth = System { positions: Some(&sheet.positions), ..System::from(&sheet.matrix) };
+    let chebyshev = Smoothing::default();
+    for (name, system, cycle, smoothing) in [
+        ("V", elastic, Cycle::V, chebyshev),
+        ("K", elastic, Cycle::K, chebyshev),
+        ("halves", elastic, Cycle::V, Smoothing::Fitted),
+        ("weak couplings left out", cloth, Cycle::V, Smoothing::Fitted),
+        ("singular", System::from(&free), Cycle::V, chebyshev),
+    ] {
+        let recipe = Multigrid { smoothing, ..common::small_sa(cycle) };
+        let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
         assert!(m.levels() > 2, "{m}");
         let mut r = noise(system.matrix.shape().0, 2);
         let mean = r.iter().sum::<f64>() / r.len() as f64;

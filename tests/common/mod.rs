@@ -115,6 +115,17 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
     )
 }
 
+/// Multigrid in f32.
+pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
+    vec![
+        ("sa", |a| build(small_sa(Cycle::V), a, Cpu::single())),
+        ("sa fitted", |a| {
+            let smoothing = Smoothing::Fitted;
+            build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::single())
+        }),
+    ]
+}
+
 /// Smoothed aggregation down to 40 unknowns.
 pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
     Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() }
@@ -141,6 +152,7 @@ pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
         "jump3d:8",
         "elasticity3d:5",
         "cloth:12",
+        "softbody:4",
         "graph:300",
     ];
     let mut systems: Vec<_> = names.iter().map(|name| (name.to_string(), problem(name).matrix)).collect();

@@ -114,3 +114,25 @@ fn l1_iterations_converge_unaided() {
         }
     }
 }
+
+/// The damping that a bound of the spectrum gives converges where 0.7, a usual guess, diverges.
+#[test]
+fn damping_is_found_and_not_guessed() {
+    for name in ["elasticity3d:6", "cloth:31"] {
+        let a = problem(name).matrix;
+        let b = noise(a.shape().0, 1);
+        let after = |m: &mut dyn Preconditioner<Vec<f64>>| {
+            let (mut x, mut r, mut z) = (vec![0.0; b.len()], b.clone(), vec![0.0; b.len()]);
+            for _ in 0..100 {
+                m.apply(&r, &mut z);
+                x.iter_mut().zip(&z).for_each(|(x, z)| *x += z);
+                a.residual(&b, &x, &mut r);
+            }
+            let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            norm(&r) / norm(&b)
+        };
+        let guessed = after(&mut BlockJacobi { omega: 0.7, l1: false }.build(&a, &Cpu::new()).unwrap());
+        let found = after(&mut coarsen::relax::Chebyshev::damped().build(&a, &Cpu::new()).unwrap());
+        assert!(guessed > 1e3 && found < 1.0, "{name}: {guessed:.1e} guessed, {found:.1e} found");
+    }
+}

@@ -1,6 +1,8 @@
 //! The laws that every preconditioner obeys, on every kind of system.
 
-use crate::common::{self, Recipe, mixed_recipes, multigrids, noise, recipes, single_recipes, systems};
+use crate::common::{
+    self, Recipe, mixed_recipes, multigrids, noise, recipes, single_multigrids, single_recipes, systems,
+};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
@@ -67,6 +69,7 @@ fn linear_symmetric_positive_in_mixed_precision() {
 #[test]
 fn linear_symmetric_positive_in_f32() {
     linear_symmetric_positive(single_recipes(), 1e-3);
+    linear_symmetric_positive(single_multigrids(), 1e-3);
 }
 
 /// On a block-diagonal matrix nothing is dropped: one application solves it (polynomials and damping aside).
@@ -102,8 +105,14 @@ fn exact_without_coupling() {
 /// Update with new values equals a new build; update with the same values changes no bit; another pattern is rebuilt.
 #[test]
 fn update_equals_rebuild() {
-    for_each(recipes(), |name, a, (_, build)| {
-        let r = noise(a.shape().0, 7);
+    follows(recipes());
+    follows(mixed_recipes());
+    follows(single_recipes());
+}
+
+fn follows<V: Real>(recipes: Vec<Recipe<V>>) {
+    for_each(recipes, |name, a, (_, build)| {
+        let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::of).collect();
         let mut changed = a.clone();
         let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();
         let b = a.block().0;
@@ -178,10 +187,11 @@ fn failed_update_keeps_the_old_state() {
 /// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
 #[test]
 fn threads_do_not_change_bits() {
-    for system in ["poisson2d:220", "elasticity3d:22"] {
+    for system in ["poisson2d:220", "elasticity3d:22", "cloth:81"] {
         let a = common::problem(system).matrix;
         let r = noise(a.shape().0, 9);
-        for (name, build) in recipes().into_iter().chain(multigrids()) {
+        let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };
+        for (name, build) in recipes().into_iter().chain(multigrids()).chain(mixed) {
             let run = || applied(&mut *build(&a), &r);
             let one = parallel::threads(1, run).unwrap();
             for threads in [2, 7] {
@@ -190,4 +200,25 @@ fn threads_do_not_change_bits() {
             }
         }
     }
+}
+
+/// Callers that solve at once share nothing: each gets the bits that it gets alone.
+#[test]
+fn solves_at_once_do_not_meet() {
+    let problems = ["poisson2d:120", "elasticity3d:12", "cloth:41", "anisotropic2d:120"].map(common::problem);
+    let solve = |p: &coarsen::problems::Problem| {
+        let b = noise(p.matrix.shape().0, 5);
+        let mut x = vec![0.0; b.len()];
+        let mut m = Multigrid::smoothed_aggregation().build(p.system(), &Cpu::mixed()).unwrap();
+        let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+        report.converged().unwrap();
+        x
+    };
+    let alone: Vec<_> = problems.iter().map(solve).collect();
+    std::thread::scope(|scope| {
+        let running: Vec<_> = problems.iter().chain(&problems).map(|p| scope.spawn(|| solve(p))).collect();
+        for (k, run) in running.into_iter().enumerate() {
+            assert!(run.join().unwrap() == alone[k % problems.len()], "solve {k}");
+        }
+    });
 }

@@ -129,7 +129,7 @@ impl<T: Real> DenseBlocks<T> {
             1 => invert(&mut [a[0]], d, 1).is_ok(),
             3 => {
                 let mut w = [T::zero(); 9];
-                w.copy_from_slice(a);
+                w.copy_from_slice(&a[..9]);
                 invert(&mut w, d, 3).is_ok()
             }
             _ => invert(Scratch::new(size).copy(a), d, size).is_ok(),

@@ -5,7 +5,7 @@ use coarsen_sparse::Bsr;
 
 use crate::SetupError;
 
-/// Refuses finite values whose largest becomes infinite or zero in storage.
+/// Refuses finite values whose largest becomes infinite or zero in storage; values of which one is not finite are for others to refuse.
 ///
 /// What a place checks before it stores, as a function of its own: a method of several parts asks before it hands on the first.
 ///
@@ -24,10 +24,18 @@ pub fn check_range<T: Real, S: Real>(what: &'static str, values: &[T]) -> Result
     within::<T, S>(what, largest(values))
 }
 
-/// [`check_range`] of a matrix whose values must be finite: both in one pass.
+/// [`check_range`] of a matrix whose values must be finite. *Cost* one pass for both.
 ///
 /// # Errors
 /// [`Error::Range`] and [`SparseError::NotFinite`](coarsen_sparse::SparseError::NotFinite).
+///
+/// ```
+/// use coarsen_backend::check_storable;
+/// let with = |v: f64| coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, v)]).unwrap();
+/// assert!(check_storable::<f64, f32>("the matrix", &with(1e38)).is_ok());
+/// assert!(check_storable::<f64, f32>("the matrix", &with(1e39)).is_err());
+/// assert!(check_storable::<f64, f64>("the matrix", &with(f64::NAN)).is_err());
+/// ```
 pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Result<(), SetupError> {
     let largest = largest(a.values());
     if largest.is_nan() {

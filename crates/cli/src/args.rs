@@ -53,7 +53,7 @@ pub(crate) struct Source {
     /// Problem of the gallery instead of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
-    /// Time step of the problems cloth, pinned, cloth-contact and stack, in seconds
+    /// Time step of the problems cloth, pinned, garment, softbody, cloth-contact and stack, in seconds
     #[arg(long, value_name = "S", requires = "problem", conflicts_with = "matrix")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
@@ -203,7 +203,7 @@ pub(crate) struct Generate {
     /// Problem of the gallery, such as elasticity3d:10
     #[arg(value_name = "NAME:SIZE")]
     pub(crate) problem: String,
-    /// Time step of the problems cloth and pinned, in seconds
+    /// Time step of the problems cloth, pinned, garment and softbody, in seconds
     #[arg(long, value_name = "S")]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are

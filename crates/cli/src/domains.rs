@@ -142,6 +142,11 @@ impl Domains {
         Form::Multiplicative(Multigrid { smoothing, ..over })
     }
 
+    /// Whether factors of levels are asked for where one level alone has domains.
+    pub(crate) fn weighs_one_level(&self) -> bool {
+        self.mas_coarse == Some(CoarseName::Sa) && self.mas_weights == Some(WeightsName::Energy)
+    }
+
     /// The domains.
     fn schwarz(&self, mut recipe: Schwarz) -> Schwarz {
         recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);

@@ -17,7 +17,8 @@ use crate::tridiagonal::Tridiagonal;
 /// Lanczos approaches the largest eigenvalue from below, so what it finds is multiplied by `safety`. What uses the result
 /// (Chebyshev smoothing, the damping of a prolongation) needs a bound from above that is not far off: ten steps find
 /// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not. A few stiff contacts have
-/// eigenvectors of few nodes, which a start vector hardly knows: while a step still raises the estimate by more than a twelfth, another one follows.
+/// eigenvectors of few nodes, which a start vector hardly knows, and so have slivers of a mesh: while a step still raises the estimate by more than a twelfth, or
+/// steps shrink so slowly that all that follow would, another one follows.
 /// *Cost* `steps` applies of A and D⁻¹, or up to four times as many while the estimate rises, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
@@ -33,7 +34,7 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SpectralRadius<V: Vector> {
-    /// Lanczos steps at least, 1 or more (one alone cannot be compared, so 1 means 2); 10 unless set.
+    /// Lanczos steps at least, 1 or more (three estimates tell how steps shrink, so 1 and 2 mean 3); 10 unless set.
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
     pub safety: f64,
@@ -41,9 +42,12 @@ pub struct SpectralRadius<V: Vector> {
     lanczos: Tridiagonal,
 }
 
-/// An estimate that one step raises by more than this factor is not near its end: 1.04 to 1.07 in the fourth step on sheets, bodies and jumps, 1.2 to
-/// 1.5 in the fourth and fifth with stiff springs anywhere.
+/// An estimate that one step, or all that are to come, raise by more than this factor is not near its end: a step by 1.04 to 1.07 in the fourth on sheets, bodies and jumps,
+/// half as much in each that follows, by 1.2 to 1.5 in the fourth and fifth with stiff springs anywhere, by 1.05 from the fourth to the tenth on a garment with slivers.
 const RISE: f64 = 13.0 / 12.0;
+
+/// A step that raises it by less than this share is the last in any case.
+const LITTLE: f64 = 0.005;
 
 /// Times as many steps as are asked for, at most.
 const LONGEST: usize = 4;
@@ -85,7 +89,7 @@ impl<V: Vector> SpectralRadius<V> {
             gamma => return refuse("the length of the start vector in D⁻¹", gamma, "above 0"),
         };
         let mut gamma0 = 1.0;
-        let mut radius = 0.0;
+        let mut found = [0.0; 3]; // the last estimates
         for step in 1..=self.steps.saturating_mul(LONGEST) {
             let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
@@ -98,20 +102,29 @@ impl<V: Vector> SpectralRadius<V> {
                 return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; look at A and D");
             }
             let exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is
-            if step + 1 < self.steps && !exhausted {
+            if step + 2 < self.steps && !exhausted {
                 continue;
             }
             let now = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
-            let before = mem::replace(&mut radius, now);
-            if exhausted || (step >= self.steps && now <= RISE * before) {
+            found = [found[1], found[2], now];
+            if exhausted || (step >= self.steps && settled(found)) {
                 break;
             }
         }
+        let radius = found[2];
         if !(radius > 0.0 && radius.is_finite()) {
             return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; look at A");
         }
         Ok(V::Real::of(radius * self.safety))
     }
+}
+
+/// Whether an estimate is near its end, by its last three values: steps that shrink by q each add up to q / (1 − q) times the last one.
+fn settled([first, second, third]: [f64; 3]) -> bool {
+    let (before, last) = (second - first, third - second);
+    let rest = last * last / (before - last);
+    let shrinking = before > last && rest <= (RISE - 1.0) * third;
+    first > 0.0 && third <= RISE * second && (shrinking || last <= LITTLE * third)
 }
 
 /// (v, D⁻¹ v)^½; 0 within round-off, NaN when D is not positive definite.

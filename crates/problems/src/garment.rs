@@ -36,12 +36,15 @@ const SIDE: f64 = 1.5;
 /// The matrix of an implicit Euler step of Δt = `dt` seconds for a garment of an OBJ file, every triangle divided into four `divisions` times;
 /// 3x3 blocks, no vertex held. The garment is scaled to 1.5 m.
 ///
-/// With `contact` > 0, vertices nearer than that share of the mean edge which no edge couples are joined by springs.
+/// With `contact` > 0, vertices nearer than that share of the mean edge which no edge couples are joined by springs a thousand times as stiff as the membrane.
 ///
 /// # Errors
-/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite, [`ProblemError::TooLarge`].
+/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or a `contact` that is not finite and 0 or more, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
+    if contact != 0.0 {
+        ProblemError::check_positive("contact", contact)?;
+    }
     let mut mesh = Mesh::<3>::read(file, SIDE)?;
     for _ in 0..divisions {
         if mesh.elements.len() > ProblemError::MOST / 12 {
@@ -75,7 +78,8 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     matrix.check_finite()?;
     let near_kernel = NearKernel::rigid_body_modes(&mesh.positions, 3)?;
     let stem = file.rsplit('/').next().unwrap_or(file);
-    let name = format!("garment:{stem}@{divisions} dt={dt}");
+    let springs = if contact > 0.0 { format!("@{contact}") } else { String::new() };
+    let name = format!("garment:{stem}@{divisions}{springs} dt={dt}");
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 

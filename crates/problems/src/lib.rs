@@ -11,7 +11,7 @@
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
 //! | `pinned:N` | the same with a share of its vertices held, or sliding along lines and on planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
-//! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times; option `dt` | 3 vertices | [`garment`](garment()) |
+//! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times, `garment:FILE@K@F` also joins what is nearer than F mean edges by springs of contact; option `dt` | 3 vertices | [`garment`](garment()) |
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
 //!

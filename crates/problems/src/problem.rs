@@ -99,9 +99,14 @@ impl Problem {
         let dt = options.dt.unwrap_or(0.01);
         let homogeneous = |_: usize, _: [f64; 3]| 1.0;
         if name == "garment" {
-            let divided = size.rsplit_once('@').and_then(|(file, k)| Some((file, k.parse().ok()?)));
-            let (file, divisions) = divided.unwrap_or((size, 0));
-            return garment(file, divisions, dt, 0.0);
+            let divided = |text: &'_ str| {
+                text.rsplit_once('@').and_then(|(file, k)| Some((file.to_owned(), k.parse().ok()?)))
+            };
+            let springs =
+                size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
+            let ((file, divisions), contact) =
+                springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
+            return garment(&file, divisions, dt, contact);
         }
         match size.parse() {
             Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),

@@ -28,6 +28,54 @@ fn small() -> Vec<Problem> {
     .into()
 }
 
+/// Problems on meshes, whose elements are summed in any order; `which` keeps the files of tests that run at once apart.
+fn on_meshes(which: usize) -> Vec<Problem> {
+    let long = Options { dt: Some(0.1), ..Options::default() };
+    let folded = folded(which);
+    [("softbody:3", long), (&folded, long), (&format!("{folded}@1@1.5"), long)]
+        .map(|(spec, options)| Problem::parse(spec, &options).unwrap())
+        .into()
+}
+
+#[test]
+fn matrices_on_meshes_are_symmetric_to_round_off() {
+    for p in on_meshes(0) {
+        assert_eq!(p.matrix.asymmetric_pair(1e-12), None, "{}", p.name);
+    }
+}
+
+/// A strip of cloth of two layers near each other, as `garment:` reads it.
+fn folded(which: usize) -> String {
+    let file = std::env::temp_dir().join(format!("coarsen_folded_{}_{which}.obj", std::process::id()));
+    let mut text = String::new();
+    for i in 0..6 {
+        let (x, z) = if i < 3 { (i, 0.0) } else { (5 - i, 0.3) };
+        (0..3).for_each(|y| text += &format!("v {x} {y} {z}\n"));
+    }
+    for (i, y) in (0..5).flat_map(|i| (1..3).map(move |y| (i, y))) {
+        let at = 3 * i + y;
+        text += &format!("f {at} {} {}\nf {} {} {}\n", at + 3, at + 1, at + 1, at + 3, at + 4);
+    }
+    std::fs::write(&file, text).unwrap();
+    format!("garment:{}", file.display())
+}
+
+/// Layers that lie on each other resist being pulled apart along the line between them.
+#[test]
+fn contact_joins_what_is_near() {
+    let usual = Options::default();
+    let [free, joined] =
+        [folded(2), format!("{}@0@0.5", folded(3))].map(|s| Problem::parse(&s, &usual).unwrap());
+    assert!(joined.matrix.pattern().len() > free.matrix.pattern().len());
+    // The first vertex and the last column's first are 0.3 apart in the mesh, and share no edge.
+    let (low, high) = (0, 15);
+    assert!(free.matrix.pattern().find(low, high).is_none());
+    let at = joined.matrix.pattern().find(low, high).unwrap();
+    let block = joined.matrix.value(at);
+    assert!(block[8] < 0.0 && block[0] == 0.0 && block[4] == 0.0, "{block:?}");
+    assert!(Problem::parse(&format!("{}@0@-1", folded(3)), &usual).is_err());
+}
+
 #[test]
 fn matrices_are_symmetric_to_the_bit() {
     for p in small() {
@@ -46,7 +94,7 @@ fn matrices_are_symmetric_to_the_bit() {
 /// A = L Lᵀ exists exactly for positive definite A (Golub & Van Loan 2013, §4.2).
 #[test]
 fn matrices_are_positive_definite() {
-    for p in small() {
+    for p in small().into_iter().chain(on_meshes(1)) {
         let a = &p.matrix;
         a.check_finite().unwrap();
         let n = a.shape().0;

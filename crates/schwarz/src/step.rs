@@ -47,9 +47,9 @@ pub struct DampedDomains {
 }
 
 impl Default for DampedDomains {
-    /// Domains of 32 nodes, ω = 1.6 / ρ, 4 Lanczos steps, safety 1.1.
+    /// Domains of 32 nodes, ω = 1.6 / ρ, 6 Lanczos steps, safety 1.1.
     fn default() -> Self {
-        Self { schwarz: Schwarz::multilevel(), factor: 1.6, lanczos_steps: 4, safety: 1.1 }
+        Self { schwarz: Schwarz::multilevel(), factor: 1.6, lanczos_steps: 6, safety: 1.1 }
     }
 }
 

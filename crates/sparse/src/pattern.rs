@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use coarsen_core::parallel::{self, each, tree};
+use coarsen_core::parallel::{self, tree};
 
 use crate::SparseError;
 
@@ -13,7 +13,7 @@ use crate::SparseError;
 /// ([`same`](Self::same)). Fields are private and checked once at construction; that is what unchecked indexing in
 /// kernels relies on.
 ///
-/// *Memory* 8 bytes a row and 4 a block, 4 more a row once somebody has asked for [`diagonals`](Self::on_diagonal).
+/// *Memory* 8 bytes a row and 4 a block, 4 more a row where it is square.
 ///
 /// ```
 /// use coarsen_sparse::Pattern;
@@ -28,21 +28,28 @@ pub struct Pattern {
     offsets: Vec<usize>,
     indices: Vec<u32>,
     fingerprint: OnceLock<u64>,
-    diagonals: OnceLock<Vec<u32>>,
+    /// The place of each row's diagonal block within the row, of square patterns; [`NONE`] for none.
+    diagonals: Vec<u32>,
 }
 
 /// Rows that one task checks.
 const LEAF: usize = 4096;
 
-/// Whether row `row` lies in the list and its columns are in order.
-fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
+/// No place: a row never has so many blocks.
+const NONE: u32 = u32::MAX;
+
+/// Whether row `row` lies in the list and its columns are in order; where its diagonal block is.
+fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<u32, SparseError> {
     let (start, end) = (offsets[row], offsets[row + 1]);
     if end < start || end > indices.len() {
         return Err(SparseError::Offsets { row });
     }
-    let mut next = 0;
-    for &j in &indices[start..end] {
+    let (mut next, mut diagonal) = (0, NONE);
+    for (within, &j) in (0..).zip(&indices[start..end]) {
         let column = j as usize;
+        if column == row {
+            diagonal = within;
+        }
         if column >= columns {
             return Err(SparseError::Column { row, column, columns });
         }
@@ -51,7 +58,7 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
         }
         next = column + 1;
     }
-    Ok(())
+    Ok(diagonal)
 }
 
 impl Pattern {
@@ -69,17 +76,23 @@ impl Pattern {
                 return Err(SparseError::TooLarge { what, count, limit });
             }
         }
-        let first = |rows: Range<usize>| {
-            rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err())
+        let rows = offsets.len() - 1;
+        let mut diagonals = vec![NONE; rows];
+        let leaf = |(rows, diagonals): (Range<usize>, &mut [u32])| {
+            for (row, diagonal) in rows.zip(diagonals) {
+                *diagonal = check(row, columns, &offsets, &indices)?;
+            }
+            Ok(())
         };
-        let work = parallel::worth(indices.len());
-        if let Some(error) = tree(0..offsets.len() - 1, LEAF, work, &first, &|left, right| left.or(right)) {
-            return Err(error);
+        let first = |left: Result<(), SparseError>, right| left.and(right);
+        tree((0..rows, &mut diagonals[..]), LEAF, parallel::worth(indices.len()), &leaf, &first)?;
+        if rows != columns {
+            diagonals = Vec::new();
         }
         if offsets.last() != Some(&indices.len()) {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
-        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new(), diagonals: OnceLock::new() })
+        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new(), diagonals })
     }
 
     /// The pattern with one block per diagonal entry.
@@ -144,25 +157,14 @@ impl Pattern {
         Some(row.start + at)
     }
 
-    /// Where block (i, i) is stored.
-    ///
-    /// *Cost* one look-up; the first call finds those of all rows, on several threads where that is worth it.
+    /// Where block (i, i) is stored. *Cost* one look-up in a square pattern, else that of [`find`](Self::find).
     #[inline]
     pub fn on_diagonal(&self, i: usize) -> Option<usize> {
-        let within = self.diagonals.get_or_init(|| self.find_diagonals())[i];
-        (within != u32::MAX).then(|| self.offsets[i] + within as usize)
-    }
-
-    /// The place of each row's diagonal block within the row; `u32::MAX` for none.
-    fn find_diagonals(&self) -> Vec<u32> {
-        let mut within = vec![u32::MAX; self.rows()];
-        let leaf = |(rows, within): (Range<usize>, &mut [u32])| {
-            for (i, within) in rows.zip(within) {
-                *within = self.find(i, i).map_or(u32::MAX, |k| (k - self.offsets[i]) as u32);
-            }
-        };
-        each((0..self.rows(), &mut within[..]), LEAF, parallel::worth(self.len()), &leaf);
-        within
+        match self.diagonals.get(i) {
+            Some(&NONE) => None,
+            Some(&within) => Some(self.offsets[i] + within as usize),
+            None => self.find(i, i),
+        }
     }
 
     /// A 64-bit digest of the structure, computed once.
@@ -232,6 +234,29 @@ mod tests {
         assert_eq!(new(2, &[0, 1], &[2]), SparseError::Column { row: 0, column: 2, columns: 2 });
         assert_eq!(new(2, &[0, 2], &[1, 1]), SparseError::Unsorted { row: 0, column: 1 });
         assert!(matches!(new(1 << 40, &[0], &[]), SparseError::TooLarge { .. }));
+    }
+
+    #[test]
+    fn diagonals_are_where_a_search_finds_them() {
+        let n = 3 * LEAF + 7;
+        // Rows of none to three blocks, every fifth without one on the diagonal, the last rows empty.
+        let row = |i: usize| {
+            [i / 2, i, i + 3].into_iter().filter(move |&j| i < n - 5 && j < n && (j != i || i % 5 != 0))
+        };
+        let mut indices: Vec<u32> = vec![];
+        let mut offsets = vec![0];
+        for i in 0..n {
+            let mut columns: Vec<u32> = row(i).map(|j| j as u32).collect();
+            columns.dedup();
+            indices.extend(columns);
+            offsets.push(indices.len());
+        }
+        for columns in [n, n + 9] {
+            let p = Pattern::new(columns, offsets.clone(), indices.clone()).unwrap();
+            assert!((0..n).all(|i| p.on_diagonal(i) == p.find(i, i)), "{columns} columns");
+        }
+        let wide = Pattern::new(2, vec![0, 1, 2, 3], vec![0, 1, 1]).unwrap();
+        assert_eq!([wide.on_diagonal(0), wide.on_diagonal(1), wide.on_diagonal(2)], [Some(0), Some(1), None]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn every_method_is_in_the_table_and_one_is_the_choice() {
     assert_eq!(done.code, 0, "{}", done.err);
     let table = json(&report).unwrap();
     let rows = table["rows"].as_array().unwrap();
-    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "sa"] {
+    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "mas", "sa"] {
         let row = rows.iter().find(|row| row["precond"] == precond && row["method"] == "cg");
         let row = row.unwrap_or_else(|| panic!("{precond}"));
         assert_eq!(row["outcome"], "converged", "{precond}");

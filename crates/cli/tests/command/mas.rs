@@ -36,6 +36,7 @@ fn every_option_solves_and_does_something() {
         "--mas-coupling 0",
         "--mas-coupling adjacency",
         "--mas-precision f64",
+        "--mas-precision f32",
     ] {
         assert_ne!(history(words), plain, "{words}");
     }
@@ -60,6 +61,7 @@ fn options_that_say_two_things_are_refused() {
         "--precond mas --mas-hybrid --mas-coarse sa",
         "--precond mas --mas-exact 100 --mas-coarse domains",
         "--precond mas --mas-modes rigid --mas-hybrid",
+        "--precond mas --mas-weights energy --mas-coarse sa",
         "--precond mas --mas-domain 1",
         "--precond mas --mas-coupling weak",
         "--precond sa --mas-hybrid",

@@ -69,7 +69,7 @@ pub struct SmoothedAggregation {
     /// Whether weak couplings are left out of the smoothing of P, on all levels, where about half of those of the finest level are weak.
     /// Aggregates of blocks then follow norms of couplings, which are measured for that anyway, by the θ of `strength`.
     pub filter: bool,
-    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound; at most 3 where weak couplings are left out.
+    /// Generalized Lanczos steps for ρ(D⁻¹A), at least, where the smoother brings no bound; half of them where weak couplings are left out.
     pub lanczos_steps: usize,
     /// Factor on the estimate of ρ(D⁻¹A), which comes from below.
     pub safety: f64,
@@ -268,9 +268,6 @@ fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize, Vec<bo
 /// ω ρ(D⁻¹A) of the sweeps on A K = 0.
 const RELAXING: f64 = 4.0 / 3.0;
 
-/// Lanczos steps where most of P is smoothed with A_F, whose ρ is known.
-const FEW_STEPS: usize = 3;
-
 /// D⁻¹ and the factors of a level.
 struct Parts<'a, T: Real> {
     inverses: Cow<'a, DenseBlocks<T>>,
@@ -302,8 +299,9 @@ impl<'a, T: Real> Parts<'a, T> {
         let rho = match fine.radius {
             Some(radius) => radius,
             None => {
-                // ρ is for the few rows that A_F leaves to A, and for sweeps on A K = 0, which need not converge fast.
-                let steps = if filtered { recipe.lanczos_steps.min(FEW_STEPS) } else { recipe.lanczos_steps };
+                // Rows with weak couplings are made with A_F, whose ρ is known. Sweeps that find a K grow where ρ is too small.
+                let half = filtered && !found;
+                let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
                 Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3
             }
         };

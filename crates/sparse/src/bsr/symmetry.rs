@@ -17,8 +17,8 @@ impl<T: Real> Bsr<T> {
     /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
     /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
     /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
-    /// *Cost* one pass over A, beside each block below the diagonal its mirror image from the cache; a binary search for each coupling across stretches of 4096 block rows, two for each pair of
-    /// blocks that differs by more than a share of its entries. A matrix that is not symmetric costs a second pass, serial, in the order of its transpose.
+    /// *Cost* one pass over A, beside each block below the diagonal its mirror image from the cache; a binary search for each coupling across stretches of 4096 block rows.
+    /// Where values differ, or a block has none beside it, even a zero one, a second pass, serial, in the order of the transpose.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -172,6 +172,16 @@ mod tests {
     fn finds_pairs_inside_and_between_blocks() {
         let symmetric =
             [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0), (0, 3, 5.0), (3, 0, 5.0), (3, 3, 1.0)];
+        // Blocks of zeros with nothing beside them, above and below.
+        for (offsets, indices) in [(vec![0, 2, 3], vec![0, 1, 1]), (vec![0, 1, 3], vec![0, 0, 1])] {
+            let pattern = std::sync::Arc::new(crate::Pattern::new(2, offsets, indices.clone()).unwrap());
+            for lone in [0.0, 1.0] {
+                let values = [1.0, lone, 1.0].to_vec();
+                let a = crate::Bsr::new(pattern.clone(), (1, 1), values).unwrap();
+                let pair = (usize::from(indices[1] == 0), indices[1] as usize);
+                assert_eq!(a.asymmetric_pair(1e-8), (lone > 0.0).then_some(pair));
+            }
+        }
         for block in [(1, 1), (2, 2), (4, 4)] {
             let with = |extra: &[(u32, u32, f64)]| {
                 let entries = [&symmetric[..], extra].concat();

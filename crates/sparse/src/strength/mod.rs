@@ -135,7 +135,7 @@ impl Strength {
                 radii(a, &mut weights);
             }
         }
-        // A value that is not finite makes its weight so, and so does a missing diagonal.
+        // A value that is not finite makes its weight so; so may a missing diagonal.
         if largest(&weights).is_nan() {
             check_finite(a)?;
         }
@@ -144,7 +144,7 @@ impl Strength {
 }
 
 fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), Error> {
-    match a.values().iter().position(|v| !v.is_finite()) {
+    match parallel::position(a.values(), |v| !v.is_finite()) {
         Some(index) => Err(Error::NotFinite { what: "matrix values", index }),
         None => Ok(()),
     }

@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 /// Entries below which nobody closes gaps.
 const ROOM: usize = 4096;
 
-/// Rows of blocks, each in the order in which its columns appear, each row of a block padded with zeros to whole registers.
+/// Rows of blocks, each in the order in which its columns appear, each row of a block as long as a pack, with anything behind its own numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Rows<T> {
     /// Entries of all rows.

@@ -221,13 +221,14 @@ impl<T: Real> Factors<'_, T> {
 /// Row x of a block whose rows have K numbers, at most as many as a pack has lanes. Lanes beyond K hold anything: what they add to is never read.
 #[inline(always)]
 fn row<T: Real, R: Pack<T>, const K: usize>(set: R::Set, block: &[T], x: usize) -> R {
+    const { assert!(K <= R::LANES) };
     let rest = &block[x * K..];
     if rest.len() >= R::LANES {
         // SAFETY: as many numbers are there.
         unsafe { R::load(set, rest.as_ptr()) }
     } else {
         let rest = &rest[..K];
-        // SAFETY: K numbers are there, and a pack has as many lanes, as `load_first` asserts.
+        // SAFETY: K numbers are there, and a pack has as many lanes, as asserted above.
         unsafe { R::load_first::<T, K>(set, rest.as_ptr()) }
     }
 }
