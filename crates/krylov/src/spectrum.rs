@@ -146,3 +146,20 @@ pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
     };
     (0..n).map(|i| T::of(mix(i))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Estimates for domains of 16 nodes, in the fourth step and later.
+    #[test]
+    fn steps_that_do_not_shrink_are_not_the_last() {
+        let sheet = [1.829, 1.877, 1.904];
+        let garment = [1.976, 2.073, 2.170, 2.283, 2.407, 2.528, 2.661];
+        let coarser = [1.875, 1.988, 2.751];
+        assert!(settled(sheet));
+        assert!(garment.windows(3).all(|w| !settled([w[0], w[1], w[2]])) && !settled(coarser));
+        assert!(settled([2.751, 2.751, 2.751]) && settled([2.864, 2.872, 2.880]));
+        assert!(!settled([0.0, 1.9, 1.91]) && !settled([1.0, 1.0, f64::NAN]));
+    }
+}

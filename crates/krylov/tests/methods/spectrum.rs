@@ -64,16 +64,3 @@ fn what_has_no_radius_is_refused() {
     let short = exact(1.0, 5).estimate(&a, &mut Identity, &start_vector(3));
     assert!(matches!(short, Err(Error::Shape { what: "the start vector", expected: 2, found: 3 })));
 }
-
-/// A few eigenvectors above all others, of which a start vector has next to nothing, raise the estimate by little in every step.
-#[test]
-fn what_hides_at_first_is_looked_for() {
-    let n = 20_000;
-    let mut entries: Vec<f64> = (0..n).map(|i| 2.0 * i as f64 / n as f64).collect();
-    entries[7] = 3.0;
-    let a = coarsen_core::from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
-        y.iter_mut().zip(x.iter().zip(&entries)).for_each(|(y, (x, a))| *y = a * x);
-    });
-    let found = exact(1.0, 6).estimate(&a, &mut Identity, &start_vector(n)).unwrap();
-    assert!(found > 2.7, "{found}");
-}
