@@ -241,7 +241,9 @@ mod tests {
         let n = 3 * LEAF + 7;
         // Rows of none to three blocks, every fifth without one on the diagonal, the last rows empty.
         let row = |i: usize| {
-            [i / 2, i, i + 3].into_iter().filter(move |&j| i < n - 5 && j < n && (j != i || i % 5 != 0))
+            [i / 2, i, i + 3]
+                .into_iter()
+                .filter(move |&j| i < n - 5 && j < n && (j != i || !i.is_multiple_of(5)))
         };
         let mut indices: Vec<u32> = vec![];
         let mut offsets = vec![0];
