@@ -131,7 +131,7 @@ fn damping_is_found_and_not_guessed() {
             let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
             norm(&r) / norm(&b)
         };
-        let guessed = after(&mut BlockJacobi { omega: 0.7, l1: false }.build(&a, &Cpu::new()).unwrap());
+        let guessed = after(&mut Jacobi { omega: 0.7, l1: false }.build(&a, &Cpu::new()).unwrap());
         let found = after(&mut coarsen::relax::Chebyshev::damped().build(&a, &Cpu::new()).unwrap());
         assert!(guessed > 1e3 && found < 1.0, "{name}: {guessed:.1e} guessed, {found:.1e} found");
     }
