@@ -99,7 +99,7 @@ impl<T: Real> DenseBlocks<T> {
         let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
             let mut scratch = Scratch::new(b);
             for (i, d) in rows.zip(d.0.chunks_exact_mut(b * b)) {
-                let Some(k) = pattern.on_diagonal(i) else {
+                let Some(k) = pattern.find(i, i) else {
                     return Err(SetupError::ZeroDiagonal { row: i * b, method });
                 };
                 let w = scratch.copy(a.value(k));

@@ -51,6 +51,7 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
 
 fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table, Failure> {
     let given = &options.given;
+    given.domains.check()?;
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let input = Input::load(given)?;

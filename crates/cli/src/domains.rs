@@ -5,6 +5,8 @@ use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
 use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage, Weights};
 use serde::Serialize;
 
+use crate::error::Failure;
+
 /// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Multilevel additive Schwarz")]
@@ -142,9 +144,12 @@ impl Domains {
         Form::Multiplicative(Multigrid { smoothing, ..over })
     }
 
-    /// Whether factors of levels are asked for where one level alone has domains.
-    pub(crate) fn weighs_one_level(&self) -> bool {
-        self.mas_coarse == Some(CoarseName::Sa) && self.mas_weights == Some(WeightsName::Energy)
+    /// Refuses factors of levels that follow each other.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match (self.mas_coarse, self.mas_weights) {
+            (Some(CoarseName::Sa), Some(WeightsName::Energy)) => Err(Failure::NothingAdded),
+            _ => Ok(()),
+        }
     }
 
     /// The domains.

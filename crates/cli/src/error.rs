@@ -56,11 +56,11 @@ pub(crate) enum Failure {
     /// An option of multilevel additive Schwarz, and another preconditioner.
     #[error("{option} is an option of --precond mas; leave it out, or take that preconditioner")]
     NotDomains { option: &'static str },
-    /// Factors of levels where only one has domains.
+    /// Factors of levels that follow each other.
     #[error(
-        "--mas-weights energy is for levels that are added up; with --mas-coarse sa one level has domains: leave one of the two out"
+        "--mas-weights energy is for levels that are added up; with --mas-coarse sa they follow each other: leave one of the two out"
     )]
-    OneLevelWeighed,
+    NothingAdded,
     /// An option of additive Schwarz on one level, and another preconditioner.
     #[error("{option} is an option of --precond as and ras; leave it out, or take one of these")]
     NotOverlap { option: &'static str },
@@ -131,7 +131,7 @@ impl Failure {
             Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
-            | Self::OneLevelWeighed
+            | Self::NothingAdded
             | Self::NotOverlap { .. }
             | Self::Varies { .. }
             | Self::Sequence { .. }

@@ -310,9 +310,7 @@ pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<()
     if let Some(option) = first(given.domains.words(), &[Precond::Mas]) {
         return Err(Failure::NotDomains { option });
     }
-    if given.domains.weighs_one_level() {
-        return Err(Failure::OneLevelWeighed);
-    }
+    given.domains.check()?;
     if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
         return Err(Failure::NotOverlap { option });
     }

@@ -30,6 +30,8 @@ const BENDING: f64 = 5e-5;
 const DENSITY: f64 = 0.2;
 /// κ in units of `STRETCH`.
 const CONTACT: f64 = 1000.0;
+/// How far springs of contact may reach, in mean edges: beyond it nearly everything would be joined.
+const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;
 /// The longest side of the garment, m.
 const SIDE: f64 = 1.5;
 
@@ -39,11 +41,11 @@ const SIDE: f64 = 1.5;
 /// With `contact` > 0, vertices nearer than that share of the mean edge which no edge couples are joined by springs a thousand times as stiff as the membrane.
 ///
 /// # Errors
-/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or a `contact` that is not finite and 0 or more, [`ProblemError::TooLarge`].
+/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
-    if contact != 0.0 {
-        ProblemError::check_positive("contact", contact)?;
+    if contact != 0.0 && !REACH.contains(&contact) {
+        return Err(ProblemError::Value { option: "contact", found: contact });
     }
     let mut mesh = Mesh::<3>::read(file, SIDE)?;
     for _ in 0..divisions {

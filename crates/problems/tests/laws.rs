@@ -73,7 +73,9 @@ fn contact_joins_what_is_near() {
     let at = joined.matrix.pattern().find(low, high).unwrap();
     let block = joined.matrix.value(at);
     assert!(block[8] < 0.0 && block[0] == 0.0 && block[4] == 0.0, "{block:?}");
-    assert!(Problem::parse(&format!("{}@0@-1", folded(3)), &usual).is_err());
+    for reach in ["-1", "1e-300", "1000", "nan", "inf"] {
+        assert!(Problem::parse(&format!("{}@0@{reach}", folded(3)), &usual).is_err(), "{reach}");
+    }
 }
 
 #[test]

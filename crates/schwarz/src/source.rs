@@ -65,7 +65,7 @@ impl<'a, T: Real> Source<'a, T> {
 
     /// Adds the diagonal block of node i to `d`; whether one is stored.
     pub(crate) fn diagonal(&self, i: usize, d: &mut [T]) -> bool {
-        let stored = self.pattern().on_diagonal(i).map(|k| self.matrix.value(k));
+        let stored = self.pattern().find(i, i).map(|k| self.matrix.value(k));
         let touching = self.contact(i).filter(|(j, _)| *j == i).map(|(_, block)| block);
         let mut found = false;
         for block in stored.into_iter().chain(touching) {

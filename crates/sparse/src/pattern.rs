@@ -13,7 +13,7 @@ use crate::SparseError;
 /// ([`same`](Self::same)). Fields are private and checked once at construction; that is what unchecked indexing in
 /// kernels relies on.
 ///
-/// *Memory* 8 bytes a row and 4 a block, 4 more a row where it is square.
+/// *Memory* 8 bytes a row and 4 a block.
 ///
 /// ```
 /// use coarsen_sparse::Pattern;
@@ -28,28 +28,20 @@ pub struct Pattern {
     offsets: Vec<usize>,
     indices: Vec<u32>,
     fingerprint: OnceLock<u64>,
-    /// The place of each row's diagonal block within the row, of square patterns; [`NONE`] for none.
-    diagonals: Vec<u32>,
 }
 
 /// Rows that one task checks.
 const LEAF: usize = 4096;
 
-/// No place: a row never has so many blocks.
-const NONE: u32 = u32::MAX;
-
-/// Whether row `row` lies in the list and its columns are in order; where its diagonal block is.
-fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<u32, SparseError> {
+/// Whether row `row` lies in the list and its columns are in order.
+fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
     let (start, end) = (offsets[row], offsets[row + 1]);
     if end < start || end > indices.len() {
         return Err(SparseError::Offsets { row });
     }
-    let (mut next, mut diagonal) = (0, NONE);
-    for (within, &j) in (0..).zip(&indices[start..end]) {
+    let mut next = 0;
+    for &j in &indices[start..end] {
         let column = j as usize;
-        if column == row {
-            diagonal = within;
-        }
         if column >= columns {
             return Err(SparseError::Column { row, column, columns });
         }
@@ -58,7 +50,7 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
         }
         next = column + 1;
     }
-    Ok(diagonal)
+    Ok(())
 }
 
 impl Pattern {
@@ -76,23 +68,17 @@ impl Pattern {
                 return Err(SparseError::TooLarge { what, count, limit });
             }
         }
-        let rows = offsets.len() - 1;
-        let mut diagonals = vec![NONE; rows];
-        let leaf = |(rows, diagonals): (Range<usize>, &mut [u32])| {
-            for (row, diagonal) in rows.zip(diagonals) {
-                *diagonal = check(row, columns, &offsets, &indices)?;
-            }
-            Ok(())
+        let first = |rows: Range<usize>| {
+            rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err())
         };
-        let first = |left: Result<(), SparseError>, right| left.and(right);
-        tree((0..rows, &mut diagonals[..]), LEAF, parallel::worth(indices.len()), &leaf, &first)?;
-        if rows != columns {
-            diagonals = Vec::new();
+        let work = parallel::worth(indices.len());
+        if let Some(error) = tree(0..offsets.len() - 1, LEAF, work, &first, &|left, right| left.or(right)) {
+            return Err(error);
         }
         if offsets.last() != Some(&indices.len()) {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
-        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new(), diagonals })
+        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new() })
     }
 
     /// The pattern with one block per diagonal entry.
@@ -155,16 +141,6 @@ impl Pattern {
         let row = self.range(i);
         let at = self.indices[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;
         Some(row.start + at)
-    }
-
-    /// Where block (i, i) is stored. *Cost* one look-up in a square pattern, else that of [`find`](Self::find).
-    #[inline]
-    pub fn on_diagonal(&self, i: usize) -> Option<usize> {
-        match self.diagonals.get(i) {
-            Some(&NONE) => None,
-            Some(&within) => Some(self.offsets[i] + within as usize),
-            None => self.find(i, i),
-        }
     }
 
     /// A 64-bit digest of the structure, computed once.
@@ -234,31 +210,6 @@ mod tests {
         assert_eq!(new(2, &[0, 1], &[2]), SparseError::Column { row: 0, column: 2, columns: 2 });
         assert_eq!(new(2, &[0, 2], &[1, 1]), SparseError::Unsorted { row: 0, column: 1 });
         assert!(matches!(new(1 << 40, &[0], &[]), SparseError::TooLarge { .. }));
-    }
-
-    #[test]
-    fn diagonals_are_where_a_search_finds_them() {
-        let n = 3 * LEAF + 7;
-        // Rows of none to three blocks, every fifth without one on the diagonal, the last rows empty.
-        let row = |i: usize| {
-            [i / 2, i, i + 3]
-                .into_iter()
-                .filter(move |&j| i < n - 5 && j < n && (j != i || !i.is_multiple_of(5)))
-        };
-        let mut indices: Vec<u32> = vec![];
-        let mut offsets = vec![0];
-        for i in 0..n {
-            let mut columns: Vec<u32> = row(i).map(|j| j as u32).collect();
-            columns.dedup();
-            indices.extend(columns);
-            offsets.push(indices.len());
-        }
-        for columns in [n, n + 9] {
-            let p = Pattern::new(columns, offsets.clone(), indices.clone()).unwrap();
-            assert!((0..n).all(|i| p.on_diagonal(i) == p.find(i, i)), "{columns} columns");
-        }
-        let wide = Pattern::new(2, vec![0, 1, 2, 3], vec![0, 1, 1]).unwrap();
-        assert_eq!([wide.on_diagonal(0), wide.on_diagonal(1), wide.on_diagonal(2)], [Some(0), Some(1), None]);
     }
 
     #[test]

@@ -72,6 +72,8 @@ fn options_that_say_two_things_are_refused() {
         assert_eq!(done.code, 2, "{words}: {}", done.err);
         assert!(done.err.contains("--mas-"), "{words}: {}", done.err);
     }
+    let done = coarsen("compare --problem cloth:10 --mas-weights energy --mas-coarse sa");
+    assert!(done.code == 2 && done.err.contains("--mas-weights"), "{}", done.err);
 }
 
 /// One level with overlap: more of it means fewer iterations; restricted domains need no symmetry.

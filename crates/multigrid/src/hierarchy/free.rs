@@ -66,7 +66,7 @@ impl<T: Real> Free<T> {
             if !self.suspects[j] {
                 continue;
             }
-            let Some(at) = pattern.on_diagonal(j) else { continue };
+            let Some(at) = pattern.find(j, j) else { continue };
             let sizes = &self.sizes[j * k..(j + 1) * k];
             self.order.clear();
             self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
@@ -99,7 +99,7 @@ impl<T: Real> Free<T> {
             &mut [bool],
         )| {
             for (j, out) in nodes.zip(out) {
-                let block = pattern.on_diagonal(j).map(|at| coarse.value(at));
+                let block = pattern.find(j, j).map(|at| coarse.value(at));
                 *out = block.is_some_and(|g| !regular(g, &sizes[j * k..(j + 1) * k]));
             }
         });
@@ -111,7 +111,7 @@ impl<T: Real> Free<T> {
         let pieces = (0..a.pattern().rows(), Groups(&mut self.diagonal[..], b));
         each(pieces, LEAF, parallel::worth(a.nnz()), &|(nodes, out): (Range<usize>, Groups<&mut [T]>)| {
             for (i, out) in nodes.zip(out.0.chunks_exact_mut(b)) {
-                match a.pattern().on_diagonal(i).map(|at| a.value(at)) {
+                match a.pattern().find(i, i).map(|at| a.value(at)) {
                     Some(block) => out.iter_mut().zip(block.iter().step_by(b + 1)).for_each(|(o, &d)| *o = d),
                     None => out.fill(T::zero()),
                 }

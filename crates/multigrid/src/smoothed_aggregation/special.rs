@@ -51,7 +51,7 @@ pub(super) fn rows<T: Real>(a: &Bsr<T>) -> Vec<bool> {
     let pieces = (0..a.pattern().rows(), Groups(&mut constrained[..], b));
     each(pieces, LEAF, parallel::worth(a.nnz()), &|(nodes, out): (Range<usize>, Groups<&mut [bool]>)| {
         for (i, out) in nodes.zip(out.0.chunks_exact_mut(b)) {
-            let diagonal = a.pattern().on_diagonal(i).map(|k| a.value(k));
+            let diagonal = a.pattern().find(i, i).map(|k| a.value(k));
             for (r, out) in out.iter_mut().enumerate() {
                 let limit = diagonal.map_or(T::zero(), |d| d[r * b + r].abs()) * T::EPSILON;
                 *out = a.row(i).all(|(j, block)| {

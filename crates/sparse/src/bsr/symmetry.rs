@@ -31,7 +31,7 @@ impl<T: Real> Bsr<T> {
             return Some((0, 0));
         }
         let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
-        let size = |i: usize| pattern.on_diagonal(i).map_or(T::zero(), |k| largest(self.value(k)));
+        let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
         // The first pair of block (i, j) and its mirror image that differs.
         let differs = |i: usize, j: usize, here: &[T], mirror: Option<usize>| {
             (0..b * b).find_map(|e| {

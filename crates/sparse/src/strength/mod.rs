@@ -156,7 +156,7 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let mut roots = vec![0.0; pattern.rows()];
     let leaf = |(rows, roots): (Range<usize>, &mut [f64])| {
         for (i, root) in rows.zip(roots) {
-            *root = pattern.on_diagonal(i).map_or(0.0, |k| norm(a.value(k))).sqrt().recip();
+            *root = pattern.find(i, i).map_or(0.0, |k| norm(a.value(k))).sqrt().recip();
         }
     };
     each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
@@ -190,7 +190,7 @@ fn norm<T: Real>(block: &[T]) -> f64 {
 fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let mut roots = vec![0.0; pattern.rows()];
-    let root = |i: usize| pattern.on_diagonal(i).map_or(0.0, |k| a.values()[k].wide().abs());
+    let root = |i: usize| pattern.find(i, i).map_or(0.0, |k| a.values()[k].wide().abs());
     let leaf = |(rows, roots): (Range<usize>, &mut [f64])| {
         for (i, out) in rows.zip(roots) {
             let size = root(i);
@@ -280,7 +280,7 @@ fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64])
     for (first, out) in nodes.clone().step_by(LANES).zip(out.chunks_mut(LANES * size)) {
         d.fill([0.0; LANES]);
         for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
-            if let Some(block) = a.pattern().on_diagonal(i).map(|k| a.value(k)) {
+            if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
                 (0..size).for_each(|e| d[e][l] = 0.5 * (block[e].wide() + block[e % b * b + e / b].wide()));
             }
         }
