@@ -34,18 +34,43 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
         .y_label_formatter(&|y| if *y < 0.01 { format!("{y:.0e}") } else { y.to_string() })
         .light_line_style(WHITE)
         .draw()?;
-    for (k, (name, points)) in lines.iter().enumerate() {
+    let at = names(lines, x, y);
+    for (k, ((name, points), at)) in lines.iter().zip(at).enumerate() {
         let colour = Palette99::pick(k).to_rgba();
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
         if points.len() < 10 {
             chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
         }
-        if let Some(&(x, y)) = points.last() {
+        if let Some(at) = at {
             let style = ("sans-serif", 13).into_font().color(&colour);
-            chart.draw_series(std::iter::once(Text::new(*name, (1.06 * x, 1.05 * y), style)))?;
+            chart.draw_series(std::iter::once(Text::new(*name, at, style)))?;
         }
     }
     canvas.present()?;
     println!("drawn: {file}");
     Ok(())
+}
+
+/// Where the name of each line goes: beside its end, and above names that it would cover; `x` and `y` are the ends of the axes.
+fn names(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> Vec<Option<(f64, f64)>> {
+    let (wide, high) = ((x.1 / x.0).powf(0.17), (y.1 / y.0).powf(0.045));
+    let mut order: Vec<usize> = (0..lines.len()).filter(|&k| !lines[k].1.is_empty()).collect();
+    let end = |k: usize| lines[k].1[lines[k].1.len() - 1];
+    order.sort_by(|&a, &b| end(a).1.total_cmp(&end(b).1));
+    let mut at = vec![None; lines.len()];
+    let mut placed = Vec::<(f64, f64)>::new();
+    for k in order {
+        let mut here = (1.06 * end(k).0, 1.05 * end(k).1);
+        // From the lowest up: whoever is in the way lies at or below.
+        for there in &placed {
+            let beside = here.0 < there.0 * wide && there.0 < here.0 * wide;
+            if beside && here.1 < there.1 * high && there.1 < here.1 * high {
+                here.1 = there.1 * high;
+            }
+        }
+        placed.push(here);
+        placed.sort_by(|a, b| a.1.total_cmp(&b.1));
+        at[k] = Some(here);
+    }
+    at
 }

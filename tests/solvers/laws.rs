@@ -187,7 +187,7 @@ fn failed_update_keeps_the_old_state() {
 /// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
 #[test]
 fn threads_do_not_change_bits() {
-    for system in ["poisson2d:220", "elasticity3d:22", "cloth:81"] {
+    for system in ["poisson2d:240", "elasticity3d:22", "cloth:81"] {
         let a = common::problem(system).matrix;
         let r = noise(a.shape().0, 9);
         let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };

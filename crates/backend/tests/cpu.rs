@@ -17,7 +17,7 @@ mod reference {
 #[test]
 fn relaxation_has_the_same_bits_at_any_thread_count() {
     use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, Sweep, conformance};
-    let n = 70_000;
+    let n = 100_000;
     // The ring without its far links: chunks couple to their neighbours only.
     let entries: Vec<(u32, u32, f64)> =
         (0..n).flat_map(|i| [(i, i, 4.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.5)]).collect();

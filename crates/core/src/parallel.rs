@@ -29,6 +29,14 @@ pub fn worth(work: usize) -> bool {
     work >= THRESHOLD && rayon::current_num_threads() > 1
 }
 
+/// Whether a pass over so many stored scalars of a matrix is worth more than one thread.
+///
+/// Four times the work of a loop over a vector: shorter systems keep their vectors on one thread, and would fetch half of each result from the cache of
+/// another. On two fast cores a solve with 30,000 unknowns in rows of seven takes 1.1 to 1.3 times as long where only its products are shared.
+pub fn worth_product(nnz: usize) -> bool {
+    worth(nnz / 4)
+}
+
 /// Runs `f` inside a pool of `n` threads of its own (0: one per core), so that the library's loops use it.
 ///
 /// ```

@@ -46,6 +46,12 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
             let weights: Vec<String> = self.weights.iter().map(|w| format!("{w:.3}")).collect();
             writeln!(f, "factors of the levels: {}", weights.join(" "))?;
         }
+        let age = self.age();
+        let updates = if age == 1 { "update" } else { "updates" };
+        match self.recipe().refresh {
+            Some(every) => writeln!(f, "order and domains: {age} {updates} old, chosen anew every {every}")?,
+            None => writeln!(f, "order and domains: {age} {updates} old, kept")?,
+        }
         let s = self.seconds;
         let [structure, inverses, top] = [s.structure, s.inverses, s.top].map(|t| t.as_secs_f64());
         write!(f, "seconds: structure {structure:.3}, inverses {inverses:.3}, coarse solve {top:.3}")

@@ -29,6 +29,8 @@ impl Touching {
     ) {
         let (maps, domains) = (plan.maps(level), &plan.floors[level].domains);
         self.scratch.clear();
+        self.starts.clear();
+        self.starts.resize(domains.count() + 1, 0);
         for (k, &(i, j)) in contacts.places().iter().enumerate() {
             let (s, t) = (maps[i as usize], maps[j as usize]);
             if s == NONE || t == NONE {
@@ -37,15 +39,20 @@ impl Touching {
             let ([d, a], [e, c]) = (domains.at(s as usize), domains.at(t as usize));
             if d == e && d != NONE && which.is_none_or(|which| which.binary_search(&d).is_ok()) {
                 self.scratch.push([d, k as u32, a, c]);
+                self.starts[d as usize + 1] += 1;
             }
         }
-        self.scratch.sort_unstable();
-        self.starts.clear();
-        self.starts.resize(domains.count() + 1, 0);
-        self.scratch.iter().for_each(|entry| self.starts[entry[0] as usize + 1] += 1);
         (1..self.starts.len()).for_each(|d| self.starts[d] += self.starts[d - 1]);
+        // Each domain's start moves to its end, which is the start of the next, and back.
         self.blocks.clear();
-        self.blocks.extend(self.scratch.iter().map(|&[_, k, a, c]| [k, a, c]));
+        self.blocks.resize(self.scratch.len(), [0; 3]);
+        for &[d, k, a, c] in &self.scratch {
+            let next = &mut self.starts[d as usize];
+            self.blocks[*next as usize] = [k, a, c];
+            *next += 1;
+        }
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
     }
 }
 

@@ -166,7 +166,7 @@ impl<T: Real> Sum<'_, T> {
     /// Block rows per leaf, and whether the product is worth several threads.
     fn cut(&self) -> (usize, bool) {
         let work = self.elastic.nnz() + self.contact.values().len();
-        ((ROWS / self.contact.block()).max(1), parallel::worth(work))
+        ((ROWS / self.contact.block()).max(1), parallel::worth_product(work))
     }
 
     fn assert_fits<V>(&self, x: &[V], y: &[V]) {

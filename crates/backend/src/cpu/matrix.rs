@@ -102,7 +102,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
                 });
             });
         };
-        each(pieces, (ROWS / size).max(1), parallel::worth(self.a.nnz()), &body);
+        each(pieces, (ROWS / size).max(1), parallel::worth_product(self.a.nnz()), &body);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {

@@ -22,7 +22,7 @@ pub(super) struct Sweeping<'a, V, S> {
 impl<V: Real, S: Real> Sweeping<'_, V, S> {
     /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
-        let (parallel, x) = (parallel::worth(self.a.nnz()), Shared::new(x));
+        let (parallel, x) = (parallel::worth_product(self.a.nnz()), Shared::new(x));
         let run = |set: &Vec<Range<usize>>| {
             // Chunks of one set write their own rows of x and read no other row of the set.
             items(set, parallel, &|rows| simd::run(Chunk { of: self, rows: rows.clone(), x }));

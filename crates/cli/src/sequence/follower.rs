@@ -16,6 +16,27 @@ use crate::stage::OVER_RELAXATION;
 /// Unknowns beyond which `auto` puts a hierarchy above the domains: the table by size of `benches/README.md`, contact changed in each step.
 const LARGE: usize = 100_000;
 
+/// Unknowns beyond which `auto` takes smoothed aggregation alone, by the same table.
+const LARGEST: usize = 250_000;
+
+/// What `auto` takes for so many unknowns, `asked` for a form of domains or not, and why.
+fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
+    match unknowns {
+        _ if asked => (Precond::Mas, " (auto, in the form asked for)"),
+        n if n > LARGEST => {
+            (Precond::Sa, " (auto: beyond 250,000 unknowns its few iterations pay for a setup in each step)")
+        }
+        n if n > LARGE => (
+            Precond::Mas,
+            " with a hierarchy above (auto: beyond 100,000 unknowns its iterations pay for its setup)",
+        ),
+        _ => (
+            Precond::Mas,
+            " (auto: up to 100,000 unknowns a patch of domains is the cheapest to follow contact)",
+        ),
+    }
+}
+
 /// A preconditioner that is built, updated and patched.
 pub(super) struct Follower {
     precond: Precond,
@@ -34,19 +55,10 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(options: &Solve, sequence: &Sequence) -> Self {
         let auto = options.precond == Precond::Auto;
-        let precond = Self::taken(options.precond);
-        let asked = auto && !options.given.domains.words().is_empty();
-        let large = auto && !asked && sequence.elastic().shape().0 > LARGE;
-        let because = match (auto, large) {
-            (false, _) => "",
-            (true, false) if asked => " (auto, in the form asked for)",
-            (true, false) => {
-                " (auto: up to 100,000 unknowns a patch of domains is the cheapest to follow contact)"
-            }
-            (true, true) => {
-                " with a hierarchy above (auto: beyond 100,000 unknowns its iterations pay for its setup)"
-            }
-        };
+        let asked = !options.given.domains.words().is_empty();
+        let unknowns = sequence.elastic().shape().0;
+        let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
+        let large = auto && !asked && unknowns > LARGE;
         let domains = if large {
             Form::Multiplicative(Multigrid::over_domains())
         } else {
@@ -65,7 +77,7 @@ impl Follower {
         }
     }
 
-    /// What `auto` takes: the preconditioner that is cheapest to follow contact with.
+    /// Whose options may be given: `auto` follows those of domains.
     pub(super) fn taken(asked: Precond) -> Precond {
         if asked == Precond::Auto { Precond::Mas } else { asked }
     }
@@ -164,4 +176,18 @@ where
     R::Built: Prepared<Vec<f64>, f64> + Update<f64> + 'static,
 {
     Ok(Box::new(recipe.build_from(system, on)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_follows_the_table_by_size() {
+        let taken = |unknowns, asked| automatic(unknowns, asked).0;
+        assert_eq!([10_000, 100_000, 100_001, 250_000].map(|n| taken(n, false)), [Precond::Mas; 4]);
+        assert_eq!(taken(250_001, false), Precond::Sa);
+        assert_eq!(taken(1_000_000, true), Precond::Mas);
+        assert!(automatic(100_000, false).1 != automatic(100_001, false).1);
+    }
 }

@@ -135,7 +135,7 @@ fn dots<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
     let body = |r: Range<usize>| {
         with.map(|y| simd::run(Leaf { x: &x[r.clone()], y: &y[r.clone()], term: product })[0])
     };
-    tree(0..x.len(), LEAF, parallel::worth(x.len() * N), &body, &add)
+    tree(0..x.len(), LEAF, parallel::worth(x.len()), &body, &add)
 }
 
 impl<T: Real> Vector for Vec<T> {
@@ -227,7 +227,7 @@ impl<T: Real> Vector for Vec<T> {
         let n = pairs.first().map_or(0, |(x, _)| x.len());
         assert!(pairs.iter().all(|(x, y)| x.len() == n && y.len() == n), "dot_magnitudes: lengths differ");
         let body = |r: Range<usize>| pairs.map(|(x, y)| products(&x[r.clone()], &y[r.clone()]));
-        let sums = tree(0..n, LEAF, parallel::worth(n * N), &body, &|a: [[f64; 2]; N], b| {
+        let sums = tree(0..n, LEAF, parallel::worth(n), &body, &|a: [[f64; 2]; N], b| {
             std::array::from_fn(|k| add(a[k], b[k]))
         });
         sums.map(|[value, magnitude]| Dot { value: T::of(value), magnitude: T::of(magnitude) })

@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn bits_do_not_depend_on_threads() {
-        for name in ["poisson3d:24", "elasticity3d:20"] {
+        for name in ["poisson3d:36", "elasticity3d:20"] {
             let a = Problem::parse(name, &Options::default()).unwrap().matrix;
             let r: Vec<f64> = (0..a.shape().0).map(|i| (i as f64 * 0.3).cos()).collect();
             let run = |threads| {

@@ -47,7 +47,7 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
         assert!(r.len() == n && y.len() == scratch && z.len() == n && pivots.len() == n * b);
         let z = Shared::new(z);
         let y = if order.is_natural() { z } else { Shared::new(y) };
-        let (this, parallel) = (Self { lu, pivots, order, r, y, z }, parallel::worth(lu.nnz()));
+        let (this, parallel) = (Self { lu, pivots, order, r, y, z }, parallel::worth_product(lu.nnz()));
         for stage in order.stages() {
             items(stage, parallel, &|chunk| simd::run(Half { of: this, chunk, forward: true }));
         }

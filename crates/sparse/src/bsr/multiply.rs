@@ -149,7 +149,7 @@ impl<T: Real> Bsr<T> {
 
     /// Runs `leaf` on pieces of [`ROWS`] scalar rows.
     fn each_leaf<P: parallel::Pieces>(&self, rows: P, leaf: &(impl Fn(P) + Sync)) {
-        each(rows, self.leaf_rows(), parallel::worth(self.nnz()), leaf);
+        each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
     }
 
     /// Block rows per leaf.
@@ -190,7 +190,8 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
             products(x_rows, y.0)
         };
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-        let [value, magnitude] = tree(rows, self.leaf_rows(), parallel::worth(self.nnz()), &body, &add);
+        let [value, magnitude] =
+            tree(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), &body, &add);
         Dot { value: V::of(value), magnitude: V::of(magnitude) }
     }
 

@@ -116,7 +116,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Adjoint<'_, T> {
             (6, 3) => self.leaf::<V, 6, 3>(columns, x, y.0),
             _ => self.leaf_any(columns, x, y.0),
         };
-        each(columns, (ROWS / c).max(1), parallel::worth(self.a.nnz()), &body);
+        each(columns, (ROWS / c).max(1), parallel::worth_product(self.a.nnz()), &body);
     }
 }
 
