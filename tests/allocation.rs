@@ -119,7 +119,7 @@ fn bodies(threads: usize) {
         })
         .unwrap()
     };
-    let scene = || Scene::bar_step(6, [1e5; 2], 1.0 / 30.0).unwrap();
+    let scene = || Scene::bar_step(8, [1e5; 2], 1.0 / 30.0).unwrap();
     let mut around = scene();
     let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
     let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![

@@ -9,6 +9,9 @@ use crate::Outcome;
 /// A name and points.
 pub(crate) type Line = (&'static str, Vec<(f64, f64)>);
 
+/// What a name takes of the axes: 100 of 600 pixels, 15 of 330.
+const NAME: (f64, f64) = (0.17, 0.045);
+
 /// Draws lines to a file of this workspace.
 pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -24,7 +27,7 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
         .margin(14)
         .x_label_area_size(42)
         .y_label_area_size(62)
-        .build_cartesian_2d((x.0..2.2 * x.1).log_scale(), (0.8 * y.0..1.2 * y.1).log_scale())?;
+        .build_cartesian_2d((x.0..2.2 * x.1).log_scale(), (0.4 * y.0..1.2 * y.1).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(axes[0])
@@ -51,9 +54,9 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
     Ok(())
 }
 
-/// Where the name of each line goes: beside its end, and above names that it would cover; `x` and `y` are the ends of the axes.
+/// Where the name of each line goes: beside its end, and above names that it would cover; `x` and `y` are the ends of the data.
 fn names(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> Vec<Option<(f64, f64)>> {
-    let (wide, high) = ((x.1 / x.0).powf(0.17), (y.1 / y.0).powf(0.045));
+    let (wide, high) = ((x.1 / x.0).powf(NAME.0), (y.1 / y.0).powf(NAME.1));
     let mut order: Vec<usize> = (0..lines.len()).filter(|&k| !lines[k].1.is_empty()).collect();
     let end = |k: usize| lines[k].1[lines[k].1.len() - 1];
     order.sort_by(|&a, &b| end(a).1.total_cmp(&end(b).1));

@@ -12,7 +12,7 @@ const BAR: f64 = 14.0;
 pub(crate) fn svg(rows: &[Row]) -> String {
     let products: Vec<&Row> = rows.iter().filter(|r| r.kernel == "A x").collect();
     let height = 40.0 + BAR * products.len() as f64;
-    let scale = (WIDTH - LEFT - 60.0) / 1.25;
+    let scale = (WIDTH - LEFT - 90.0) / 1.25;
     let mut s = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"10\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\

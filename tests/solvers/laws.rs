@@ -187,7 +187,7 @@ fn failed_update_keeps_the_old_state() {
 /// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
 #[test]
 fn threads_do_not_change_bits() {
-    for system in ["poisson2d:240", "elasticity3d:22", "cloth:81"] {
+    for system in ["poisson2d:360", "elasticity3d:22", "cloth:81"] {
         let a = common::problem(system).matrix;
         let r = noise(a.shape().0, 9);
         let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };
@@ -205,7 +205,7 @@ fn threads_do_not_change_bits() {
 /// Callers that solve at once share nothing: each gets the bits that it gets alone.
 #[test]
 fn solves_at_once_do_not_meet() {
-    let problems = ["poisson2d:120", "elasticity3d:12", "cloth:41", "anisotropic2d:120"].map(common::problem);
+    let problems = ["poisson2d:120", "elasticity3d:12", "cloth:41", "anisotropic2d:260"].map(common::problem);
     let solve = |p: &coarsen::problems::Problem| {
         let b = noise(p.matrix.shape().0, 5);
         let mut x = vec![0.0; b.len()];

@@ -4,8 +4,8 @@
 //! only who computes a leaf, never what is added to what, so 1, 2 and 7 threads give the same bits. (Another SIMD width
 //! may not: bits are fixed per machine.)
 //!
-//! The library configures no thread pool. Work under [`THRESHOLD`] never touches rayon at all; above it, the caller's
-//! current pool is used. Entering a pool from outside costs 10 to 20 µs, so a program wraps its whole loop once in
+//! The library configures no thread pool. Work under [`THRESHOLD`], for products under four times as much ([`worth_product`]), never touches
+//! rayon at all; above it, the caller's current pool is used. Entering a pool from outside costs 10 to 20 µs, so a program wraps its whole loop once in
 //! [`threads`]; inside, a fork costs almost nothing.
 
 use std::ops::Range;
@@ -29,10 +29,10 @@ pub fn worth(work: usize) -> bool {
     work >= THRESHOLD && rayon::current_num_threads() > 1
 }
 
-/// Whether a pass over so many stored scalars of a matrix is worth more than one thread.
+/// Whether a product or a sweep over so many stored scalars of a matrix is worth more than one thread of the current pool.
 ///
-/// Four times the work of a loop over a vector: shorter systems keep their vectors on one thread, and would fetch half of each result from the cache of
-/// another. On two fast cores a solve with 30,000 unknowns in rows of seven takes 1.1 to 1.3 times as long where only its products are shared.
+/// From four times the [`THRESHOLD`] of loops over vectors on. Where rows are short, products of smaller systems are shared while their vectors are not, and one
+/// thread then fetches half of each result from the cache of another: 29,791 unknowns in rows of seven took 1.1 to 1.3 times as long on two fast cores.
 pub fn worth_product(nnz: usize) -> bool {
     worth(nnz / 4)
 }
@@ -246,6 +246,21 @@ mod tests {
         let one = threads(1, sum).unwrap();
         for n in [2, 7] {
             assert_eq!(one.to_bits(), threads(n, sum).unwrap().to_bits());
+        }
+    }
+
+    #[test]
+    fn small_work_stays_on_one_thread() {
+        for (threads_of_pool, expected) in [(1, [false; 4]), (2, [false, true, false, true])] {
+            let found = threads(threads_of_pool, || {
+                [
+                    worth(THRESHOLD - 1),
+                    worth(THRESHOLD),
+                    worth_product(4 * THRESHOLD - 1),
+                    worth_product(4 * THRESHOLD),
+                ]
+            });
+            assert_eq!(found.unwrap(), expected);
         }
     }
 

@@ -46,7 +46,8 @@ fn matrices_on_meshes_are_symmetric_to_round_off() {
 
 /// A strip of cloth of two layers near each other, as `garment:` reads it.
 fn folded(which: usize) -> String {
-    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("folded_{which}.obj"));
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("folded_{}_{which}.obj", std::process::id()));
     let mut text = String::new();
     for i in 0..6 {
         let (x, z) = if i < 3 { (i, 0.0) } else { (5 - i, 0.3) };

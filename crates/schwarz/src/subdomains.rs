@@ -20,7 +20,7 @@ use crate::touching::{Buckets, Touching};
 
 /// What [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
-/// `Display` prints the table of levels: nodes, domains, repairs, bytes, seconds.
+/// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order and domains, seconds.
 pub struct Subdomains<T: Real, B: Place> {
     recipe: Schwarz,
     on: B,

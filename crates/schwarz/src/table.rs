@@ -47,10 +47,11 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
             writeln!(f, "factors of the levels: {}", weights.join(" "))?;
         }
         let age = self.age();
-        let updates = if age == 1 { "update" } else { "updates" };
         match self.recipe().refresh {
-            Some(every) => writeln!(f, "order and domains: {age} {updates} old, chosen anew every {every}")?,
-            None => writeln!(f, "order and domains: {age} {updates} old, kept")?,
+            Some(every) => {
+                writeln!(f, "order and domains: chosen {age} updates and patches ago, anew every {every}")?
+            }
+            None => writeln!(f, "order and domains: chosen {age} updates and patches ago, kept")?,
         }
         let s = self.seconds;
         let [structure, inverses, top] = [s.structure, s.inverses, s.top].map(|t| t.as_secs_f64());

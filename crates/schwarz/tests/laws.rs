@@ -163,7 +163,7 @@ fn order_and_domains_are_refreshed_as_asked() {
     let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
     let ages: Vec<usize> = (0..7).map(|_| (m.update(p.system()).unwrap(), m.age()).1).collect();
     assert_eq!(ages, [1, 2, 0, 1, 2, 0, 1]);
-    assert!(m.to_string().contains("1 update old, chosen anew every 3"), "{m}");
+    assert!(m.to_string().contains("chosen 1 updates and patches ago, anew every 3"), "{m}");
 }
 
 #[test]
@@ -282,9 +282,9 @@ fn damping_finds_eigenvectors_of_few_nodes() {
     while s.advance().unwrap() {
         let whole = s.sum().merge().unwrap();
         let system = System { matrix: &whole, contact: None, ..s.system() };
-        let few = DampedDomains::default();
-        let found = few.build(system, &Cpu::new()).unwrap().radius();
-        let many = DampedDomains { lanczos_steps: 60, safety: 1.0, ..few };
+        let usual = DampedDomains::default();
+        let found = usual.build(system, &Cpu::new()).unwrap().radius();
+        let many = DampedDomains { lanczos_steps: 60, safety: 1.0, ..usual };
         let radius = many.build(system, &Cpu::new()).unwrap().radius();
         assert!(found > 0.9 * radius && found < 1.2 * radius, "{found}, and {radius} in 60 steps");
     }

@@ -38,7 +38,7 @@ fn constrain(c: &mut Constraints, first: usize) {
 fn main() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
-            let n = 6000;
+            let n = 12_000; // P and A are shared between threads
             let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
             let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);
             let (mut coarse_y, columns) = (vec![0.0; p.shape().1], vec![1.0; 12 * n as usize]);

@@ -134,5 +134,5 @@ fn check(options: &Solve) -> Result<(), Failure> {
     if let Some((_, option)) = ignored.into_iter().find(|(given, _)| *given) {
         return Err(Failure::Sequence { option });
     }
-    used(given, &[Follower::taken(options.precond)], false)
+    used(given, &[Follower::taken(options.precond)], options.precond == Precond::Auto)
 }

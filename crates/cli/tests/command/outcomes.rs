@@ -55,7 +55,7 @@ fn the_bits_do_not_depend_on_threads() {
     let solution = |threads: usize| {
         let x = folder.path("x.mtx");
         let words =
-            format!("solve --problem poisson3d:20 --method cg --threads {threads} --out {}", x.display());
+            format!("solve --problem poisson3d:36 --method cg --threads {threads} --out {}", x.display());
         assert_eq!(coarsen(&words).code, 0);
         std::fs::read(x).unwrap()
     };

@@ -196,6 +196,8 @@ impl<T: Real> Bsr<T> {
 
 #[cfg(test)]
 mod tests {
+    use coarsen_core::LinearOperator;
+
     use super::*;
 
     #[test]
@@ -213,6 +215,23 @@ mod tests {
         let none = Arc::new(Pattern::new(0, vec![0], vec![]).unwrap());
         let huge = Bsr::<f64>::zeros(none, (usize::MAX, usize::MAX));
         assert!(matches!(huge, Err(SparseError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let a = crate::random::matrix(9000, 9000, (3, 3), 5, 3);
+        let (x, b) = (crate::random::vector(27_000, 1), crate::random::vector(27_000, 2));
+        let run = || {
+            let (mut y, mut r) = (vec![0.0; 27_000], vec![0.0; 27_000]);
+            let dot = a.apply_dot(&x, &mut y);
+            a.residual(&b, &x, &mut r);
+            assert!(parallel::worth_product(a.nnz()) || rayon::current_num_threads() == 1);
+            (y, dot, r)
+        };
+        let one = parallel::threads(1, run).unwrap();
+        for n in [2, 7] {
+            assert_eq!(one, parallel::threads(n, run).unwrap());
+        }
     }
 
     #[test]
