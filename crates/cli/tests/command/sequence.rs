@@ -67,7 +67,7 @@ fn what_a_sequence_ignores_is_refused() {
         ("--problem stack:5 --block-size 3", "--block-size"),
         ("--problem cloth-contact:12 --precond mas --as-overlap 2", "--as-overlap"),
         ("--problem cloth-contact:12 --precond sa --mas-domain 16", "--mas-domain"),
-        ("--problem cloth-contact:12 --sa-theta 0.3", "--sa-theta"),
+        ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
         ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
         ("--problem cloth-contact:12 --backend opencl", "--backend"),
         ("--problem cloth:9 --follow build", "--follow"),
@@ -78,6 +78,9 @@ fn what_a_sequence_ignores_is_refused() {
         let done = coarsen(&format!("solve {words}"));
         assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
     }
+    // Beside `auto` they are a hint, since for large sequences it takes smoothed aggregation.
+    let hinted = coarsen("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
+    assert_eq!(hinted.code, 0, "{}", hinted.err);
     let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");
     assert!(spent.code == 4 && spent.err.contains("step 0: iteration_limit"), "{}", spent.err);
 }
