@@ -154,8 +154,12 @@ impl<T: Real> DenseBlocks<T> {
     /// positive, which no inverse of a positive definite block has.
     pub fn class(&self) -> Class {
         let area = self.size * self.size;
-        let positive = |d: &[T]| d.iter().step_by(self.size + 1).all(|v| *v > T::zero());
-        if self.values.chunks_exact(area).all(positive) { Class::Symmetric } else { Class::Linear }
+        let positive = |d: Groups<&[T]>| {
+            d.0.chunks_exact(area).all(|d| d.iter().step_by(self.size + 1).all(|v| *v > T::zero()))
+        };
+        let (blocks, worth) = (Groups(&self.values[..], area), parallel::worth(self.values.len()));
+        let positive = tree(blocks, 1024, worth, &positive, &|left, right| left && right);
+        if positive { Class::Symmetric } else { Class::Linear }
     }
 
     /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix; `method` names the caller.
@@ -164,6 +168,9 @@ impl<T: Real> DenseBlocks<T> {
     /// [`SetupError::NotPositive`] names the first block that does not.
     pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
+        if self.class() == Class::Symmetric {
+            return Ok(());
+        }
         let bad = |block: &[T]| block.iter().step_by(b + 1).any(|v| *v <= T::zero() || v.is_nan());
         let Some(node) = self.values.chunks_exact(b * b).position(bad) else { return Ok(()) };
         let row = node * b;

@@ -5,7 +5,9 @@
 //! length, `delta` diagonal of the Lanczos matrix.
 
 use std::mem;
+use std::ops::Range;
 
+use coarsen_core::parallel::{LEAF, each, worth};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, RitzValues, Scalar, Vector};
 use num_traits::zero;
 
@@ -38,6 +40,8 @@ pub struct SpectralRadius<V: Vector> {
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
     pub safety: f64,
+    /// A bound of the radius that is known otherwise, infinity unless set: an estimate times `safety` that reaches it is the last, since the bound is as good.
+    pub ceiling: f64,
     workspace: Workspace<V, 4>,
     lanczos: Tridiagonal,
 }
@@ -54,7 +58,8 @@ const LONGEST: usize = 4;
 
 impl<V: Vector> Default for SpectralRadius<V> {
     fn default() -> Self {
-        Self { steps: 10, safety: 1.1, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
+        let (workspace, lanczos) = (Workspace::new(), Tridiagonal::default());
+        Self { steps: 10, safety: 1.1, ceiling: f64::INFINITY, workspace, lanczos }
     }
 }
 
@@ -102,12 +107,13 @@ impl<V: Vector> SpectralRadius<V> {
                 return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; look at A and D");
             }
             let exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is
-            if step + 2 < self.steps && !exhausted {
+            if step + 2 < self.steps && !exhausted && self.ceiling == f64::INFINITY {
                 continue;
             }
             let now = self.lanczos.extremes().map_or(f64::NAN, |[low, high]| high.max(-low));
             found = [found[1], found[2], now];
-            if exhausted || (step >= self.steps && settled(found)) {
+            let enough = now * self.safety >= self.ceiling;
+            if exhausted || enough || (step >= self.steps && settled(found)) {
                 break;
             }
         }
@@ -144,7 +150,12 @@ pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     };
-    (0..n).map(|i| T::of(mix(i))).collect()
+    let mut start = vec![T::zero(); n];
+    let leaf = |(range, start): (Range<usize>, &mut [T])| {
+        start.iter_mut().zip(range).for_each(|(v, i)| *v = T::of(mix(i)));
+    };
+    each((0..n, &mut start[..]), LEAF, worth(n), &leaf);
+    start
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ pub struct Pattern {
 /// Rows that one task checks.
 const LEAF: usize = 4096;
 
+/// Blocks of a row up to which a walk finds a column sooner than a binary search.
+const SHORT: usize = 16;
+
 /// Whether row `row` lies in the list and its columns are in order.
 fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
     let (start, end) = (offsets[row], offsets[row + 1]);
@@ -135,12 +138,16 @@ impl Pattern {
         &self.indices[self.range(i)]
     }
 
-    /// Where block (i, j) is stored, by binary search.
+    /// Where block (i, j) is stored, by binary search in long rows.
     #[inline]
     pub fn find(&self, i: usize, j: usize) -> Option<usize> {
         let row = self.range(i);
-        let at = self.indices[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;
-        Some(row.start + at)
+        let (columns, j) = (&self.indices[row.clone()], u32::try_from(j).ok()?);
+        let at = match columns.len() {
+            0..=SHORT => columns.iter().position(|&c| c >= j)?,
+            _ => columns.partition_point(|&c| c < j),
+        };
+        (columns.get(at) == Some(&j)).then_some(row.start + at)
     }
 
     /// A 64-bit digest of the structure, computed once.

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::{Real, largest};
 use coarsen_sparse::{Bsr, TransposePlan};
 
 /// Coarse nodes that one task measures.
@@ -59,6 +59,9 @@ impl<T: Real> Free<T> {
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a part in P v: what is added
     /// makes the block regular and changes nothing else. An indefinite block stays as it is, for others to refuse.
     pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
+        if p.block() == (1, 1) && stiff(coarse, a, p, transpose) {
+            return;
+        }
         self.measure(a, p, transpose);
         let (k, pattern) = (p.block().1, coarse.pattern().clone());
         self.suspect(coarse);
@@ -108,15 +111,7 @@ impl<T: Real> Free<T> {
     /// S of every node, by the fine rows that lead there.
     fn measure(&mut self, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
         let (b, k) = p.block();
-        let pieces = (0..a.pattern().rows(), Groups(&mut self.diagonal[..], b));
-        each(pieces, LEAF, parallel::worth(a.nnz()), &|(nodes, out): (Range<usize>, Groups<&mut [T]>)| {
-            for (i, out) in nodes.zip(out.0.chunks_exact_mut(b)) {
-                match a.pattern().find(i, i).map(|at| a.value(at)) {
-                    Some(block) => out.iter_mut().zip(block.iter().step_by(b + 1)).for_each(|(o, &d)| *o = d),
-                    None => out.fill(T::zero()),
-                }
-            }
-        });
+        a.copy_diagonal(&mut self.diagonal);
         let (diagonal, restriction) = (&self.diagonal, transpose.pattern());
         let pieces = (0..restriction.rows(), Groups(&mut self.sizes[..], k));
         let leaf = |(nodes, sizes): (Range<usize>, Groups<&mut [T]>)| {
@@ -133,6 +128,20 @@ impl<T: Real> Free<T> {
         };
         each(pieces, LEAF, parallel::worth(4 * p.nnz()), &leaf);
     }
+}
+
+/// Whether no C of one number is near 0, by an S that is too large: the largest entries of A and P for all.
+fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) -> bool {
+    let step = largest(p.values());
+    let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
+    let (pattern, restriction) = (coarse.pattern(), transpose.pattern());
+    let leaf = |mut nodes: Range<usize>| {
+        nodes.all(|j| {
+            let entries = T::of(restriction.range(j).len() as f64);
+            pattern.find(j, j).is_some_and(|at| coarse.value(at)[0] > tiny * entries)
+        })
+    };
+    tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
 /// Whether C is regular for certain: a product of pivots that leaves the smallest one of complete pivoting, whose others are at most the

@@ -34,12 +34,12 @@ impl Couplings<'_> {
     /// The stored blocks of row i but for the diagonal: neighbour, weight, whether strong.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32, bool)> {
         let range = self.pattern.range(i);
-        let blocks = range.map(|k| (self.pattern.indices()[k] as usize, self.weights[k], self.strong[k]));
-        blocks.filter(move |&(j, ..)| j != i)
+        let stored = self.weights[range.clone()].iter().zip(&self.strong[range]).zip(self.pattern.row(i));
+        stored.map(|((&weight, &strong), &j)| (j as usize, weight, strong)).filter(move |&(j, ..)| j != i)
     }
 
     /// Whether a pass over all of them is worth several threads.
-    fn worth(&self) -> bool {
+    pub(super) fn worth(&self) -> bool {
         parallel::worth(4 * self.pattern.len())
     }
 }
@@ -76,8 +76,10 @@ pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> 
             of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
         }
     }
-    dissolve_small(a, &mut of);
-    number(of)
+    let mut sizes = vec![0_u32; n];
+    of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
+    dissolve_small(a, &mut of, &mut sizes);
+    number(of, sizes)
 }
 
 /// Makes node i the root of its strong free neighbours, where it has some and none is taken; `root` begins with node `first`.
@@ -114,9 +116,9 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
 }
 
 /// Pass 3: an aggregate below [`SMALLEST`] joins, whole, the one that its strongest outward coupling leads to.
-fn dissolve_small(a: &Couplings<'_>, of: &mut [u32]) {
-    let mut sizes = vec![0_u32; of.len()];
-    of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
+///
+/// `sizes` holds the number of nodes of each root.
+fn dissolve_small(a: &Couplings<'_>, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..SMALLEST as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
     for (i, &g) in of.iter().enumerate() {
@@ -135,22 +137,24 @@ fn dissolve_small(a: &Couplings<'_>, of: &mut [u32]) {
         }
         if let Some((other, _)) = best {
             nodes.iter().for_each(|&i| of[i] = other);
+            (sizes[own as usize], sizes[other as usize]) = (0, sizes[other as usize] + nodes.len() as u32);
             members.remove(&own);
             members.entry(other).and_modify(|m| m.extend(nodes));
         }
     }
 }
 
-/// Aggregates by number instead of by root.
-fn number(mut of: Vec<u32>) -> (Vec<u32>, usize) {
-    let mut numbers = vec![NONE; of.len()];
-    of.iter().filter(|&&g| g != NONE).for_each(|&g| numbers[g as usize] = 0);
+/// Aggregates by number instead of by root, from the nodes of each root.
+fn number(mut of: Vec<u32>, mut sizes: Vec<u32>) -> (Vec<u32>, usize) {
     let mut count = 0;
-    for number in numbers.iter_mut().filter(|number| **number == 0) {
-        *number = count;
+    for size in sizes.iter_mut().filter(|size| **size > 0) {
+        *size = count; // from here on the number
         count += 1;
     }
-    of.iter_mut().filter(|g| **g != NONE).for_each(|g| *g = numbers[*g as usize]);
+    let (numbers, worth) = (&sizes[..], parallel::worth(of.len()));
+    each(&mut of[..], CHUNK, worth, &|of: &mut [u32]| {
+        of.iter_mut().filter(|g| **g != NONE).for_each(|g| *g = numbers[*g as usize]);
+    });
     (of, count as usize)
 }
 

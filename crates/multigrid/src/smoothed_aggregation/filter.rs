@@ -6,14 +6,22 @@
 //! holds a node against its strong neighbours. Rows with nothing weak or nothing strong, or with a D_F that is of no use, are those of A.
 //! *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed aggregation", §5.1, on blocks; θ as there, halved from level to level.
 
+use std::ops::Range;
+
 use coarsen_core::Real;
-use coarsen_sparse::{NearKernel, Pattern, Strength};
+use coarsen_core::parallel::{self, each, tree};
+use coarsen_sparse::{Pattern, Strength};
+
+use super::tentative::Held;
 
 /// θ of the finest level: couplings up to θ (‖A_ii‖ ‖A_jj‖)^½ are weak.
 const WEAK: f64 = 0.08;
 
 /// Share of the couplings of the finest level that must be weak for them to be left out on all levels.
 const MANY: f64 = 0.45;
+
+/// Nodes that one task looks at.
+const LEAF: usize = 1024;
 
 /// From this on a coupling ties two nodes: what holds them is each other.
 const TIED: f32 = 0.75;
@@ -31,8 +39,12 @@ pub(super) fn measure(depth: usize) -> Strength {
 /// False where many nodes are tied: then all couplings had better be.
 pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
     let columns = pattern.indices();
-    let tied = |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && weights[k] > TIED);
-    let tied: Vec<bool> = (0..pattern.rows()).map(tied).collect();
+    let is_tied = |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && weights[k] > TIED);
+    let mut tied = vec![false; pattern.rows()];
+    let pieces = (0..pattern.rows(), &mut tied[..]);
+    each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
+        tied.iter_mut().zip(rows).for_each(|(tied, i)| *tied = is_tied(i));
+    });
     let ties = tied.iter().filter(|&&tied| tied).count();
     if ties == 0 {
         return true;
@@ -51,24 +63,40 @@ pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool])
 
 /// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil of many equal neighbours has, do not count.
 pub(super) fn many_weak(pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
-    let (mut coupled, mut weak) = (0, 0);
-    for i in 0..pattern.rows() {
-        let others = pattern.range(i).filter(|&k| weights[k] > 0.0 && pattern.indices()[k] as usize != i);
-        let (all, kept) =
-            others.fold((0_usize, 0), |(all, kept), k| (all + 1, kept + usize::from(strong[k])));
-        coupled += all;
-        weak += if kept > 0 { all - kept } else { 0 };
-    }
+    let count = |rows: Range<usize>| {
+        let (mut coupled, mut weak) = (0, 0);
+        for i in rows {
+            let range = pattern.range(i);
+            let stored = weights[range.clone()].iter().zip(&strong[range]).zip(pattern.row(i));
+            let others = stored.filter(|&((&weight, _), &j)| weight > 0.0 && j as usize != i);
+            let (all, kept) =
+                others.fold((0_usize, 0), |(all, kept), ((_, &s), _)| (all + 1, kept + usize::from(s)));
+            coupled += all;
+            weak += if kept > 0 { all - kept } else { 0 };
+        }
+        [coupled, weak]
+    };
+    let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+    let worth = parallel::worth(weights.len());
+    let [coupled, weak] = tree(0..pattern.rows(), LEAF, worth, &count, &add);
     weak as f64 > MANY * coupled as f64
 }
 
 /// s of every node of `block` unknowns.
-pub(super) fn sizes<T: Real>(modes: &NearKernel, block: usize) -> Vec<T> {
-    let k = modes.vectors();
-    let size = |rows: &[f64]| {
-        rows.chunks_exact(k).flat_map(|row| &row[..block.min(k)]).map(|v| v * v).sum::<f64>().sqrt()
+pub(super) fn sizes<T: Real>(modes: Held<'_>, block: usize) -> Vec<T> {
+    let k = modes.vectors;
+    let size = |node: usize| {
+        let rows = node * block..(node + 1) * block;
+        let values = rows.flat_map(|row| (0..block.min(k)).map(move |c| modes.value(row, c)));
+        values.map(|v| v * v).sum::<f64>().sqrt()
     };
-    modes.values().chunks_exact((block * k).max(1)).map(|rows| T::of(size(rows))).collect()
+    let mut sizes = vec![T::zero(); modes.modes.size() / block.max(1)];
+    let pieces = (0..sizes.len(), &mut sizes[..]);
+    let worth = parallel::worth(modes.modes.values().len());
+    each(pieces, LEAF, worth, &|(nodes, sizes): (Range<usize>, &mut [T])| {
+        sizes.iter_mut().zip(nodes).for_each(|(s, node)| *s = T::of(size(node)));
+    });
+    sizes
 }
 
 #[cfg(test)]
@@ -78,7 +106,7 @@ mod tests {
     use coarsen_backend::{Cpu, Setup};
     use coarsen_core::Stop;
     use coarsen_krylov::{Cg, Krylov};
-    use coarsen_sparse::{Bsr, System};
+    use coarsen_sparse::{Bsr, NearKernel, System};
 
     #[test]
     fn sheets_and_rotated_layers_have_many_weak_couplings() {

@@ -36,7 +36,7 @@ use aggregate::{Couplings, aggregate};
 use reach::too_full;
 use smooth::{Filter, Reach, smooth};
 use special::Special;
-use tentative::tentative;
+use tentative::{Held, tentative};
 
 /// Smoothed aggregation for symmetric positive definite systems, in blocks, with any near-kernel.
 ///
@@ -57,7 +57,8 @@ pub struct SmoothedAggregation {
     /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are cut to translations, since
     /// six unknowns for ten nodes of three make a coarse matrix larger than the fine one. 0 keeps them always.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened; none where aggregates are the sets of a smoother.
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is not given: one moves the iterations of one real matrix in five, by one or
+    /// two, and of no problem of the gallery, which brings its K. None where aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
@@ -128,10 +129,12 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             None => self.chosen(fine)?, // 5, 6
         };
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
-        let modes = self.kernel(fine, &special, &parts, self.small(&aggregates, count))?; // 4
-        let basis = tentative::<T>(&modes, a.block().0, &aggregates, count); // 7, 11
+        let small = self.small(&aggregates, count);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.depth) };
+        let basis = tentative::<T>(modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
-        let filter = Self::filter(&spreading, &modes, a.block().0);
+        let filter = Self::filter(&spreading, modes, a.block().0);
         let (prolongation, plain) = smooth(a, &parts, &basis, (&aggregates, count), reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
@@ -153,15 +156,17 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             rows: special::rows(a),
         };
         let count = coarse.prolongation.pattern().columns();
-        let modes = self.kernel(fine, &special, &parts, self.small(&coarse.aggregates, count))?; // 4
-        let (expected, found) = (coarse.prolongation.block().1, modes.vectors());
+        let small = self.small(&coarse.aggregates, count);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
+        let (expected, found) = (coarse.prolongation.block().1, vectors);
         if expected != found {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
             return Err(Error::Shape { what, expected, found }.into());
         }
-        let basis = tentative::<T>(&modes, a.block().0, &coarse.aggregates, count); // 7, 11
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.depth) };
+        let basis = tentative::<T>(modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
-        let filter = Self::filter(&coarse.spreading, &modes, a.block().0);
+        let filter = Self::filter(&coarse.spreading, modes, a.block().0);
         let of = (&coarse.aggregates[..], count);
         let (values, _) = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), filter.as_ref())?; // 8, 9
         coarse.prolongation.values_mut().copy_from_slice(values.values());
@@ -192,8 +197,8 @@ impl SmoothedAggregation {
     }
 
     /// A_F of the couplings that spread; `None` where all do.
-    fn filter<'a, T: Real>(spreading: &'a [bool], modes: &NearKernel, block: usize) -> Option<Filter<'a, T>> {
-        (!spreading.is_empty() && modes.vectors() > 0)
+    fn filter<'a, T: Real>(spreading: &'a [bool], modes: Held<'_>, block: usize) -> Option<Filter<'a, T>> {
+        (!spreading.is_empty() && modes.vectors > 0)
             .then(|| Filter { strong: spreading, sizes: filter::sizes(modes, block) })
     }
 
@@ -243,16 +248,16 @@ impl SmoothedAggregation {
         nodes < self.rotations_from.saturating_mul(count)
     }
 
-    /// K of this level: chosen and relaxed on the finest, without rotations where aggregates are `small`; inherited below.
-    fn kernel<T: Real>(
+    /// K of this level, and how many of its vectors count: chosen and relaxed on the finest, without rotations where aggregates are `small`; inherited below.
+    fn kernel<'a, T: Real>(
         &self,
-        fine: &Grid<'_, T>,
+        fine: &Grid<'a, T>,
         special: &Special,
         parts: &Parts<'_, T>,
         small: bool,
-    ) -> Result<NearKernel, SetupError> {
+    ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
         match fine.near_kernel.filter(|_| fine.depth > 0) {
-            Some(inherited) => Ok(inherited.clone()),
+            Some(inherited) => Ok((Cow::Borrowed(inherited), inherited.vectors())),
             None => near_kernel::choose(self, fine, special, parts, small),
         }
     }
@@ -286,7 +291,12 @@ impl<'a, T: Real> Parts<'a, T> {
             None => (recipe.omega, recipe.kernel_sweeps),
         };
         let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
-        let sweeps = if found { near_kernel::FINDING + sweeps } else { sweeps };
+        let given = matches!(recipe.modes, Modes::Known) && fine.near_kernel.is_some();
+        let sweeps = match sweeps {
+            sweeps if found => near_kernel::FINDING + sweeps,
+            _ if given => 0,
+            sweeps => sweeps,
+        };
         if omega == 0.0 && sweeps == 0 {
             let inverses = Cow::Owned(DenseBlocks::new(fine.a.block().0, Vec::new())?); // nothing is smoothed
             return Ok(Self { inverses, omega, omega_filtered: 0.0, sweeps, relaxing: 0.0 });

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
@@ -20,14 +20,14 @@ pub(super) const FINDING: usize = 20;
 /// Nodes that one task relaxes.
 const LEAF: usize = 1024;
 
-/// K for the finest level; `small` aggregates get translations alone.
-pub(super) fn choose<T: Real>(
+/// K for the finest level, and how many of its vectors count: `small` aggregates get translations alone.
+pub(super) fn choose<'a, T: Real>(
     recipe: &SmoothedAggregation,
-    fine: &Grid<'_, T>,
+    fine: &Grid<'a, T>,
     special: &Special,
     parts: &Parts<'_, T>,
     small: bool,
-) -> Result<NearKernel, SetupError> {
+) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
     let (modes, given) = match (recipe.modes, fine.near_kernel, fine.positions) {
         (Modes::Found(count), ..) => (Cow::Owned(random(n, count.max(1))?), true),
@@ -37,30 +37,40 @@ pub(super) fn choose<T: Real>(
         }
         (modes, ..) => (Cow::Owned(NearKernel::constants(n, b)?), modes == Modes::Constants),
     };
-    let modes = match small.then(|| translations(&modes, b)).flatten() {
-        Some(fewer) => Cow::Owned(fewer?),
-        None => modes,
-    };
+    let fewer = small && are_rigid(&modes, b);
+    if given && parts.sweeps == 0 {
+        let vectors = if fewer { b } else { modes.vectors() };
+        return Ok((modes, vectors));
+    }
+    let modes = if fewer { Cow::Owned(first(&modes, b)?) } else { modes };
     let modes = if given { modes } else { Cow::Owned(fitted(fine.a, modes.into_owned())?) };
-    relax(fine.a, parts, &modes, &special.rows)
+    let modes =
+        if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &special.rows)?) };
+    let vectors = modes.vectors();
+    Ok((modes, vectors))
 }
 
-/// The first b of rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it. `None` for other modes.
+/// Whether vectors are rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it, and the others turn.
 ///
 /// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ where it slides on a plane. Nodes that
 /// constraints tie to others have any matrix, so half of all nodes decide. The other vectors must be rotations: what else a user gives is kept.
-fn translations(modes: &NearKernel, b: usize) -> Option<Result<NearKernel, SetupError>> {
+fn are_rigid(modes: &NearKernel, b: usize) -> bool {
     let k = modes.vectors();
     if !matches!((b, k), (2, 3) | (3, 6)) {
-        return None;
+        return false;
     }
-    let nodes = || modes.values().chunks_exact(b * k);
-    let others = nodes().filter(|rows| !is_projector(rows, b, k) || !is_rotation(rows, b, k)).count();
-    if 2 * others > nodes().len() {
-        return None;
-    }
-    let values = modes.values().chunks_exact(k).flat_map(|row| row[..b].iter().copied()).collect();
-    Some(NearKernel::from_rows(b, values).map_err(Into::into))
+    let others = |nodes: Groups<&[f64]>| {
+        let nodes = nodes.0.chunks_exact(b * k);
+        nodes.filter(|rows| !is_projector(rows, b, k) || !is_rotation(rows, b, k)).count()
+    };
+    let (nodes, worth) = (Groups(modes.values(), b * k), parallel::worth(4 * modes.values().len()));
+    2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= modes.size() / b
+}
+
+/// The first b vectors.
+fn first(modes: &NearKernel, b: usize) -> Result<NearKernel, SetupError> {
+    let rows = modes.values().chunks_exact(modes.vectors());
+    Ok(NearKernel::from_rows(b, rows.flat_map(|row| row[..b].iter().copied()).collect())?)
 }
 
 /// Whether the first b columns of b rows of k are a symmetric H with H² = H.
@@ -106,7 +116,7 @@ fn relax<T: Real>(
     let mut x = modes.values().to_vec();
     let rows = x.chunks_exact_mut(k.max(1)).zip(constrained);
     rows.filter(|(_, held)| **held).for_each(|(row, _)| row.fill(0.0));
-    let mut ax = if parts.sweeps > 0 { vec![0.0; x.len()] } else { Vec::new() };
+    let mut ax = vec![0.0; x.len()];
     for _ in 0..parts.sweeps {
         a.apply_columns(k, &x, &mut ax);
         let pieces = (0..a.pattern().rows(), Groups(&mut x[..], b * k), Groups(&ax[..], b * k));
@@ -135,8 +145,8 @@ mod tests {
     fn translations_are_known_behind_filters() {
         let points: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), f64::from(i * i), 0.5]).collect();
         let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
-        let plain = translations(&modes, 3).unwrap().unwrap();
-        assert_eq!(plain, NearKernel::constants(24, 3).unwrap());
+        assert!(are_rigid(&modes, 3));
+        assert_eq!(first(&modes, 3).unwrap(), NearKernel::constants(24, 3).unwrap());
         // Every node slides on a plane with the normal (0.6, 0, 0.8); the first is held.
         let normal = [0.6, 0.0, 0.8];
         let mut values = modes.values().to_vec();
@@ -148,12 +158,12 @@ mod tests {
         }
         values[..18].fill(0.0);
         let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
-        assert_eq!(translations(&filtered, 3).unwrap().unwrap().vectors(), 3);
+        assert!(are_rigid(&filtered, 3));
         // Three other vectors behind the translations are not rotations.
         let mut other = modes.values().to_vec();
         other.iter_mut().skip(4).step_by(6).for_each(|v| *v += 0.5);
-        assert!(translations(&NearKernel::from_rows(6, other).unwrap(), 3).is_none());
+        assert!(!are_rigid(&NearKernel::from_rows(6, other).unwrap(), 3));
         values.rotate_right(1); // no translations any more
-        assert!(translations(&NearKernel::from_rows(6, values).unwrap(), 3).is_none());
+        assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3));
     }
 }

@@ -4,6 +4,9 @@
 //! stencil of 7 becomes one of 27, and a coarse matrix of an eighth of the nodes has half of the entries. Aggregates twice as wide cost up to
 //! two iterations there and save a third of the setup.
 
+use std::ops::Range;
+
+use coarsen_core::parallel::tree;
 use coarsen_sparse::Pattern;
 
 use super::aggregate::Couplings;
@@ -14,6 +17,9 @@ const FULL: f64 = 0.45;
 /// Share of couplings that must be strong: along one direction alone, wide aggregates are long ones.
 const EVEN: f64 = 0.8;
 
+/// Rows that one task counts.
+const LEAF: usize = 1024;
+
 /// Coarse rows that are looked at.
 const SAMPLES: usize = 32;
 
@@ -21,9 +27,12 @@ const SAMPLES: usize = 32;
 ///
 /// *Cost* a pass over the aggregates and the flags; 32 coarse rows.
 pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
-    let couplings = (0..a.pattern.rows()).flat_map(|i| a.of(i));
-    let (strong, all) =
-        couplings.fold((0_usize, 0_usize), |(strong, all), (_, _, s)| (strong + usize::from(s), all + 1));
+    let look = |rows: Range<usize>| {
+        let couplings = rows.flat_map(|i| a.of(i));
+        couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
+    };
+    let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+    let [strong, all] = tree(0..a.pattern.rows(), LEAF, a.worth(), &look, &add);
     strong as f64 > EVEN * all as f64 && filled(a.pattern, aggregates, count) > FULL
 }
 
@@ -31,9 +40,7 @@ pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> b
 fn filled(pattern: &Pattern, aggregates: &[u32], count: usize) -> f64 {
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
-    for (i, &g) in
-        aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX && (**g as usize).is_multiple_of(step))
-    {
+    for (i, &g) in aggregates.iter().enumerate().filter(|(_, g)| **g % step as u32 == 0 && **g != u32::MAX) {
         samples[g as usize / step].push(i as u32);
     }
     let mut entries = 0;

@@ -24,13 +24,17 @@ const LEAF: usize = 2048;
 pub(super) fn fitted<T: Real>(a: &Bsr<T>, modes: NearKernel) -> Result<NearKernel, SetupError> {
     let (b, k) = (a.block().0, modes.vectors());
     let diagonal = a.diagonal();
-    let scales: Vec<f64> = diagonal.chunks_exact(b).map(scale).collect();
-    let (least, most) =
-        scales.iter().fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), &s| (l.min(s), m.max(s)));
+    let range = |part: Groups<&[T]>| {
+        let scales = part.0.chunks_exact(b).map(scale);
+        scales.fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), s| (l.min(s), m.max(s)))
+    };
+    let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+    let worth = parallel::worth(4 * diagonal.len());
+    let (least, most) = tree(Groups(&diagonal[..], b), LEAF, worth, &range, &wider);
     if most <= SPREAD * least || k == 0 {
         return Ok(modes);
     }
-    let rows = modes.values().chunks_exact(b * k).zip(&scales);
+    let rows = modes.values().chunks_exact(b * k).zip(diagonal.chunks_exact(b).map(scale));
     let scaled = NearKernel::from_rows(k, rows.flat_map(|(v, s)| v.iter().map(move |v| v * s)).collect())?;
     let clearly = energy(a, &diagonal, &scaled) < CLEARLY * energy(a, &diagonal, &modes);
     Ok(if clearly { scaled } else { modes })

@@ -145,7 +145,7 @@ impl<T: Real> Smoother<'_, T> {
     /// Block rows of P with blocks of B x K, or of any size for 0 x 0.
     #[inline(always)]
     fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> Rows<T> {
-        let size = self.a.block().0 * self.basis.columns;
+        let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
         let mut rows =
             Rows { ends: Vec::with_capacity(range.len()), columns: vec![], values: vec![], plain: vec![] };
         let mut row = Row::default();
@@ -153,17 +153,18 @@ impl<T: Real> Smoother<'_, T> {
             if !self.row::<B, K>(i, &mut row) {
                 rows.plain.push(i as u32);
             }
-            let limit = match self.reach {
-                Reach::Pruned(share) => T::of(share) * largest(&row.values),
-                Reach::Own | Reach::Pattern(_) => -T::one(),
-            };
             row.sort();
+            row.sizes.clear();
+            let mut limit = T::zero();
+            if let Reach::Pruned(share) = self.reach {
+                row.sizes.extend(row.values.chunks_exact(size.max(1)).map(largest));
+                limit = T::of(share) * largest(&row.sizes);
+            }
             for &(g, at) in &row.order {
-                let block = &row.values[at as usize * size..][..size];
                 // The own aggregate stays, even where K vanishes on it: its coarse node needs a row.
-                if g == self.aggregates[i] || largest(block) > limit {
+                if g == self.aggregates[i] || row.sizes.get(at as usize).is_none_or(|&s| s > limit) {
                     rows.columns.push(g);
-                    rows.values.extend_from_slice(block);
+                    rows.values.extend_from_slice(&row.values[at as usize * size..][..size]);
                 }
             }
             rows.ends.push(rows.columns.len() as u32);
@@ -205,9 +206,10 @@ impl<T: Real> Smoother<'_, T> {
         let Filter { strong, sizes } = filter;
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
-        let trace = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |sum, &v| sum + v);
+        let trace = |block: &[T]| (0..b).fold(T::zero(), |sum, d| sum + block[d * (b + 1)]);
         let mut pull = T::zero();
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
+            let block = &block[..b * b];
             let share = match (j == i, strong[at]) {
                 (true, _) => T::one(),
                 (false, true) => {
@@ -217,7 +219,7 @@ impl<T: Real> Smoother<'_, T> {
                 (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
                 (false, false) => continue,
             };
-            row.lumped.iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
+            row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
         let held = pull > T::zero() && pull <= T::of(PULL) * trace(&row.lumped);
@@ -282,7 +284,7 @@ impl<T: Real> Smoother<'_, T> {
     #[inline(always)]
     fn add_own(&self, i: usize, size: usize, row: &mut Row<T>) {
         if let (Some(at), Some(q)) = (row.find(self.aggregates[i]), self.basis.rows(i)) {
-            row.values[at * size..(at + 1) * size].iter_mut().zip(q).for_each(|(v, &q)| *v += q);
+            row.values[at * size..(at + 1) * size].iter_mut().zip(&q[..size]).for_each(|(v, &q)| *v += q);
         }
     }
 }
@@ -293,6 +295,8 @@ struct Row<T> {
     order: Vec<(u32, u32)>,
     ap: Vec<T>,
     values: Vec<T>,
+    /// The largest value of each block, where blocks are pruned.
+    sizes: Vec<T>,
     lumped: Vec<T>,
     inverse: Vec<T>,
 }
@@ -357,5 +361,11 @@ fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f
 /// The largest absolute value, 0 for none.
 #[inline(always)]
 fn largest<T: Real>(values: &[T]) -> T {
-    values.iter().fold(T::zero(), |m, v| if v.abs() > m { v.abs() } else { m })
+    let larger = |m: T, v: T| if v > m { v } else { m };
+    let (chunks, rest) = values.as_chunks::<3>();
+    let mut most = [T::zero(); 3]; // which need not wait for each other
+    for chunk in chunks {
+        (0..3).for_each(|lane| most[lane] = larger(most[lane], chunk[lane].abs()));
+    }
+    most.into_iter().chain(rest.iter().map(|v| v.abs())).fold(T::zero(), larger)
 }

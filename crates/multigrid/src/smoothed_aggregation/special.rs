@@ -27,13 +27,18 @@ impl Special {
         let mut nodes = vec![false; pattern.rows()];
         let leaf = |(range, nodes): (Range<usize>, &mut [bool])| {
             for (i, special) in range.zip(nodes) {
-                let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-                *special = rows[i * b..(i + 1) * b].iter().all(|&c| c)
-                    || others.map(|k| f64::from(weights[k])).sum::<f64>() < dominance;
+                let stored = weights[pattern.range(i)].iter().zip(pattern.row(i));
+                let others = stored.filter(|&(_, &j)| j as usize != i).map(|(&weight, _)| f64::from(weight));
+                *special = rows[i * b..(i + 1) * b].iter().all(|&c| c) || others.sum::<f64>() < dominance;
             }
         };
         each((0..pattern.rows(), &mut nodes[..]), LEAF, parallel::worth(weights.len()), &leaf);
         Self { nodes, rows }
+    }
+
+    /// The rows in which the near-kernel of a level is held: those of the finest, since coarser ones inherit theirs.
+    pub(super) fn held(&self, depth: usize) -> &[bool] {
+        if depth == 0 { &self.rows } else { &[] }
     }
 
     /// Whether a special node has couplings, weak as they are.

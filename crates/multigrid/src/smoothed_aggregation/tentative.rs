@@ -17,6 +17,24 @@ const SPANNED: f64 = 1e-8;
 /// Aggregates that one task takes.
 const LEAF: usize = 64;
 
+/// K, without what constraints hold: no coarse level may move that.
+#[derive(Clone, Copy)]
+pub(super) struct Held<'a> {
+    pub(super) modes: &'a NearKernel,
+    /// How many of its vectors count.
+    pub(super) vectors: usize,
+    /// Which rows are held, empty for none.
+    pub(super) rows: &'a [bool],
+}
+
+impl Held<'_> {
+    /// The value of vector c at scalar unknown i.
+    #[inline(always)]
+    pub(super) fn value(&self, i: usize, c: usize) -> f64 {
+        if self.rows.get(i) == Some(&true) { 0.0 } else { self.modes.row(i)[c] }
+    }
+}
+
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
     /// Rows of Q for each scalar unknown of aggregated nodes, aggregate after aggregate.
@@ -50,12 +68,12 @@ impl<T: Real> Basis<T> {
 
 /// Q and R for nodes of `block` unknowns in `count` aggregates.
 pub(super) fn tentative<T: Real>(
-    modes: &NearKernel,
+    modes: Held<'_>,
     block: usize,
     aggregates: &[u32],
     count: usize,
 ) -> Basis<T> {
-    let k = modes.vectors();
+    let k = modes.vectors;
     let (starts, members) = members(aggregates, count);
     let mut at = vec![u32::MAX; aggregates.len()];
     members.iter().enumerate().for_each(|(m, &i)| at[i as usize] = m as u32);
@@ -82,17 +100,17 @@ pub(super) fn tentative<T: Real>(
 
 /// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; `local` is scratch.
 fn factor<T: Real>(
-    modes: &NearKernel,
+    modes: Held<'_>,
     block: usize,
     nodes: &[u32],
     local: &mut Vec<f64>,
     (q, r, live): (&mut [T], &mut [f64], &mut [bool]),
 ) {
     // Columns of K on this aggregate, one after the other.
-    let (k, m) = (modes.vectors(), nodes.len() * block);
+    let (k, m) = (modes.vectors, nodes.len() * block);
     let rows = || nodes.iter().flat_map(|&i| i as usize * block..(i as usize + 1) * block);
     local.clear();
-    (0..k).for_each(|c| local.extend(rows().map(|row| modes.row(row)[c])));
+    (0..k).for_each(|c| local.extend(rows().map(|row| modes.value(row, c))));
     for c in 0..k {
         let (done, rest) = local.split_at_mut(c * m);
         let column = &mut rest[..m];
@@ -167,7 +185,8 @@ mod tests {
 
     /// K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I but for dead columns.
     fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> Basis<f64> {
-        let basis = tentative::<f64>(modes, block, aggregates, count);
+        let basis =
+            tentative::<f64>(Held { modes, vectors: modes.vectors(), rows: &[] }, block, aggregates, count);
         let (k, coarse) = (basis.columns, basis.near_kernel().unwrap());
         let zeros = vec![0.0; k];
         let q = |row: usize| {

@@ -7,9 +7,11 @@ mod symmetry;
 
 pub use row::row_product;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::{Real, largest, parallel};
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Real, largest};
 
 use crate::{Pattern, SparseError};
 
@@ -157,7 +159,29 @@ impl<T: Real> Bsr<T> {
 
     /// The diagonal in scalars, 0 where nothing is stored.
     pub fn diagonal(&self) -> Vec<T> {
-        (0..self.shape().0.min(self.shape().1)).map(|i| self.get(i, i)).collect()
+        let mut diagonal = vec![T::zero(); self.shape().0.min(self.shape().1)];
+        self.copy_diagonal(&mut diagonal);
+        diagonal
+    }
+
+    /// [`diagonal`](Self::diagonal) into the memory there is. *Panics* unless it has as many entries as the diagonal.
+    pub fn copy_diagonal(&self, to: &mut [T]) {
+        let (r, c) = self.block;
+        assert_eq!(to.len(), self.shape().0.min(self.shape().1), "copy_diagonal: another length");
+        if r != c {
+            return to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(i, i));
+        }
+        let pieces = (0..to.len() / r, Groups(to, r));
+        each(pieces, 1024, parallel::worth(self.nnz()), &|(nodes, to): (Range<usize>, Groups<&mut [T]>)| {
+            for (i, to) in nodes.zip(to.0.chunks_exact_mut(r)) {
+                match self.pattern.find(i, i).map(|at| self.value(at)) {
+                    Some(block) => {
+                        to.iter_mut().zip(block.iter().step_by(r + 1)).for_each(|(to, &d)| *to = d)
+                    }
+                    None => to.fill(T::zero()),
+                }
+            }
+        });
     }
 
     /// The same matrix in another precision, rounded once.

@@ -74,14 +74,19 @@ impl Strength {
     ///
     /// *Cost* two passes over pattern and weights, parallel. *Panics* unless there is one weight a block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
-        let limits = self.limits(pattern, weights);
         let mut strong = vec![false; weights.len()];
+        if let Self::Symmetric { theta } = *self {
+            let limit = narrow(theta);
+            parallel::map(weights, &mut strong, |&weight| weight > limit);
+            return strong;
+        }
+        let limits = self.limits(pattern, weights);
         Rows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
-            for (strong, k) in row.iter_mut().zip(pattern.range(i)) {
-                let j = pattern.indices()[k] as usize;
+            let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
+            for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
                 // A column without a row of its own has no limit.
-                let other = limits.get(j).is_some_and(|&limit| weights[k] > limit);
-                *strong = weights[k] > limits[i] || other;
+                let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
+                *strong = weight > own || other;
             }
         });
         strong
@@ -96,8 +101,9 @@ impl Strength {
                 *limit = match *self {
                     Self::Symmetric { theta } => narrow(theta),
                     Self::SpectralRadius { theta } => {
-                        let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-                        narrow(theta) * others.map(|k| weights[k]).fold(0.0, f32::max) // θ ρ_i,max
+                        let stored = weights[pattern.range(i)].iter().zip(pattern.row(i));
+                        let others = stored.filter(|&(_, &j)| j as usize != i).map(|(&weight, _)| weight);
+                        narrow(theta) * others.fold(0.0, f32::max) // θ ρ_i,max
                     }
                 };
             }

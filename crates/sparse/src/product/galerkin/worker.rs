@@ -77,9 +77,14 @@ impl<T: Real> Done<T> for Make {
         worker.order.clear();
         worker.order.extend_from_slice(worker.sum.columns());
         worker.order.sort_unstable();
-        for &column in &worker.order {
-            let block = worker.sum.of(column, k * width);
-            block.chunks_exact(width).for_each(|row| worker.values.extend_from_slice(&row[..k]));
+        if k == 1 {
+            let sum = &worker.sum;
+            worker.values.extend(worker.order.iter().map(|&column| sum.of(column, 1)[0]));
+        } else {
+            for &column in &worker.order {
+                let block = worker.sum.of(column, k * width);
+                block.chunks_exact(width).for_each(|row| worker.values.extend_from_slice(&row[..k]));
+            }
         }
         worker.columns.extend_from_slice(&worker.order);
         worker.ends.push(worker.columns.len());
@@ -98,11 +103,14 @@ impl<T: Real> Done<T> for Refill<'_, T> {
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize) {
         let (columns, k, width) = (self.pattern.row(coarse), self.k, self.width);
         let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len() * k * k);
+        self.rest = tail;
+        if k == 1 {
+            return row.iter_mut().zip(columns).for_each(|(v, &column)| *v = worker.sum.of(column, 1)[0]);
+        }
         for (&column, block) in columns.iter().zip(row.chunks_exact_mut(k * k)) {
             let padded = worker.sum.of(column, k * width).chunks_exact(width);
             block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
         }
-        self.rest = tail;
     }
 }
 
