@@ -18,7 +18,10 @@ use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen::sparse::{Strength, System};
-use coarsen::{Error, LinearOperator, Narrow, Preconditioner, Stop, parallel};
+use coarsen::{Error, LinearOperator, Narrow, Preconditioner, Rounded, Stop, parallel};
+
+/// What ‖r‖ may fall to under products in f32 before it is computed anew.
+const REPLACE: f64 = 1e-3;
 
 /// What may be set from the command line.
 struct Settings {
@@ -28,6 +31,8 @@ struct Settings {
     levels: bool,
     double: bool,
     single: bool,
+    /// The same, and products with A in f32.
+    rounded: bool,
     change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
 }
 
@@ -93,23 +98,31 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     for _ in 0..settings.runs {
         let start = Instant::now();
         let mut x = vec![0.0; b.len()];
-        let mut solve_with = |m: &mut dyn Preconditioner<Vec<f64>>| {
+        let mut solve_with = |a: &dyn LinearOperator<Vec<f64>>, m: &mut dyn Preconditioner<Vec<f64>>| {
             setup.push(start.elapsed().as_secs_f64());
-            let report = Cg::new(Stop::relative(1e-8)).solve(a, m, &b, &mut x)?.converged()?;
+            let mut cg = Cg::new(Stop::relative(1e-8));
+            cg.replace_residual = settings.rounded.then_some(REPLACE);
+            let report = cg.solve(a, m, &b, &mut x)?.converged()?;
             solve.push(start.elapsed().as_secs_f64() - setup[setup.len() - 1]);
             Ok::<_, Error>(report.iterations)
         };
-        if settings.single {
+        if settings.single || settings.rounded {
             let narrow = a.to::<f32>();
             let (positions, near_kernel) = (system.positions, system.near_kernel);
             let m = recipe
                 .build_from(System { positions, near_kernel, ..System::from(&narrow) }, &Cpu::single())?;
-            drop(narrow);
             (table, bytes) = (m.to_string(), m.bytes());
-            iterations = solve_with(&mut Narrow::new(m, b.len()))?;
+            let mut m = Narrow::new(m, b.len());
+            if settings.rounded {
+                bytes += size_of_val(narrow.values());
+                iterations = solve_with(&Rounded::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
+            } else {
+                drop(narrow);
+                iterations = solve_with(a, &mut m)?;
+            }
         } else {
             let mut m = recipe.build_from(system, on)?;
-            iterations = solve_with(&mut m)?;
+            iterations = solve_with(a, &mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
             m.update_from(system)?; // makes its room
             let again = Instant::now();
@@ -169,6 +182,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
         levels: false,
         double: false,
         single: false,
+        rounded: false,
         change: vec![],
     };
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
@@ -177,8 +191,9 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             settings.problems.push(argument);
             continue;
         }
-        if argument == "--levels" || argument == "--double" || argument == "--single" {
+        if ["--levels", "--double", "--single", "--rounded"].contains(&&*argument) {
             settings.single |= argument == "--single";
+            settings.rounded |= argument == "--rounded";
             settings.levels |= argument == "--levels";
             settings.double |= argument == "--double";
             continue;

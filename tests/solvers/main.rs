@@ -11,3 +11,4 @@ mod laws;
 mod multigrid;
 mod real;
 mod reuse;
+mod rounded;

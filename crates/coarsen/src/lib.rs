@@ -42,7 +42,7 @@ pub use any::{
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,
-    RitzValues, Scalar, Stop, Upkeep, Vector, every, from_fn, parallel, power_of_two,
+    RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, parallel, power_of_two,
 };
 pub use {
     coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

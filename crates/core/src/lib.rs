@@ -9,6 +9,7 @@
 //! | [`scalar`](Scalar) | numbers that may not have arrived yet |
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
+//! | [`rounded`](Rounded) | one operator for products, another for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | f(x), to be minimised |
 //! | [`stop`](Stop) | when a solve may end |
@@ -30,6 +31,7 @@ pub mod parallel;
 mod preconditioner;
 mod real;
 mod report;
+mod rounded;
 mod scalar;
 pub mod simd;
 mod stop;
@@ -45,6 +47,7 @@ pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
 pub use real::{Real, power_of_two};
 pub use report::{Accepted, NotConverged, Outcome, Report};
+pub use rounded::Rounded;
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
 pub use upkeep::{Action, Decision, Upkeep};

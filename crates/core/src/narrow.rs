@@ -1,9 +1,7 @@
 //! A preconditioner in f32 under vectors in f64.
 
-use std::ops::Range;
-
-use crate::parallel::{self, LEAF, each, tree};
-use crate::{Class, Preconditioner, Real, power_of_two};
+use crate::parallel::{self, LEAF, each};
+use crate::{Class, Preconditioner, Real, largest, power_of_two};
 
 /// M in f32, vectors too: z = s M⁻¹ (r / s), where the power of two s brings r into the range of f32.
 ///
@@ -47,9 +45,10 @@ impl<M> Narrow<M> {
 
 impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
-        let scale = power_of_two(largest(r));
+        let scale = power_of_two(largest(r).wide());
+        let reciprocal = scale.recip(); // exact
         let down = |(r, to): (&[V], &mut [f32])| {
-            to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.wide() / scale) as f32)
+            to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.wide() * reciprocal) as f32)
         };
         each((&r[..], &mut self.r[..]), LEAF, parallel::worth(r.len()), &down);
         self.m.apply(&self.r, &mut self.z);
@@ -66,13 +65,6 @@ impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> 
     fn size(&self) -> Option<usize> {
         Some(self.r.len())
     }
-}
-
-/// max |rᵢ|; NaN where one is.
-fn largest<V: Real>(r: &[V]) -> f64 {
-    let more = |m: f64, v: f64| if v > m || v.is_nan() { v } else { m };
-    let leaf = |rows: Range<usize>| r[rows].iter().fold(0.0, |m, v| more(m, v.wide().abs()));
-    tree(0..r.len(), LEAF, parallel::worth(r.len()), &leaf, &more)
 }
 
 #[cfg(test)]

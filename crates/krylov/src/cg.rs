@@ -17,6 +17,8 @@ use coarsen_core::{
     Stop, Vector,
 };
 
+use num_traits::{Float, One, Zero};
+
 use crate::Krylov;
 use crate::start::{Workspace, check, round_off};
 use crate::tridiagonal::Tridiagonal;
@@ -47,6 +49,10 @@ use crate::watch::Watch;
 pub struct Cg<V: Vector> {
     /// When to stop; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
+    /// Wherever ‖r‖ has fallen to this share of the last true residual, r becomes b − A x, and the direction is kept: for operators that are
+    /// [`Rounded`](coarsen_core::Rounded), whose products lead r astray; 1e-3 suits f32. `None`, unless set, leaves r to its recurrence.
+    /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
+    pub replace_residual: Option<V::Real>,
     workspace: Workspace<V, 5>,
     lanczos: Tridiagonal,
 }
@@ -54,7 +60,7 @@ pub struct Cg<V: Vector> {
 impl<V: Vector> Cg<V> {
     /// The method with a stopping rule; vectors are made at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
+        Self { stop, replace_residual: None, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
     }
 
     /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, from inside; needs `look_every` = 1.
@@ -81,6 +87,12 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Cg", Class::Symmetric, &self.stop, a, m, b, x)?;
+        if let Some(share) = self.replace_residual
+            && !(share > V::Real::zero() && share < V::Real::one())
+        {
+            let (name, range) = ("Cg::replace_residual", "between 0 and 1");
+            return Err(Error::Parameter { name, value: share.wide(), range });
+        }
         self.lanczos.clear();
         let [r, z, p, q, safe] = self.workspace.like(b)?;
         let mut watch = Watch::new(self.stop, a, b, safe, monitor);
@@ -108,6 +120,12 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                         (Outcome::IndefiniteOperator, Dot { value: pq, magnitude: pq_size }),
                     ];
                     if watch.look_at(rr, &positive, Some(x), Some(&self.lanczos)).is_break() {
+                        break;
+                    }
+                    if let Some(share) = self.replace_residual
+                        && rr.sqrt() <= share * watch.residual()
+                        && watch.replace(x, r).is_break()
+                    {
                         break;
                     }
                 }

@@ -188,6 +188,17 @@ impl<'a, V: Vector> Watch<'a, V> {
         None
     }
 
+    /// r = b − A x in the middle of a run, which is how far it is from then on. `Break` where that has not even halved since the last time.
+    pub(crate) fn replace(&mut self, x: &V, r: &mut V) -> ControlFlow<()> {
+        let norm = measure(self.a, self.b, x, r);
+        if norm <= self.truth / V::Real::of(2.0) {
+            self.truth = norm;
+            return ControlFlow::Continue(());
+        }
+        self.verdict = Some(Outcome::Converged); // a claim, which the truth refutes
+        ControlFlow::Break(())
+    }
+
     /// Ends the run for a reason of the method's own; the method leaves its loop.
     pub(crate) fn end(&mut self, verdict: Outcome) {
         self.verdict = Some(verdict);

@@ -1,0 +1,70 @@
+//! Products with a rounded matrix, residuals with the exact one.
+
+use coarsen::backend::{Cpu, Setup};
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::multigrid::Multigrid;
+use coarsen::problems::{Options, Problem};
+use coarsen::sparse::assembly;
+use coarsen::{Error, Identity, LinearOperator, Rounded, Stop, parallel};
+
+fn replacing(tolerance: f64) -> Cg<Vec<f64>> {
+    let mut cg = Cg::new(Stop::relative(tolerance));
+    cg.replace_residual = Some(1e-3);
+    cg
+}
+
+/// As many iterations as with the exact matrix, to a tenth, and a residual that is true.
+#[test]
+fn products_in_f32_cost_hardly_an_iteration() {
+    for (spec, dt) in
+        [("cloth:61", Some(0.01)), ("cloth:41", None), ("elasticity3d:12", None), ("jump3d:24", None)]
+    {
+        let p = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
+        let (b, narrow) = (p.right_hand_side(1), p.matrix.to::<f32>());
+        let mut m = Multigrid::smoothed_aggregation().build_from(p.system(), &Cpu::mixed()).unwrap();
+        let mut count = |a: &dyn LinearOperator<Vec<f64>>, cg: &mut Cg<Vec<f64>>| {
+            let mut x = vec![0.0; b.len()];
+            let report = cg.solve(a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+            let mut r = b.clone();
+            p.matrix.residual(&b, &x, &mut r);
+            let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let truth = norm(&r) / norm(&b);
+            assert!(truth <= 1e-10 && (report.true_residual / truth - 1.0).abs() < 1e-6, "{spec}: {truth:e}");
+            (report.iterations, x)
+        };
+        let exact = count(&p.matrix, &mut Cg::new(Stop::relative(1e-10))).0;
+        let a = Rounded::new::<Vec<f64>>(&p.matrix, &narrow).unwrap();
+        let (rounded, x) = count(&a, &mut replacing(1e-10));
+        assert!(10 * rounded <= 11 * exact + 20, "{spec}: {rounded} of {exact}");
+        let again = parallel::threads(1, || count(&a, &mut replacing(1e-10)));
+        assert_eq!(again.unwrap(), (rounded, x), "{spec}: the same bits on one thread");
+    }
+}
+
+/// A matrix that is singular once rounded: no silent success.
+#[test]
+fn what_needs_more_digits_is_refused_or_said_not_to_converge() {
+    let near = 1.0 - 1e-9;
+    let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, near), (1, 0, near), (1, 1, 1.0)]).unwrap();
+    let narrow = a.to::<f32>();
+    let (b, mut x) = (vec![1.0, -1.0], vec![0.0; 2]);
+    let rounded = Rounded::new::<Vec<f64>>(&a, &narrow).unwrap();
+    let report = replacing(1e-8).solve(&rounded, &mut Identity, &b, &mut x).unwrap();
+    assert!(report.converged().is_err() && x.iter().all(|x| x.is_finite()));
+    assert!(replacing(1e-8).solve(&a, &mut Identity, &b, &mut x).unwrap().converged().is_ok());
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let [two, three] = [2, 3].map(|n| coarsen::sparse::Bsr::<f64>::identity(n, 1).unwrap());
+    assert!(matches!(
+        Rounded::new::<Vec<f64>>(&two, &three),
+        Err(Error::Shape { expected: 2, found: 3, .. })
+    ));
+    for share in [0.0, 1.0, f64::NAN] {
+        let mut cg = replacing(1e-8);
+        cg.replace_residual = Some(share);
+        let refused = cg.solve(&two, &mut Identity, &vec![1.0; 2], &mut vec![0.0; 2]);
+        assert!(matches!(refused, Err(Error::Parameter { name: "Cg::replace_residual", .. })), "{share}");
+    }
+}
