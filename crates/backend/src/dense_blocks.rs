@@ -273,39 +273,6 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// How far above round-off of its terms a determinant must be for [`by_cofactors`].
-const CLEAR: f64 = 1e4;
-
-/// `d` = `w`⁻¹ of 3 x 3 by cofactors, faster than by an elimination; false, with nothing written, where the determinant is small beside its terms or numbers are
-/// so large or small that products of them might not be.
-#[inline(always)]
-fn by_cofactors<T: Real>(w: &[T], d: &mut [T]) -> bool {
-    let (w, d) = (&w[..9], &mut d[..9]);
-    let minor = |a: usize, b: usize, c: usize, e: usize| w[a] * w[e] - w[b] * w[c];
-    let first = [minor(4, 5, 7, 8), minor(5, 3, 8, 6), minor(3, 4, 6, 7)];
-    let determinant = w[0] * first[0] + w[1] * first[1] + w[2] * first[2];
-    let least = T::min_positive_value().sqrt().sqrt();
-    let mut size = T::one();
-    for row in w.chunks_exact(3) {
-        let largest = row.iter().fold(T::zero(), |m, v| if v.abs() > m { v.abs() } else { m });
-        if !(largest > least && largest < least.recip()) {
-            return false;
-        }
-        size *= largest;
-    }
-    let clear = determinant.abs() > T::of(CLEAR * T::EPSILON.wide()) * size;
-    if !clear {
-        return false;
-    }
-    let factor = determinant.recip();
-    let rest = [minor(2, 1, 8, 7), minor(0, 2, 6, 8), minor(1, 0, 7, 6)];
-    let last = [minor(1, 2, 4, 5), minor(2, 0, 5, 3), minor(0, 1, 3, 4)];
-    for r in 0..3 {
-        (d[3 * r], d[3 * r + 1], d[3 * r + 2]) = (first[r] * factor, rest[r] * factor, last[r] * factor);
-    }
-    true
-}
-
 /// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the rows and partial
 /// pivoting; `w` is destroyed.
 #[inline(always)] // so that the loops know b
@@ -317,9 +284,6 @@ fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     if b == 1 {
         d[0] = T::one() / w[0];
         return if w[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
-    }
-    if b == 3 && by_cofactors(w, d) {
-        return Ok(());
     }
     let tiny = T::EPSILON * T::of(b as f64);
     d.fill(T::zero());
@@ -372,40 +336,6 @@ mod tests {
             blocks.as_flattened(),
         )
         .unwrap()
-    }
-
-    /// The quick way and the elimination agree wherever the quick one dares, and it dares where blocks are as stiff as those of cloth.
-    #[test]
-    fn cofactors_agree_with_an_elimination() {
-        let turn = |t: f64| [[t.cos(), -t.sin()], [t.sin(), t.cos()]];
-        for (k, soft) in [1.0, 1e-2, 1e-5, 1e-8, 1e-11, 0.0].into_iter().enumerate() {
-            let (u, v) = (turn(0.3 + k as f64), turn(1.1 * k as f64));
-            // Diag(5000, 70, 5000 soft), turned about two axes.
-            let q: Vec<[f64; 3]> = (0..3)
-                .map(|r| {
-                    let e = |i: usize| if i == r { 1.0 } else { 0.0 };
-                    let about_z = [u[0][0] * e(0) + u[0][1] * e(1), u[1][0] * e(0) + u[1][1] * e(1), e(2)];
-                    let [x, y, z] = about_z;
-                    [x, v[0][0] * y + v[0][1] * z, v[1][0] * y + v[1][1] * z]
-                })
-                .collect();
-            let stiffness = [5000.0, 70.0, 5000.0 * soft];
-            let w: Vec<f64> =
-                (0..9).map(|e| (0..3).map(|m| q[m][e / 3] * stiffness[m] * q[m][e % 3]).sum()).collect();
-            let mut quick = [0.0; 9];
-            let dared = by_cofactors(&w, &mut quick);
-            assert_eq!(dared, soft >= 1e-8, "{soft}");
-            if dared {
-                for (i, j) in (0..9).map(|e| (e / 3, e % 3)) {
-                    let product: f64 = (0..3).map(|m| w[3 * i + m] * quick[3 * m + j]).sum();
-                    assert!((product - f64::from(u8::from(i == j))).abs() < 1e-15 * 10.0 / soft, "{soft}");
-                }
-            }
-        }
-        let (mut d, large) = ([0.0_f32; 9], 1e13_f32);
-        assert!(!by_cofactors(&[large, 0.0, 0.0, 0.0, large, 0.0, 0.0, 0.0, large], &mut d));
-        assert!(invert(&mut [large, 0.0, 0.0, 0.0, large, 0.0, 0.0, 0.0, large], &mut d, 3).is_ok());
-        assert!((d[0] * large - 1.0).abs() < 1e-6);
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 9.1.
 
+use std::ops::ControlFlow;
+
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, RitzValues, Scalar,
     Stop, Vector,
@@ -49,8 +51,9 @@ use crate::watch::Watch;
 pub struct Cg<V: Vector> {
     /// When to stop; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
-    /// Wherever ‖r‖ has fallen to this share of the last true residual, r becomes b − A x, and the direction is kept: for operators that are
-    /// [`Rounded`](coarsen_core::Rounded), whose products lead r astray; 1e-3 suits f32. `None`, unless set, leaves r to its recurrence.
+    /// At a look that finds ‖r‖ fallen to this share of the last true residual, r becomes b − A x, and the direction is kept unless r was far astray: for operators that
+    /// are [`Rounded`](coarsen_core::Rounded), whose products lead r astray; 1e-2 suits f32. `None`, unless set, leaves r to its recurrence.
+    /// *Cost* a residual, a pass over r and x and a wait each time; there is no condition estimate from then on.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     workspace: Workspace<V, 5>,
@@ -102,6 +105,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         while watch.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
             p.copy(z); // 1
+            let mut anew = false;
             loop {
                 let curvature = a.apply_dot(p, q); // 3
                 let floor = curvature.floor(&unit);
@@ -123,10 +127,12 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                         break;
                     }
                     if let Some(share) = self.replace_residual
-                        && rr.sqrt() <= share * watch.residual()
-                        && watch.replace(x, r).is_break()
+                        && watch.has_fallen(rr.sqrt(), share)
                     {
-                        break;
+                        match watch.replace(rr.sqrt(), x, r) {
+                            ControlFlow::Break(()) => break,
+                            ControlFlow::Continue(astray) => anew = astray,
+                        }
                     }
                 }
 
@@ -135,7 +141,11 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 // Deviation: after a frozen step r, z and hence rho are as before, so beta is 1 and `alive` 0 keeps p:
                 // the next look sees the curvature that froze it.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
-                p.axpby(&alive, z, &beta); // 8
+                if std::mem::take(&mut anew) {
+                    p.copy(z); // 1, from the residual that replaced r
+                } else {
+                    p.axpby(&alive, z, &beta); // 8
+                }
                 rho = next;
             }
         }

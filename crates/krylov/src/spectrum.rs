@@ -40,7 +40,7 @@ pub struct SpectralRadius<V: Vector> {
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
     pub safety: f64,
-    /// A bound of the radius that is known otherwise, infinity unless set: an estimate times `safety` that reaches it is the last, since the bound is as good.
+    /// A bound of the radius that is known otherwise, infinity unless set: an estimate times `safety` that reaches it is the last, and the bound the result.
     pub ceiling: f64,
     workspace: Workspace<V, 4>,
     lanczos: Tridiagonal,
@@ -83,6 +83,9 @@ impl<V: Vector> SpectralRadius<V> {
         if !(self.safety >= 1.0 && self.safety.is_finite()) {
             return refuse("SpectralRadius::safety", self.safety, "1 or more");
         }
+        if self.ceiling.is_nan() || self.ceiling <= 0.0 {
+            return refuse("SpectralRadius::ceiling", self.ceiling, "above 0");
+        }
         self.lanczos.clear();
         let [v, v0, z, q] = self.workspace.like(start)?;
         let number = |value: f64| start.scalar(V::Real::of(value));
@@ -121,7 +124,7 @@ impl<V: Vector> SpectralRadius<V> {
         if !(radius > 0.0 && radius.is_finite()) {
             return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; look at A");
         }
-        Ok(V::Real::of(radius * self.safety))
+        Ok(V::Real::of((radius * self.safety).min(self.ceiling)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who decides that a solve ends, and how.
 //!
-//! A method runs its recurrence between two true residuals:
+//! A method runs its recurrence between two true residuals (conjugate gradients may ask for more of them in between, [`Watch::replace`]):
 //!
 //! ```text
 //! while watch.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here
@@ -34,6 +34,9 @@ use num_traits::{Float, one, zero};
 
 use crate::start::round_off;
 
+/// Times as large as the recurrence has it, a true residual is not conjugate to the direction any more, and steps along it are no line search.
+const ASTRAY: f64 = 1.5;
+
 /// The judge of one solve.
 pub(crate) struct Watch<'a, V: Vector> {
     stop: Stop<V::Real>,
@@ -55,6 +58,9 @@ pub(crate) struct Watch<'a, V: Vector> {
     initial: V::Real,
     /// ‖b − A x‖ at the last restart, and of the returned x in the end.
     truth: V::Real,
+    /// The same, or that of the last replacement: what the recurrence runs from.
+    known: V::Real,
+    replaced: bool,
     iterations: usize,
     runs: usize,
     /// Why the recurrence stopped; `Converged` is its claim. `None`: it only finished a cycle.
@@ -83,6 +89,8 @@ impl<'a, V: Vector> Watch<'a, V> {
             threshold: zero(),
             initial: infinite,
             truth: infinite,
+            known: infinite,
+            replaced: false,
             iterations: 0,
             runs: 0,
             verdict: None,
@@ -114,7 +122,7 @@ impl<'a, V: Vector> Watch<'a, V> {
             _ if self.iterations >= self.stop.max_iterations => Some(Outcome::IterationLimit),
             _ => None,
         };
-        (self.truth, self.verdict) = (norm, outcome);
+        (self.truth, self.known, self.verdict) = (norm, norm, outcome);
         let Some(end) = outcome else {
             self.runs += 1;
             self.keep(x, norm);
@@ -166,8 +174,8 @@ impl<'a, V: Vector> Watch<'a, V> {
             return Some(Outcome::NotFinite);
         }
         let stopped = self.observe(residual, x, ritz_values).is_break();
-        // Below EPSILON of where this run began, the recurrence says nothing about the truth any more.
-        if residual <= self.threshold.max(V::Real::EPSILON * self.truth) {
+        // Below EPSILON of what it runs from, the recurrence says nothing about the truth any more.
+        if residual <= self.threshold.max(V::Real::EPSILON * self.known) {
             return Some(Outcome::Converged);
         }
         for (negative, dot) in positive {
@@ -188,12 +196,19 @@ impl<'a, V: Vector> Watch<'a, V> {
         None
     }
 
-    /// r = b − A x in the middle of a run, which is how far it is from then on. `Break` where that has not even halved since the last time.
-    pub(crate) fn replace(&mut self, x: &V, r: &mut V) -> ControlFlow<()> {
+    /// Whether a residual of the recurrence has fallen to this share of the last true one.
+    pub(crate) fn has_fallen(&self, residual: V::Real, share: V::Real) -> bool {
+        residual <= share * self.known
+    }
+
+    /// r = b − A x in the middle of a run, where the recurrence has `residual`: whether that was far astray, so that no direction can be kept. `Break`
+    /// where the truth has not halved since it was known.
+    pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
         let norm = measure(self.a, self.b, x, r);
-        if norm <= self.truth / V::Real::of(2.0) {
-            self.truth = norm;
-            return ControlFlow::Continue(());
+        self.replaced = true;
+        if norm <= self.known / V::Real::of(2.0) {
+            self.known = norm;
+            return ControlFlow::Continue(norm > V::Real::of(ASTRAY) * residual);
         }
         self.verdict = Some(Outcome::Converged); // a claim, which the truth refutes
         ControlFlow::Break(())
@@ -209,9 +224,9 @@ impl<'a, V: Vector> Watch<'a, V> {
         self.truth
     }
 
-    /// Whether this is the first run, whose Lanczos process starts at x₀.
+    /// Whether this is the first run, whose Lanczos process starts at x₀, with the residual that it began with.
     pub(crate) fn first_run(&self) -> bool {
-        self.runs == 1
+        self.runs == 1 && !self.replaced
     }
 
     /// The report, once [`goes_on`](Self::goes_on) said no.

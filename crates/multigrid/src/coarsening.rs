@@ -28,6 +28,13 @@ pub struct Grid<'a, T> {
     pub depth: usize,
 }
 
+impl<T> Grid<'_, T> {
+    /// Whether the near-kernel comes from the grid above.
+    pub(crate) fn inherits(&self) -> bool {
+        self.depth > 0 && self.near_kernel.is_some()
+    }
+}
+
 /// The step from a grid to the next coarser one.
 #[derive(Clone, Debug)]
 pub struct Coarse<T> {

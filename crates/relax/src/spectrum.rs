@@ -24,7 +24,8 @@ const SHARE: usize = 8;
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
 /// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises; for scalars one pass more, which is almost all where an eighth of
-/// the rows shows that the bound is reached. Room for five vectors is made first and kept, so a second [`bound`](Self::bound) allocates nothing.
+/// the rows shows that the bound is reached. Room for five vectors is made when all of A is first looked at and kept, so a second [`bound`](Self::bound) allocates
+/// nothing, unless the part is the first time not enough.
 /// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
 ///
 /// ```
@@ -60,7 +61,7 @@ impl<T: Real> Spectrum<T> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
-        let bound = row_sums(a, inverses).unwrap_or(f64::INFINITY);
+        let bound = usable(row_sums(a, inverses));
         if self.is_reached(bound, a, inverses) {
             return Ok(bound);
         }
@@ -68,7 +69,7 @@ impl<T: Real> Spectrum<T> {
             self.start = start_vector(a.shape().0);
         }
         self.estimate.ceiling = bound;
-        Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide().min(bound))
+        Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide())
     }
 
     /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of it: a principal block has no larger eigenvalue than the whole.
@@ -143,7 +144,7 @@ pub(crate) struct SpectrumThere<B: Backend> {
 }
 
 impl<B: NumericPlace> SpectrumThere<B> {
-    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds it; room is made by the first call.
+    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds it but for the look at a part; room is made by the first call.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
@@ -163,9 +164,8 @@ impl<B: NumericPlace> SpectrumThere<B> {
                 none.insert(Self { estimate, start: on.vector(&start_vector(n))? })
             }
         };
-        let bound = row_sum.unwrap_or(f64::INFINITY);
-        room.estimate.ceiling = bound;
-        Ok(room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.wide().min(bound))
+        room.estimate.ceiling = usable(row_sum);
+        Ok(room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.wide())
     }
 }
 
@@ -176,6 +176,11 @@ impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.0.apply(one(), r, zero(), z);
     }
+}
+
+/// A bound, infinity for none; of an A of zeros or with NaN there is none, and its estimate says so.
+fn usable(bound: Option<f64>) -> f64 {
+    bound.filter(|bound| *bound > 0.0).unwrap_or(f64::INFINITY)
 }
 
 /// maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| of a matrix of scalars.

@@ -207,6 +207,19 @@ impl Eq for Pattern {}
 mod tests {
     use super::*;
 
+    /// Rows that are walked through and rows that are searched.
+    #[test]
+    fn every_block_of_a_row_is_found_and_no_other() {
+        for length in [0, 1, SHORT - 1, SHORT, SHORT + 1, 3 * SHORT] {
+            let columns: Vec<u32> = (0..length as u32).map(|k| 2 * k + 1).collect();
+            let p = Pattern::new(2 * length + 3, vec![0, 0, length], columns).unwrap();
+            for j in 0..2 * length + 3 {
+                let expected = (j % 2 == 1 && j / 2 < length).then_some(j / 2);
+                assert_eq!((p.find(1, j), p.find(0, j)), (expected, None), "{j} of {length}");
+            }
+        }
+    }
+
     #[test]
     fn broken_patterns_are_named() {
         let new = |n, o: &[usize], i: &[u32]| Pattern::new(n, o.to_vec(), i.to_vec()).unwrap_err();

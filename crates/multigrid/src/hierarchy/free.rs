@@ -261,6 +261,27 @@ mod tests {
         }
     }
 
+    /// The look at scalars, which knows only the largest entries, never spares a node that the other one suspects.
+    #[test]
+    fn scalars_are_spared_only_where_nothing_is_free() {
+        let look = |diagonal: [f64; 2], coupling: f64| {
+            let [first, second] = diagonal;
+            let entries = [(0, 0, first), (0, 1, coupling), (1, 0, coupling), (1, 1, second)];
+            let a = assembly::from_triplets(2, 2, &entries).unwrap();
+            let p = assembly::from_triplets(2, 1, &[(0, 0, 0.5_f64.sqrt()), (1, 0, 0.5_f64.sqrt())]).unwrap();
+            let transpose = TransposePlan::new(p.pattern()).unwrap();
+            let coarse = coarsen_sparse::GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+            let mut exact = Free::new(&a, &coarse);
+            exact.measure(&a, &p, &transpose);
+            exact.suspect(&coarse);
+            (stiff(&coarse, &a, &p, &transpose), exact.suspects[0])
+        };
+        assert_eq!(look([2.0, 2.0], -1.0), (true, false));
+        assert_eq!(look([1.0, 1.0], -1.0), (false, true)); // free
+        assert_eq!(look([f64::NAN, 1.0], -1.0), (false, true));
+        assert!(!look([1e14, 1.0], -1.0).1, "contrast is left to the exact look, which suspects nothing");
+    }
+
     #[test]
     fn regular_and_indefinite_blocks_stay() {
         for block in

@@ -57,8 +57,8 @@ pub struct SmoothedAggregation {
     /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are cut to translations, since
     /// six unknowns for ten nodes of three make a coarse matrix larger than the fine one. 0 keeps them always.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is not given: one moves the iterations of one real matrix in five, by one or
-    /// two, and of no problem of the gallery, which brings its K. None where aggregates are the sets of a smoother.
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is guessed: none where the system brings one (`Modes::Known`), which is taken as
+    /// it is but for constraints, and none where aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
@@ -131,7 +131,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&aggregates, count);
         let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
-        let modes = Held { modes: &modes, vectors, rows: special.held(fine.depth) };
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
         let basis = tentative::<T>(modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
         let filter = Self::filter(&spreading, modes, a.block().0);
@@ -163,7 +163,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
             return Err(Error::Shape { what, expected, found }.into());
         }
-        let modes = Held { modes: &modes, vectors, rows: special.held(fine.depth) };
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
         let basis = tentative::<T>(modes, a.block().0, &coarse.aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let filter = Self::filter(&coarse.spreading, modes, a.block().0);
@@ -256,7 +256,7 @@ impl SmoothedAggregation {
         parts: &Parts<'_, T>,
         small: bool,
     ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
-        match fine.near_kernel.filter(|_| fine.depth > 0) {
+        match fine.near_kernel.filter(|_| fine.inherits()) {
             Some(inherited) => Ok((Cow::Borrowed(inherited), inherited.vectors())),
             None => near_kernel::choose(self, fine, special, parts, small),
         }

@@ -36,9 +36,9 @@ impl Special {
         Self { nodes, rows }
     }
 
-    /// The rows in which the near-kernel of a level is held: those of the finest, since coarser ones inherit theirs.
-    pub(super) fn held(&self, depth: usize) -> &[bool] {
-        if depth == 0 { &self.rows } else { &[] }
+    /// The rows in which a near-kernel is held: an inherited one is as it should be.
+    pub(super) fn held(&self, inherited: bool) -> &[bool] {
+        if inherited { &[] } else { &self.rows }
     }
 
     /// Whether a special node has couplings, weak as they are.

@@ -148,7 +148,7 @@ impl<T: Real> Bsr<T> {
         self.pattern.row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// The scalar at (i, j), 0 where nothing is stored; by binary search, for tests and messages.
+    /// The scalar at (i, j), 0 where nothing is stored; by a search in the row, for tests and messages.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (r, c) = self.block;
         match self.pattern.find(i / r, j / c) {
@@ -223,6 +223,16 @@ mod tests {
     use coarsen_core::LinearOperator;
 
     use super::*;
+
+    #[test]
+    fn diagonals_are_copied_whatever_the_blocks() {
+        for (rows, columns, block) in [(5, 5, (1, 1)), (4, 7, (3, 3)), (7, 4, (2, 2)), (6, 4, (2, 3))] {
+            let a = crate::random::matrix(rows, columns, block, 2, 5); // some diagonal blocks are missing
+            let n = a.shape().0.min(a.shape().1);
+            let expected: Vec<f64> = (0..n).map(|i| a.get(i, i)).collect();
+            assert_eq!(a.diagonal(), expected, "{rows} x {columns}");
+        }
+    }
 
     #[test]
     fn parts_must_fit() {

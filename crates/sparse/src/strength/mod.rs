@@ -72,8 +72,9 @@ impl Strength {
     /// Which stored blocks are strong, in the row of i or in that of j: [`graph`](Self::graph) as flags, for symmetric matrices. Weights of (i, j) and (j, i)
     /// are rounded on their own, so a coupling at the very threshold may be strong in one row alone.
     ///
-    /// *Cost* two passes over pattern and weights, parallel. *Panics* unless there is one weight a block.
+    /// *Cost* two passes over pattern and weights, one where the limit is the same for all, parallel. *Panics* unless there is one weight a block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
+        assert_eq!(weights.len(), pattern.len(), "strength: one weight a block");
         let mut strong = vec![false; weights.len()];
         if let Self::Symmetric { theta } = *self {
             let limit = narrow(theta);
