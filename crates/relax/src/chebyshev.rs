@@ -46,7 +46,8 @@ pub enum Scaling {
 /// elastic systems have ρ of 3 and more, where ω = 0.7 diverges.
 /// *Use* where inner products and triangular solves are dear: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
 /// 10 a smoother, [`damped`](Self::damped) one whose sweeps must be cheap; alone, under conjugate gradients, degree 1 is block Jacobi.
-/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors here; an application reads A m − 1 times from a
+/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors here, 5/8 of one where
+/// row sums bound the spectrum of scalars; an application reads A m − 1 times from a
 /// zero guess and m times else, each time in one pass that also reads M and 3 vectors and writes 2.
 /// *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina,
 /// Hu, Tuminaro 2003, J. Comput. Phys. 188.

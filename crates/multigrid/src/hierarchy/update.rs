@@ -5,7 +5,8 @@
 //!    fail fails here, with the old hierarchy untouched, to the last bit.
 //! 2. *Commit*: spare and old change places, smoothers and transfers follow. Only a device can fail now.
 //!
-//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on, as long as a matrix stays symmetric or stays not.
+//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on, as long as a matrix stays symmetric or stays not,
+//! and its row sums go on to bound the spectrum of scalars or go on not to.
 
 use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update, check_range};
 use coarsen_core::{Error, Real};
