@@ -57,8 +57,8 @@ pub struct SmoothedAggregation {
     /// Nodes of a mean aggregate from which rotations are worth their price; with fewer, rigid-body modes are cut to translations, since
     /// six unknowns for ten nodes of three make a coarse matrix larger than the fine one. 0 keeps them always.
     pub rotations_from: usize,
-    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is guessed: none where the system brings one (`Modes::Known`), which is taken as
-    /// it is but for constraints, and none where aggregates are the sets of a smoother.
+    /// Damped Jacobi sweeps on A K = 0 before the finest level is coarsened, for a K that is guessed: none where the system brings one (`Modes::Known`) or constants are
+    /// asked for, which are taken as they are but for constraints, and none where aggregates are the sets of a smoother.
     pub kernel_sweeps: usize,
     /// ω ρ(D⁻¹A) of the prolongation smoother, ρ = 2 with A_F; 4/3 is the classical choice, 0 leaves P̂ unsmoothed.
     pub omega: f64,
@@ -291,7 +291,11 @@ impl<'a, T: Real> Parts<'a, T> {
             None => (recipe.omega, recipe.kernel_sweeps),
         };
         let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
-        let given = matches!(recipe.modes, Modes::Known) && fine.near_kernel.is_some();
+        let given = match recipe.modes {
+            Modes::Known => fine.near_kernel.is_some(),
+            Modes::Constants => true,
+            Modes::Found(_) => false,
+        };
         let sweeps = match sweeps {
             sweeps if found => near_kernel::FINDING + sweeps,
             _ if given => 0,
