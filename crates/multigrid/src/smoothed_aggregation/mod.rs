@@ -291,15 +291,11 @@ impl<'a, T: Real> Parts<'a, T> {
             None => (recipe.omega, recipe.kernel_sweeps),
         };
         let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
-        let given = match recipe.modes {
-            Modes::Known => fine.near_kernel.is_some(),
-            Modes::Constants => true,
-            Modes::Found(_) => false,
-        };
-        let sweeps = match sweeps {
-            sweeps if found => near_kernel::FINDING + sweeps,
-            _ if given => 0,
-            sweeps => sweeps,
+        let sweeps = match recipe.modes {
+            Modes::Found(_) if found => near_kernel::FINDING + sweeps,
+            Modes::Constants => 0,
+            Modes::Known if fine.near_kernel.is_some() => 0,
+            Modes::Known | Modes::Found(_) => sweeps,
         };
         if omega == 0.0 && sweeps == 0 {
             let inverses = Cow::Owned(DenseBlocks::new(fine.a.block().0, Vec::new())?); // nothing is smoothed
