@@ -1,0 +1,59 @@
+//! The smallest residual that f64 allows.
+
+use coarsen_sparse::Bsr;
+
+/// ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂: what rounding x and summing b − A x leave of the residual; divided by 1 where b = 0.
+///
+/// A residual computed in f64 cannot be told from one several times smaller than this, however x was found. It is large where x is: where A is so
+/// ill-conditioned that A⁻¹ b is many orders larger than b.
+/// *Cost* one product with |A|.
+/// *Source* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
+///
+/// ```
+/// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;
+/// let floor = coarsen_auto::attainable(&a, &[1.0], &[1000.0]);
+/// assert!((floor / f64::EPSILON - 2.0).abs() < 1e-12);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let largest = |v: &[f64]| v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let (rows, columns) = a.block();
+    let mut sums: Vec<f64> = b.iter().map(|v| v.abs()).collect();
+    for i in 0..a.pattern().rows() {
+        for (j, block) in a.row(i) {
+            for (k, value) in block.iter().enumerate() {
+                sums[i * rows + k / columns] += value.abs() * x[j * columns + k % columns].abs();
+            }
+        }
+    }
+    let norm = |v: &[f64], scale: f64| v.iter().map(|v| (v / scale).powi(2)).sum::<f64>().sqrt() * scale;
+    let (top, size) = (largest(&sums), largest(b));
+    if top == 0.0 {
+        return 0.0;
+    }
+    f64::EPSILON * norm(&sums, top) / if size > 0.0 { norm(b, size) } else { 1.0 }
+}
+
+/// Whether a residual above `tolerance` is as small as f64 allows: the floor reaches the tolerance or so.
+pub fn is_floor(floor: f64, tolerance: f64) -> bool {
+    /// Sums of many terms lose this many times less than their bound: signs differ.
+    const SIGNS: f64 = 4.0;
+    floor * SIGNS >= tolerance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_grows_with_the_solution_alone() {
+        let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, -1e-12)]).unwrap();
+        let floor = attainable(&a, &[1.0, 1.0], &[1.0, -1e12]);
+        assert!((floor / f64::EPSILON - 2.0).abs() < 1e-9, "A x = b row by row: {floor}");
+        let cancelling = coarsen_sparse::assembly::from_triplets(1, 2, &[(0, 0, 1.0), (0, 1, -1.0)]).unwrap();
+        let floor = attainable(&cancelling, &[1.0], &[1e12 + 1.0, 1e12]);
+        assert!((floor / f64::EPSILON - 2e12).abs() < 1e3);
+        assert_eq!(attainable(&a, &[0.0, 0.0], &[0.0, 0.0]), 0.0);
+        assert!(attainable(&a, &[1e300, 1e300], &[1e300, 0.0]).is_finite());
+    }
+}

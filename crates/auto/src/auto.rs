@@ -1,0 +1,232 @@
+//! The recipe: choose, solve.
+
+use std::fmt;
+
+use coarsen_core::{Outcome, power_of_two};
+use coarsen_sparse::diagnose::diagnose;
+use coarsen_sparse::{SparseError, System};
+
+use crate::choose::{Choice, MEMORY, Wish};
+use crate::course::{Course, End, Last};
+use crate::cpu::{DIRECT, Work};
+use crate::drive::{Terms, drive};
+use crate::{Costs, Kind, Method, NoFactor, attainable};
+
+/// Solves a system by whatever promises to be the cheapest, and bounds what a wrong promise costs.
+///
+/// *Use* for a system that is solved once, or before a solver is chosen for many; a sequence of systems with one pattern is
+/// cheaper with a solver of its own that follows new values.
+/// *Cost* at most three times the cheaper of what was tried and a sparse factor, in the units of [`Costs`], where a factor is to be had
+/// ([`Rental`](crate::Rental)); memory of one hierarchy or of one factor up to `memory`.
+///
+/// ```
+/// use coarsen_auto::{Auto, Method};
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let auto = Auto::default();
+/// assert_eq!(auto.choose(&a)?.method, Method::Direct);
+/// let mut x = [0.0; 2];
+/// let solved = auto.solve(&a, &[3.0, 3.0], &mut x)?.converged()?;
+/// assert!((x[0] - 1.0).abs() < 1e-12);
+/// println!("{solved}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Auto {
+    /// The relative residual ‖b − A x‖ / ‖b‖ to reach; 1e-8 by default.
+    pub tolerance: f64,
+    /// Iterations at most, of all methods together; 5000 by default.
+    pub max_iterations: usize,
+    /// Bytes that a factor may take; [`MEMORY`] by default, whatever is free at the moment.
+    pub memory: usize,
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self { tolerance: 1e-8, max_iterations: 5000, memory: MEMORY }
+    }
+}
+
+/// Why a system cannot be solved at all.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AutoError {
+    /// The parts of the system do not fit together, or a parameter is out of range.
+    #[error(transparent)]
+    System(#[from] coarsen_core::Error),
+    /// Elastic part and contact cannot be merged.
+    #[error(transparent)]
+    Contact(#[from] SparseError),
+    /// No preconditioner could be set up.
+    #[error(transparent)]
+    Setup(#[from] coarsen_backend::SetupError),
+    /// The list of preconditioners is empty.
+    #[error("no preconditioner fits this matrix")]
+    NothingFits,
+    /// It ended above the tolerance.
+    #[error("{0}")]
+    NotConverged(Box<Solved>),
+}
+
+/// How a solve went.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "a solve can end without convergence: call .converged()?"]
+pub struct Solved {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// ‖b − A x‖ / ‖b‖ of the x that is returned.
+    pub true_residual: f64,
+    /// What was asked for.
+    pub tolerance: f64,
+    /// The smallest residual that f64 allows at this x, where it is above the tolerance and the solve ended because of it.
+    pub floor: Option<f64>,
+    /// Iterations of all methods.
+    pub iterations: usize,
+    /// The method that ended the solve.
+    pub method: Method,
+    /// Its preconditioner.
+    pub kind: Kind,
+    /// What was chosen before, and why.
+    pub choice: Choice,
+    /// What happened, where several were tried.
+    pub course: Option<Course>,
+}
+
+impl Solved {
+    /// The report itself if the tolerance was reached.
+    ///
+    /// # Errors
+    /// [`AutoError::NotConverged`] for every other outcome.
+    pub fn converged(self) -> Result<Self, AutoError> {
+        match self.outcome {
+            Outcome::Converged => Ok(self),
+            _ => Err(AutoError::NotConverged(Box::new(self))),
+        }
+    }
+}
+
+impl fmt::Display for Solved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { outcome, true_residual, tolerance, method, kind, iterations, .. } = self;
+        write!(f, "{method}")?;
+        if *method != Method::Direct {
+            write!(f, " with {kind}")?;
+        }
+        write!(
+            f,
+            ": {outcome} after {iterations} iterations, true relative residual {true_residual:.2e} (asked {tolerance:.0e})"
+        )?;
+        match self.floor {
+            Some(floor) => write!(f, "; {}", Floor { floor, tolerance: *tolerance }),
+            None if *outcome != Outcome::Converged => write!(f, "; {}", outcome.advice()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// That x cannot be had to the tolerance in f64, in words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Floor {
+    /// The smallest residual that f64 allows.
+    pub floor: f64,
+    /// The one that was asked for.
+    pub tolerance: f64,
+}
+
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "x cannot be had to {:.0e} in f64: by the sizes of A, x and b, rounding alone leaves a relative residual of about {:.0e}, \
+             since A is so ill-conditioned that x is huge beside b; loosen the tolerance to {:.0e}, or scale, constrain or \
+             regularise the system",
+            self.tolerance,
+            self.floor,
+            4.0 * self.floor
+        )
+    }
+}
+
+impl Auto {
+    /// What [`solve`](Self::solve) would do first, and why; nothing is set up.
+    ///
+    /// *Cost* a diagnosis of the matrix, and a look at its graph.
+    ///
+    /// # Errors
+    /// [`AutoError::System`] and [`AutoError::Contact`] where the parts do not fit.
+    pub fn choose<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Choice, AutoError> {
+        let system = system.into();
+        system.check()?;
+        let a = system.whole()?;
+        Ok(self.choice(&a))
+    }
+
+    fn choice(&self, a: &coarsen_sparse::Bsr<f64>) -> Choice {
+        let wish = Wish { memory: self.memory, ..Wish::default() };
+        Choice::new(wish, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor))
+    }
+
+    /// Solves A x = b from the guess x.
+    ///
+    /// The best x is returned whatever happens; [`Solved::true_residual`] is recomputed from it.
+    ///
+    /// # Errors
+    /// [`AutoError::System`] for shapes that do not fit and for NaN in b, before x is touched; [`AutoError::Setup`] where nothing could be set up.
+    pub fn solve<'a>(
+        &self,
+        system: impl Into<System<'a, f64>>,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<Solved, AutoError> {
+        let system = system.into();
+        system.check()?;
+        let n = system.matrix.shape().0;
+        for (what, found) in [("b", b.len()), ("x", x.len())] {
+            if found != n {
+                return Err(coarsen_core::Error::Shape { what, expected: n, found }.into());
+            }
+        }
+        for (what, v) in [("b", b), ("x", &*x)] {
+            if let Some(index) = v.iter().position(|v| !v.is_finite()) {
+                return Err(coarsen_core::Error::NotFinite { what, index }.into());
+            }
+        }
+        let whole = system.whole()?;
+        whole.check_finite()?;
+        let choice = self.choice(&whole);
+        let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
+        let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
+        let (b, guess) = (scaled(b), scaled(x));
+        let part = System { matrix: &whole, contact: None, ..system };
+        let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations));
+        let (last, end, course) = self.run(&choice, &mut work)?;
+        x.iter_mut().zip(&work.x).for_each(|(x, v)| *x = v * scale);
+        let (method, kind) = match last {
+            Last::Factor => (Method::Direct, Kind::Identity),
+            Last::Iterations(kind) => (choice.method, kind),
+        };
+        let floor = (end == End::Floor).then(|| attainable(&whole, &b, &work.x));
+        let (true_residual, iterations) = (work.residual, work.iterations);
+        let outcome = if end == End::Converged { Outcome::Converged } else { work.outcome };
+        let tolerance = self.tolerance;
+        Ok(Solved { outcome, true_residual, tolerance, floor, iterations, method, kind, choice, course })
+    }
+
+    fn run(&self, choice: &Choice, work: &mut Work<'_>) -> Result<(Last, End, Option<Course>), AutoError> {
+        if work.residual <= self.tolerance {
+            return Ok((Last::Iterations(Kind::Identity), End::Converged, None));
+        }
+        let Some(plan) = &choice.plan else {
+            if choice.method == Method::Direct {
+                let end = crate::Steps::factor(work)?.end;
+                return Ok((Last::Factor, end, None));
+            }
+            let (kind, end) = work.unwatched(choice.method, &choice.preconds)?;
+            return Ok((Last::Iterations(kind), end, None));
+        };
+        let terms = Terms { tolerance: self.tolerance, max_iterations: self.max_iterations, narrow: true };
+        let matrix = work.matrix();
+        let mut order = || DIRECT.estimate(matrix).map(|(_, f)| f).map_err(|_| NoFactor::Failed);
+        let course = drive(plan, terms, work, &mut order)?;
+        Ok((course.last, course.end, Some(course)))
+    }
+}

@@ -1,0 +1,286 @@
+//! Method and preconditioner from what is measured, never from a name.
+//!
+//! | matrix | method | preconditioner |
+//! |---|---|---|
+//! | symmetric, nothing against positive definite | direct up to `QUICK` unknowns, or where a factor promises to be cheaper than a hierarchy; else cg | block-jacobi as long as it promises to be cheaper, then sa, then weaker ones |
+//! | symmetric, not positive definite | direct up to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
+//! | unsymmetric | direct up to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
+//!
+//! What a [`Plan`] begins with is a forecast; what it costs where the forecast is wrong, [`Rental`](crate::Rental) bounds. A direct method is left out where an
+//! option speaks against it: a preconditioner, a null space, a precision other than f64, a device, or a component that floats.
+
+use std::fmt;
+
+use coarsen_sparse::diagnose::{Definiteness, Diagnosis, Values};
+
+use crate::rent::{NoFactor, Outlook, Price};
+use crate::{Costs, Kind, Method};
+
+/// Unknowns up to which a symmetric matrix is factored before anything else could be measured.
+const QUICK: usize = 300;
+
+/// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
+const HARD: usize = 20_000;
+
+/// Iterations of the trial under whose cost a factor is taken at once: a trial would hardly be over.
+const AT_ONCE: f64 = 40.0;
+
+/// How much dearer it promises to be where its ordering can wait.
+const DEAR: f64 = 4.0;
+
+/// What is wished for beside the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The method, where it is prescribed.
+    pub method: Option<Method>,
+    /// Whether something speaks against a direct method.
+    pub iterate: bool,
+    /// Whether smoothed aggregation is to be another map each time (a K-cycle).
+    pub varies: bool,
+    /// Bytes that a factor may take.
+    pub memory: usize,
+}
+
+/// Bytes that a factor may take unless somebody says otherwise: 4 GiB.
+pub const MEMORY: usize = 4 << 30;
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { method: None, iterate: false, varies: false, memory: MEMORY }
+    }
+}
+
+/// Why something is chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// Somebody asked for it.
+    Asked,
+    /// So few unknowns that a factor is quick.
+    Quick {
+        /// What the matrix is.
+        seen: String,
+        /// Its unknowns.
+        unknowns: usize,
+    },
+    /// Few enough to factor where no preconditioner is safe.
+    Few {
+        /// What the matrix is.
+        seen: String,
+        /// Its unknowns.
+        unknowns: usize,
+    },
+    /// What the matrix is, and how large.
+    Seen {
+        /// What the matrix is.
+        seen: String,
+        /// Its unknowns.
+        unknowns: usize,
+    },
+    /// Constants are in the kernel, so no factor exists.
+    Floats {
+        /// What the matrix is.
+        seen: String,
+    },
+    /// Direct methods take none.
+    NeedsNone,
+    /// The strongest of those that are quick to set up.
+    QuickSetup,
+    /// Iterations grow little with the size.
+    Scales,
+    /// The strongest that is the same map each time.
+    Fixed,
+    /// The strongest cheap one for what may be positive definite.
+    CheapDefinite,
+    /// The diagonal is positive although the matrix is not.
+    PositiveDiagonal,
+    /// It takes unsymmetric matrices.
+    Unsymmetric,
+    /// Zeros on the diagonal.
+    ZeroDiagonal,
+    /// Nothing else is safe.
+    NothingSafe,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("as asked"),
+            Self::Quick { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are quick to factor"),
+            Self::Few { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are few enough to factor"),
+            Self::Seen { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns"),
+            Self::Floats { seen } => {
+                write!(f, "{seen}; constants are in the kernel, which --null-space constants takes out")
+            }
+            Self::NeedsNone => f.write_str("a factorisation needs none"),
+            Self::QuickSetup => f.write_str("the strongest that is quick to set up"),
+            Self::Scales => f.write_str("iterations that grow little with the size"),
+            Self::Fixed => f.write_str("the strongest that is the same map each time"),
+            Self::CheapDefinite => {
+                f.write_str("the strongest of the cheap ones for a matrix that may be positive definite")
+            }
+            Self::PositiveDiagonal => {
+                f.write_str("the diagonal is positive although the matrix is not; factors would not be")
+            }
+            Self::Unsymmetric => f.write_str("takes unsymmetric matrices, and no diagonal entry is zero"),
+            Self::ZeroDiagonal => f.write_str("there are zeros on the diagonal, which all others divide by"),
+            Self::NothingSafe => f.write_str("no other is safe on a matrix that is not positive definite"),
+        }
+    }
+}
+
+/// What will be done, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The method that is expected to solve the system.
+    pub method: Method,
+    /// Its preconditioners: the first that can be set up is taken. Never empty.
+    pub preconds: Vec<Kind>,
+    /// Why this method.
+    pub why: Reason,
+    /// Why this preconditioner.
+    pub how: Reason,
+    /// How several are tried and what bounds their cost; `None` where one is simply taken.
+    pub plan: Option<Plan>,
+}
+
+/// Several ways to solve a system that may be positive definite, begun with the one that promises most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What each costs.
+    pub costs: Costs,
+    /// A cheap preconditioner to begin with.
+    pub trial: Kind,
+    /// What follows, the strongest first; never empty.
+    pub kinds: Vec<Kind>,
+    /// Conjugate gradients, flexible where the preconditioner varies.
+    pub method: Method,
+    /// The factor.
+    pub price: Price,
+    /// Whether the structure promises that a factor costs less than a hierarchy and a trial: it is taken at once.
+    pub at_once: bool,
+    /// Bytes that the factor may take.
+    pub memory: usize,
+}
+
+impl Choice {
+    /// Decides for a square matrix of `n` unknowns; `measure` is called where there is something to choose between, and told whether a factorisation is.
+    pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
+        let values = diagnosis.values.as_ref();
+        let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));
+        match (wish.method, definite) {
+            (None, Some(values)) => Self::definite(wish, n, values, measure),
+            (Some(method @ (Method::Cg | Method::FlexibleCg)), _) if values.is_some_and(maybe_positive) => {
+                let (kinds, how) = hierarchy(wish);
+                let plan = Plan::new(measure(false), kinds.clone(), Wish { iterate: true, ..wish }, method);
+                Self { method, preconds: kinds, why: Reason::Asked, how, plan: Some(plan) }
+            }
+            (Some(Method::Direct), _) => Self::direct(Reason::Asked),
+            (Some(method), _) => Self::simple(method, Reason::Asked, values),
+            (None, None) => {
+                let (method, why) = method(wish, n, values);
+                match method {
+                    Method::Direct => Self::direct(why),
+                    _ => Self::simple(method, why, values),
+                }
+            }
+        }
+    }
+
+    /// For a matrix that is symmetric and may be positive definite.
+    fn definite(wish: Wish, n: usize, values: &Values, measure: impl FnOnce(bool) -> Costs) -> Self {
+        let (seen, floats) = (format!("symmetric, {}", values.definiteness), values.floating > 0);
+        let factor = !wish.iterate && !floats;
+        if factor && n <= QUICK {
+            return Self::direct(Reason::Quick { seen, unknowns: n });
+        }
+        let why = match floats {
+            true => Reason::Floats { seen },
+            false => Reason::Seen { seen, unknowns: n },
+        };
+        if n <= QUICK {
+            let preconds = ONE_LEVEL.to_vec();
+            return Self { method: Method::Cg, preconds, why, how: Reason::QuickSetup, plan: None };
+        }
+        let (kinds, how) = hierarchy(wish);
+        let varies = wish.varies && kinds[0] == Kind::SmoothedAggregation;
+        let method = if varies { Method::FlexibleCg } else { Method::Cg };
+        let plan = Plan::new(measure(factor), kinds.clone(), Wish { iterate: !factor, ..wish }, method);
+        Self { method, preconds: kinds, why, how, plan: Some(plan) }
+    }
+
+    fn direct(why: Reason) -> Self {
+        let (preconds, how) = (vec![Kind::Identity], Reason::NeedsNone);
+        Self { method: Method::Direct, preconds, why, how, plan: None }
+    }
+
+    fn simple(method: Method, why: Reason, values: Option<&Values>) -> Self {
+        let (preconds, how) = preconds(method, values);
+        Self { method, preconds, why, how, plan: None }
+    }
+}
+
+impl Plan {
+    fn new(costs: Costs, kinds: Vec<Kind>, wish: Wish, method: Method) -> Self {
+        let (direct, hierarchy) = (costs.direct(), costs.hierarchy());
+        let price = match wish.iterate {
+            true => Price::None(NoFactor::Unwanted),
+            false => Price::Unknown {
+                ordering: costs.ordering(),
+                least: costs.least(),
+                outlook: match direct / hierarchy {
+                    ratio if ratio < 1.0 => Outlook::Cheap,
+                    ratio if ratio <= DEAR => Outlook::Open,
+                    _ => Outlook::Dear,
+                },
+            },
+        };
+        let trial = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
+        let cheap = !wish.iterate && direct < hierarchy;
+        let at_once = cheap && direct <= AT_ONCE * costs.iteration(trial, 1.0);
+        Self { costs, trial, kinds, method, price, at_once, memory: wish.memory }
+    }
+}
+
+/// One-level preconditioners for definite matrices, the strongest first.
+pub(crate) const ONE_LEVEL: [Kind; 3] = [Kind::Ic0, Kind::BlockJacobi, Kind::Jacobi];
+
+fn maybe_positive(values: &Values) -> bool {
+    matches!(values.definiteness, Definiteness::Positive | Definiteness::MaybePositive)
+}
+
+/// Smoothed aggregation; weaker ones follow, for setups that fail.
+fn hierarchy(wish: Wish) -> (Vec<Kind>, Reason) {
+    match (wish.method, wish.varies) {
+        // A K-cycle changes from one application to the next, which cg cannot take.
+        (Some(Method::Cg), true) => (ONE_LEVEL.to_vec(), Reason::Fixed),
+        _ => ([&[Kind::SmoothedAggregation], &ONE_LEVEL[..]].concat(), Reason::Scales),
+    }
+}
+
+fn method(wish: Wish, n: usize, values: Option<&Values>) -> (Method, Reason) {
+    let symmetric = values.filter(|v| v.symmetry.holds());
+    let seen = match (symmetric, values) {
+        (Some(v), _) => format!("symmetric, {}", v.definiteness),
+        (None, Some(v)) => v.symmetry.to_string(),
+        (None, None) => "unsymmetric".to_owned(),
+    };
+    match symmetric {
+        _ if n <= HARD && !wish.iterate => (Method::Direct, Reason::Few { seen, unknowns: n }),
+        Some(_) => (Method::Minres, Reason::Seen { seen, unknowns: n }),
+        None => (Method::Gmres, Reason::Seen { seen, unknowns: n }),
+    }
+}
+
+fn preconds(method: Method, values: Option<&Values>) -> (Vec<Kind>, Reason) {
+    let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
+    let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
+    match method {
+        Method::Minres if values.is_some_and(maybe_positive) => (ONE_LEVEL.to_vec(), Reason::CheapDefinite),
+        Method::Minres if positive => (vec![Kind::Jacobi, Kind::Identity], Reason::PositiveDiagonal),
+        Method::Gmres | Method::BiCgStab if !zero => {
+            (vec![Kind::Ilu0, Kind::Jacobi, Kind::Identity], Reason::Unsymmetric)
+        }
+        Method::Gmres | Method::BiCgStab => (vec![Kind::Identity], Reason::ZeroDiagonal),
+        _ => (vec![Kind::Identity], Reason::NothingSafe),
+    }
+}

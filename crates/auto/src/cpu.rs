@@ -1,0 +1,210 @@
+//! Who does the work for [`Auto::solve`](crate::Auto::solve): Krylov methods and factors on the CPU.
+
+use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_core::{Iteration, LinearOperator, Narrow, Outcome, Preconditioner, Real, Stop};
+use coarsen_direct::{Direct, Factor};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
+use coarsen_multigrid::Multigrid;
+use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
+use coarsen_sparse::{Bsr, System};
+
+use crate::course::End;
+use crate::drive::{Factored, Step, Steps};
+use crate::{AutoError, Kind, Meter, Method, attainable, is_floor};
+
+/// A preconditioner of vectors in f64, and the operator complexity of a hierarchy.
+type Built = (Box<dyn Preconditioner<Vec<f64>>>, f64);
+
+/// One system, and the best x so far.
+pub(crate) struct Work<'a> {
+    system: System<'a, f64>,
+    b: &'a [f64],
+    tolerance: f64,
+    /// Iterations that are left.
+    left: usize,
+    /// Built before, as they take turns.
+    kept: Vec<(Kind, bool, Built)>,
+    pub(crate) x: Vec<f64>,
+    /// ‖b − A x‖ / ‖b‖ of this x.
+    pub(crate) residual: f64,
+    /// Iterations done in all.
+    pub(crate) iterations: usize,
+    /// How the last attempt ended.
+    pub(crate) outcome: Outcome,
+}
+
+impl<'a> Work<'a> {
+    /// A system without contact, b and a guess, all of one size.
+    pub(crate) fn new(
+        system: System<'a, f64>,
+        b: &'a [f64],
+        x: Vec<f64>,
+        (tolerance, max_iterations): (f64, usize),
+    ) -> Self {
+        let residual = relative_residual(system.matrix, b, &x);
+        let (kept, outcome) = (Vec::new(), Outcome::Stopped);
+        Self { system, b, tolerance, left: max_iterations, kept, x, residual, iterations: 0, outcome }
+    }
+
+    /// A.
+    pub(crate) fn matrix(&self) -> &'a Bsr<f64> {
+        self.system.matrix
+    }
+
+    /// Takes an x that is better than the one before, and says how the attempt ended.
+    fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
+        let residual = relative_residual(self.system.matrix, self.b, &x);
+        if residual <= self.residual || !self.residual.is_finite() {
+            (self.x, self.residual) = (x, residual);
+        }
+        self.outcome = if self.residual <= self.tolerance { Outcome::Converged } else { said };
+        match self.outcome {
+            Outcome::Converged => End::Converged,
+            Outcome::Stopped => End::Stopped,
+            Outcome::IterationLimit => End::Limit,
+            _ if narrow => End::Rounding,
+            Outcome::IndefiniteOperator => End::Indefinite,
+            _ if self.at_floor() => End::Floor,
+            _ => End::Broken,
+        }
+    }
+
+    /// Whether no f64 brings the residual much lower.
+    fn at_floor(&self) -> bool {
+        is_floor(attainable(self.system.matrix, self.b, &self.x), self.tolerance)
+    }
+
+    fn build(&self, step: Step) -> Result<Built, SetupError> {
+        match (step.kind, step.narrow) {
+            (Kind::SmoothedAggregation, true) => {
+                let System { positions, near_kernel, links, .. } = self.system;
+                let matrix = self.system.matrix.to::<f32>();
+                let system = System { positions, near_kernel, links, ..System::from(&matrix) };
+                let built = hierarchy().build_from(system, &Cpu::single())?;
+                let complexity = built.operator_complexity();
+                Ok((Box::new(Narrow::new(built, matrix.shape().0)), complexity))
+            }
+            (Kind::SmoothedAggregation, false) => {
+                let built = hierarchy().build_from(self.system, &Cpu::new())?;
+                let complexity = built.operator_complexity();
+                Ok((Box::new(built), complexity))
+            }
+            (kind, true) => Ok((one_level(kind, self.system, &Cpu::mixed())?, 1.0)),
+            (kind, false) => Ok((one_level(kind, self.system, &Cpu::new())?, 1.0)),
+        }
+    }
+
+    /// A method that is not watched, with the first preconditioner that can be set up.
+    pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
+        let mut failed = None;
+        for &kind in kinds {
+            match self.build(Step { method, kind, narrow: false }) {
+                Ok((mut m, _)) => {
+                    let mut x = self.x.clone();
+                    let mut method = krylov(method, self.stop());
+                    let report = method.solve(self.system.matrix, &mut m, &self.b.to_vec(), &mut x)?;
+                    self.iterations += report.iterations;
+                    return Ok((kind, self.take(x, report.outcome, false)));
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.map_or(AutoError::NothingFits, AutoError::Setup))
+    }
+
+    fn stop(&self) -> Stop<f64> {
+        Stop { max_iterations: self.left, ..Stop::relative(self.tolerance) }
+    }
+
+    /// Solves by a factor.
+    pub(crate) fn solve_by(&mut self, factor: &mut Factor) -> End {
+        let mut x = self.x.clone();
+        match factor.solve(self.b, &mut x) {
+            Ok(_) => self.take(x, Outcome::Stagnated, false),
+            Err(_) => {
+                self.outcome = Outcome::Breakdown;
+                End::Broken
+            }
+        }
+    }
+}
+
+/// The factor of whatever accuracy there is: the residual is judged here.
+pub(crate) const DIRECT: Direct =
+    Direct { method: coarsen_direct::Method::Auto, refinements: 3, accept: f64::INFINITY };
+
+impl Steps for Work<'_> {
+    type Error = AutoError;
+
+    fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, AutoError> {
+        let at = self.kept.iter().position(|(kind, narrow, _)| (*kind, *narrow) == (step.kind, step.narrow));
+        let mut kept = match at {
+            Some(at) => self.kept.swap_remove(at),
+            None => match self.build(step) {
+                Ok(built) => (step.kind, step.narrow, built),
+                Err(_) => return Ok(if step.narrow { End::Rounding } else { End::Broken }),
+            },
+        };
+        let (m, complexity) = &mut kept.2;
+        meter.built(*complexity);
+        let (mut x, b) = (self.x.clone(), self.b.to_vec());
+        let mut method = krylov(step.method, self.stop());
+        let mut watch = |it: &Iteration<'_, Vec<f64>>| meter.look(it);
+        let report = method.solve_with(self.system.matrix, m, &b, &mut x, &mut watch);
+        self.kept.push(kept);
+        let Ok(report) = report else {
+            return Ok(if step.narrow { End::Rounding } else { End::Broken });
+        };
+        self.iterations += report.iterations;
+        self.left = self.left.saturating_sub(report.iterations);
+        Ok(self.take(x, report.outcome, step.narrow))
+    }
+
+    fn factor(&mut self) -> Result<Factored, AutoError> {
+        Ok(match DIRECT.build(self.system.matrix) {
+            Ok(mut factor) => {
+                let twice = factor.fallback().is_some();
+                Factored { end: self.solve_by(&mut factor), twice }
+            }
+            Err(_) => Factored { end: End::Broken, twice: false },
+        })
+    }
+}
+
+/// The recipe of the command: the smoother that takes the least time.
+fn hierarchy() -> Multigrid<coarsen_multigrid::SmoothedAggregation> {
+    Multigrid { smoothing: coarsen_multigrid::Smoothing::Fitted, ..Multigrid::smoothed_aggregation() }
+}
+
+fn one_level<S: Real>(
+    kind: Kind,
+    system: System<'_, f64>,
+    on: &Cpu<f64, S>,
+) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
+    Ok(match kind {
+        Kind::Identity | Kind::SmoothedAggregation => Box::new(coarsen_core::Identity),
+        Kind::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
+        Kind::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
+        Kind::Ic0 => Box::new(Ic0::default().build_from(system, on)?),
+        Kind::Ilu0 => Box::new(Ilu0.build_from(system, on)?),
+    })
+}
+
+fn krylov(method: Method, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
+    match method {
+        Method::Cg | Method::Direct => Box::new(Cg::new(stop)),
+        Method::FlexibleCg => Box::new(FlexibleCg::new(stop)),
+        Method::Minres => Box::new(Minres::new(stop)),
+        Method::Gmres => Box::new(Gmres::new(stop)),
+        Method::BiCgStab => Box::new(BiCgStab::new(stop)),
+    }
+}
+
+/// ‖b − A x‖ / ‖b‖, divided by 1 where b = 0; NaN where x is not finite.
+fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let (b, x, mut r) = (b.to_vec(), x.to_vec(), vec![0.0; b.len()]);
+    a.residual(&b, &x, &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let size = norm(&b);
+    norm(&r) / if size > 0.0 { size } else { 1.0 }
+}

@@ -1,0 +1,277 @@
+//! Does what a plan says: a cheap trial, a hierarchy, a factor, each as long as it promises to be the cheapest.
+//!
+//! | step | what |
+//! |---|---|
+//! | 1 | a factor that promises to cost no more than a few iterations is taken at once |
+//! | 2 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
+//! | 3 | the preconditioners of the plan, the next where one ends without a solution |
+//! | 4 | the factor, whenever [`Rental`] says so |
+//! | 5 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
+//!
+//! The best x so far is the guess of what follows.
+
+use crate::choose::Plan;
+use crate::course::{Course, End, Event, Last};
+use crate::ledger::Item;
+use crate::meter::{Against, FIRST_TURN, Meter, Order, Verdict, order};
+use crate::rent::{Advice, NoFactor, Price, Rental};
+use crate::{Forecast, Kind, Method};
+
+/// One thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The method.
+    pub method: Method,
+    /// The preconditioner.
+    pub kind: Kind,
+    /// Whether it is stored in f32.
+    pub narrow: bool,
+}
+
+/// How a factor served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factored {
+    /// How it ended.
+    pub end: End,
+    /// Whether it was factored twice: a Cholesky factor failed.
+    pub twice: bool,
+}
+
+/// Who does the work.
+///
+/// It keeps the best x, and begins each step from it. A preconditioner that a later step names again may be kept.
+pub trait Steps {
+    /// What ends everything: a device that fails.
+    type Error;
+
+    /// Sets a preconditioner up, says so by [`Meter::built`], and iterates until the tolerance is reached or [`Meter::look`] breaks.
+    ///
+    /// # Errors
+    /// Those of the machine; how the mathematics ended is returned.
+    fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, Self::Error>;
+
+    /// Factors the matrix and solves, with refinement from the best x.
+    ///
+    /// # Errors
+    /// Those of the machine.
+    fn factor(&mut self) -> Result<Factored, Self::Error>;
+}
+
+/// What a run is told beside the plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// The relative residual asked for.
+    pub tolerance: f64,
+    /// Iterations at most, in all.
+    pub max_iterations: usize,
+    /// Whether preconditioners are stored in f32 first.
+    pub narrow: bool,
+}
+
+/// Solves by a plan; `order` orders the matrix for a factor, at most once.
+///
+/// *Cost* at most three times the cheaper of what was tried and the factor, where there is one ([`Rental`]).
+///
+/// # Errors
+/// Those of `steps`.
+pub fn drive<S: Steps>(
+    plan: &Plan,
+    terms: Terms,
+    steps: &mut S,
+    order: &mut Order<'_>,
+) -> Result<Course, S::Error> {
+    let rental = Rental::new(plan.price);
+    let mut drive = Drive { plan, terms, steps, order, rental, events: Vec::new(), done: 0 };
+    let (last, end) = drive.run()?;
+    let Drive { rental, events, .. } = drive;
+    let unbounded = match rental.price() {
+        Price::None(why) => Some(why),
+        _ => None,
+    };
+    Ok(Course { last, end, events, ledger: rental.ledger, unbounded })
+}
+
+struct Drive<'a, 'o, S> {
+    plan: &'a Plan,
+    terms: Terms,
+    steps: &'a mut S,
+    order: &'a mut Order<'o>,
+    rental: Rental,
+    events: Vec<Event>,
+    done: usize,
+}
+
+/// How an attempt ended, and why the watch ended it.
+type Ended = (End, Option<Verdict>);
+
+impl<S: Steps> Drive<'_, '_, S> {
+    fn run(&mut self) -> Result<(Last, End), S::Error> {
+        // 1
+        if self.plan.at_once
+            && let Some(done) = self.buy()?
+        {
+            return Ok(done);
+        }
+        // 2
+        let (costs, trial) = (self.plan.costs, self.plan.trial);
+        let next = self.plan.kinds[0];
+        let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
+        if let Some(done) = self.attempt(trial, against)? {
+            return Ok(done);
+        }
+        // 3
+        for &kind in &self.plan.kinds {
+            if matches!(self.rental.price(), Price::None(_)) {
+                break;
+            }
+            if let Some(done) = self.attempt(kind, Against::Factor)? {
+                return Ok(done);
+            }
+        }
+        // 4
+        if let Some(done) = self.buy()? {
+            return Ok(done);
+        }
+        // 5
+        self.turns()
+    }
+
+    /// What a preconditioner promises to cost in all.
+    fn promised(&self, kind: Kind) -> f64 {
+        let costs = &self.plan.costs;
+        match kind {
+            Kind::SmoothedAggregation => costs.hierarchy(),
+            // Nothing is known of the others but that they take half of the iterations or so.
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Orders where that is not done yet.
+    fn ordered(&mut self) {
+        if matches!(self.rental.price(), Price::Unknown { .. }) {
+            order(self.plan, &mut self.rental, self.order, &mut self.events);
+        }
+    }
+
+    /// Tries a preconditioner, again in f64 where f32 may be the cause; `None` where something else is to follow.
+    fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
+        let setup = self.plan.costs.setup(kind);
+        let tried = self.rental.ledger.rent() > 0.0;
+        if tried && self.rental.before(setup, true) == Advice::Order {
+            self.ordered();
+        }
+        let cheaper =
+            matches!(self.rental.price(), Price::Known { whole, .. } if whole < self.promised(kind));
+        if tried && (cheaper || self.rental.before(setup, true) == Advice::Buy) {
+            return self.buy();
+        }
+        let mut ended = self.iterate(kind, self.terms.narrow, against)?;
+        if ended.0 == End::Rounding && self.terms.narrow {
+            self.events.push(Event::Retried { kind });
+            ended = self.iterate(kind, false, against)?;
+        }
+        match ended {
+            (End::Stopped, Some(Verdict::Buy)) => self.buy(),
+            (End::Stopped, Some(Verdict::GiveUp(total))) => {
+                let next = self.plan.kinds[0];
+                self.events.push(Event::GivenUp { kind, after: self.done, total, next });
+                Ok(None)
+            }
+            (End::Stopped, Some(Verdict::Turn)) => {
+                self.events.push(Event::Turn { kind, iterations: self.done });
+                Ok(None)
+            }
+            (end @ (End::Converged | End::Limit | End::Stopped | End::Floor), _) => {
+                Ok(Some((Last::Iterations(kind), end)))
+            }
+            (End::Indefinite, _) => {
+                self.events.push(Event::Failed { kind, end: End::Indefinite });
+                let bought = self.buy()?;
+                Ok(Some(bought.unwrap_or((Last::Iterations(kind), End::Indefinite))))
+            }
+            (end @ (End::Rounding | End::Broken), _) => {
+                self.events.push(Event::Failed { kind, end });
+                Ok(None)
+            }
+        }
+    }
+
+    /// One setup and its iterations, charged.
+    fn iterate(&mut self, kind: Kind, narrow: bool, against: Against) -> Result<Ended, S::Error> {
+        let setup = self.plan.costs.setup(kind);
+        let retry = self.terms.narrow && !narrow;
+        self.rental.ledger.charge(if retry { Item::Retry(kind) } else { Item::Setup(kind) }, setup);
+        let mut meter = Meter {
+            plan: self.plan,
+            rental: &mut self.rental,
+            order: &mut *self.order,
+            events: &mut self.events,
+            kind,
+            against,
+            limit: self.terms.max_iterations as f64,
+            forecast: Forecast::new(self.terms.tolerance),
+            work: self.plan.costs.iteration(kind, 1.0),
+            spent: setup,
+            done: 0,
+            check: Meter::FIRST,
+            verdict: None,
+        };
+        let step = Step { method: self.plan.method, kind, narrow };
+        let end = self.steps.iterate(step, &mut meter)?;
+        let verdict = meter.verdict;
+        self.done = meter.done;
+        Ok((end, verdict))
+    }
+
+    /// The factor, where there is one; `None` where something else is to follow.
+    fn buy(&mut self) -> Result<Option<(Last, End)>, S::Error> {
+        self.ordered();
+        let Price::Known { factor, whole } = self.rental.price() else { return Ok(None) };
+        self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
+        self.rental.ledger.charge(Item::Factor, factor);
+        let Factored { end, twice } = self.steps.factor()?;
+        if twice {
+            self.rental.ledger.charge(Item::Factor, factor);
+        }
+        if matches!(end, End::Converged | End::Floor | End::Limit) {
+            return Ok(Some((Last::Factor, end)));
+        }
+        self.events.push(Event::NoFactor(NoFactor::Failed));
+        self.rental.give_up(NoFactor::Failed);
+        Ok(None)
+    }
+
+    /// Smoothed aggregation and IC(0) by turns; what breaks down takes part no more.
+    fn turns(&mut self) -> Result<(Last, End), S::Error> {
+        let failed: Vec<Kind> = self
+            .events
+            .iter()
+            .filter_map(|e| if let Event::Failed { kind, .. } = e { Some(*kind) } else { None })
+            .collect();
+        let mut kinds: Vec<Kind> =
+            self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
+        let mut budget = FIRST_TURN * self.plan.costs.hierarchy();
+        let mut at = 0;
+        let mut last = failed.last().copied().unwrap_or(self.plan.trial);
+        loop {
+            // Two take turns; the weaker ones wait for one of them to break down.
+            let playing = kinds.len().min(2);
+            if playing == 0 {
+                return Ok((Last::Iterations(last), End::Broken));
+            }
+            let kind = kinds[at % playing];
+            last = kind;
+            let against = if playing > 1 { Against::Turns { budget } } else { Against::Nothing };
+            let before = self.events.len();
+            if let Some(done) = self.attempt(kind, against)? {
+                return Ok(done);
+            }
+            if self.events[before..].iter().any(|e| matches!(e, Event::Failed { .. })) {
+                kinds.retain(|&k| k != kind);
+            } else {
+                at += 1;
+                budget *= 2.0;
+            }
+        }
+    }
+}

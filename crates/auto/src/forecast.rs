@@ -1,0 +1,85 @@
+//! How many iterations conjugate gradients will take in all, from their own beginning.
+//!
+//! | letter | here | meaning |
+//! |---|---|---|
+//! | k | `logs.len() − 1` | iterations done |
+//! | s | slope | mean of ln ‖r‖ an iteration, over the last half of them |
+//! | κ | `condition` | condition of M⁻¹A, as the Ritz values have it: from below |
+//! | ε | `goal` = ln ε | relative residual asked for |
+//!
+//! Two forecasts of the total: k + (ln ε − ln ‖rₖ‖) / s, which is too long on the plateau before the smallest eigenvalue is found and too
+//! short where a fast start has a long tail; and ½ √κ ln(2/ε) (Saad 2003, (6.128)), which is too short until that eigenvalue
+//! is found and too long where few are small. The truth lies between: a weighted geometric mean.
+
+/// The weight of the slope in the forecast; that of the condition is the rest.
+const SLOPE: f64 = 0.3;
+
+/// A forecast where the residual does not fall.
+const UNSEEN: f64 = 1e4;
+
+/// Residuals of a running solve, and what they promise.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    /// ln ε.
+    goal: f64,
+    /// ln ‖rₖ‖ / ‖b‖ of every iteration.
+    logs: Vec<f64>,
+}
+
+impl Forecast {
+    /// Of a solve to the relative residual `tolerance`; nothing is seen yet.
+    pub fn new(tolerance: f64) -> Self {
+        Self { goal: tolerance.max(f64::MIN_POSITIVE).ln(), logs: Vec::new() }
+    }
+
+    /// Sees the relative residual of the next iteration, the guess first.
+    pub fn see(&mut self, relative: f64) {
+        self.logs.push(relative.ln());
+    }
+
+    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite before two residuals
+    /// are seen.
+    pub fn total(&self, condition: Option<f64>) -> f64 {
+        let drawn = draw_on(&self.logs, self.goal);
+        match condition.filter(|c| *c >= 1.0) {
+            Some(c) => {
+                let bound = 0.5 * c.sqrt() * (2.0_f64.ln() - self.goal);
+                drawn.min(UNSEEN).powf(SLOPE) * bound.powf(1.0 - SLOPE)
+            }
+            None => drawn,
+        }
+    }
+}
+
+/// Where the line through the middle and the end of `logs` reaches `goal`.
+fn draw_on(logs: &[f64], goal: f64) -> f64 {
+    let Some(last) = logs.len().checked_sub(1) else { return f64::INFINITY };
+    let middle = last / 2;
+    let slope = (logs[last] - logs[middle]) / (last - middle).max(1) as f64;
+    if slope < 0.0 { last as f64 + (goal - logs[last]).min(0.0) / slope } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straight_line_is_drawn_on() {
+        let logs: Vec<f64> = (0..11).map(|k| -0.5 * f64::from(k)).collect();
+        assert!((draw_on(&logs, -20.0) - 40.0).abs() < 1e-12);
+        assert_eq!(draw_on(&logs, -1.0), 10.0, "what is reached is reached");
+        assert_eq!(draw_on(&[0.0, 0.0, 1.0], -1.0), f64::INFINITY);
+        assert_eq!(draw_on(&[], -1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn slope_and_condition_are_weighed() {
+        let mut forecast = Forecast::new((-20.0_f64).exp());
+        (0..11).for_each(|k| forecast.see((-0.5 * f64::from(k)).exp()));
+        assert!((forecast.total(None) - 40.0).abs() < 1e-9);
+        let bound = 0.5 * 10.0 * (2.0_f64.ln() + 20.0);
+        let mean = 40.0_f64.powf(0.3) * bound.powf(0.7);
+        assert!((forecast.total(Some(100.0)) - mean).abs() < 1e-9);
+        assert_eq!(forecast.total(Some(0.5)), forecast.total(None), "no condition number is below 1");
+    }
+}

@@ -1,0 +1,63 @@
+//! The methods and preconditioners that are chosen from.
+
+use std::fmt;
+
+/// A method for A x = b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Cholesky, LDLᵀ or LU.
+    Direct,
+    /// Conjugate gradients.
+    Cg,
+    /// Flexible conjugate gradients.
+    FlexibleCg,
+    /// MINRES.
+    Minres,
+    /// Restarted GMRES.
+    Gmres,
+    /// BiCGStab.
+    BiCgStab,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Direct => "direct",
+            Self::Cg => "cg",
+            Self::FlexibleCg => "fcg",
+            Self::Minres => "minres",
+            Self::Gmres => "gmres",
+            Self::BiCgStab => "bicgstab",
+        })
+    }
+}
+
+/// A kind of preconditioner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// None.
+    Identity,
+    /// The diagonal.
+    Jacobi,
+    /// The diagonal blocks.
+    BlockJacobi,
+    /// Incomplete Cholesky without fill.
+    Ic0,
+    /// Incomplete LU without fill.
+    Ilu0,
+    /// A hierarchy by smoothed aggregation.
+    SmoothedAggregation,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Identity => "none",
+            Self::Jacobi => "jacobi",
+            Self::BlockJacobi => "block-jacobi",
+            Self::Ic0 => "ic0",
+            Self::Ilu0 => "ilu0",
+            Self::SmoothedAggregation => "sa",
+        })
+    }
+}
