@@ -34,11 +34,13 @@ pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     f64::EPSILON * norm(&sums, top) / if size > 0.0 { norm(b, size) } else { 1.0 }
 }
 
-/// Whether a residual above `tolerance` is as small as f64 allows: the floor reaches the tolerance or so.
-pub fn is_floor(floor: f64, tolerance: f64) -> bool {
+/// Whether a residual above `tolerance` is about as small as f64 allows: the floor reaches the tolerance, and the residual is near the floor.
+pub fn is_floor(floor: f64, tolerance: f64, residual: f64) -> bool {
     /// Sums of many terms lose this many times less than their bound: signs differ.
     const SIGNS: f64 = 4.0;
-    floor * SIGNS >= tolerance
+    /// Iterations stagnate this many times above it.
+    const NEAR: f64 = 1e3;
+    floor * SIGNS >= tolerance && residual <= NEAR * floor
 }
 
 #[cfg(test)]

@@ -284,3 +284,59 @@ fn preconds(method: Method, values: Option<&Values>) -> (Vec<Kind>, Reason) {
         _ => (vec![Kind::Identity], Reason::NothingSafe),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coarsen_problems::{elasticity3d, poisson2d};
+    use coarsen_sparse::Bsr;
+    use coarsen_sparse::assembly::from_triplets;
+    use coarsen_sparse::diagnose::diagnose;
+
+    fn choose(a: &Bsr<f64>, iterate: bool) -> Choice {
+        let wish = Wish { iterate, ..Wish::default() };
+        Choice::new(wish, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor))
+    }
+
+    fn first(a: &Bsr<f64>, iterate: bool) -> (Method, Kind) {
+        let choice = choose(a, iterate);
+        assert!(choice.why.to_string().len() > 20 && choice.how.to_string().len() > 20, "{choice:?}");
+        (choice.method, choice.preconds[0])
+    }
+
+    fn square(entries: [f64; 4]) -> Bsr<f64> {
+        let [a, b, c, d] = entries;
+        from_triplets(2, 2, &[(0, 0, a), (0, 1, b), (1, 0, c), (1, 1, d)]).unwrap()
+    }
+
+    #[test]
+    fn the_matrix_decides() {
+        for (entries, iterative) in [
+            ([2.0, 1.0, 1.0, 2.0], (Method::Cg, Kind::Ic0)),
+            ([1.0, 2.0, 2.0, 1.0], (Method::Minres, Kind::Jacobi)),
+            ([1.0, 2.0, 2.0, -1.0], (Method::Minres, Kind::Identity)),
+            ([-2.0, 1.0, 1.0, -2.0], (Method::Minres, Kind::Identity)),
+            ([2.0, 1.0, 0.0, 2.0], (Method::Gmres, Kind::Ilu0)),
+            ([0.0, 1.0, 3.0, 2.0], (Method::Gmres, Kind::Identity)),
+        ] {
+            assert_eq!(first(&square(entries), false), (Method::Direct, Kind::Identity), "{entries:?}");
+            assert_eq!(first(&square(entries), true), iterative, "{entries:?}");
+        }
+        // A floating component: no factorisation, however small.
+        assert_eq!(first(&square([1.0, -1.0, -1.0, 1.0]), false), (Method::Cg, Kind::Ic0));
+    }
+
+    #[test]
+    fn structure_says_when_a_factor_is_worth_its_ordering() {
+        let outlook = |a: &Bsr<f64>| match choose(a, false).plan.unwrap().price {
+            Price::Unknown { outlook, .. } => outlook,
+            price => panic!("{price:?}"),
+        };
+        assert_eq!(outlook(&poisson2d(60).unwrap().matrix), Outlook::Cheap, "narrow");
+        assert_eq!(outlook(&poisson2d(700).unwrap().matrix), Outlook::Dear, "wide");
+        let elastic = elasticity3d(6, 1.0).unwrap().matrix;
+        assert_eq!(choose(&elastic, false).plan.unwrap().trial, Kind::BlockJacobi);
+        let plan = choose(&elastic, true).plan.unwrap();
+        assert_eq!((plan.price, plan.at_once), (Price::None(NoFactor::Unwanted), false));
+    }
+}

@@ -54,7 +54,9 @@ impl<'a> Work<'a> {
     /// Takes an x that is better than the one before, and says how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
         let residual = relative_residual(self.system.matrix, self.b, &x);
-        if residual <= self.residual || !self.residual.is_finite() {
+        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before, whatever the residual.
+        let closer = said == Outcome::Stopped && residual.is_finite();
+        if closer || residual <= self.residual || !self.residual.is_finite() {
             (self.x, self.residual) = (x, residual);
         }
         self.outcome = if self.residual <= self.tolerance { Outcome::Converged } else { said };
@@ -71,7 +73,7 @@ impl<'a> Work<'a> {
 
     /// Whether no f64 brings the residual much lower.
     fn at_floor(&self) -> bool {
-        is_floor(attainable(self.system.matrix, self.b, &self.x), self.tolerance)
+        is_floor(attainable(self.system.matrix, self.b, &self.x), self.tolerance, self.residual)
     }
 
     fn build(&self, step: Step) -> Result<Built, SetupError> {

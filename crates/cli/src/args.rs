@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use coarsen::auto::MEMORY;
 use coarsen::{BackendChoice, Unavailable};
 use serde::Serialize;
 
@@ -103,6 +104,9 @@ pub(crate) struct Given {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
+    /// MiB that a factor may take where `auto` decides
+    #[arg(long = "memory", value_name = "MIB", default_value_t = (MEMORY >> 20) as u64)]
+    pub(crate) memory_mib: u64,
     /// Relative residual to reach, |b - A x| / |b|
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance)]
     pub(crate) tol: f64,
@@ -215,6 +219,13 @@ pub(crate) struct Generate {
     /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+impl Given {
+    /// Bytes that a factor may take.
+    pub(crate) fn memory(&self) -> usize {
+        usize::try_from(self.memory_mib).unwrap_or(usize::MAX).saturating_mul(1 << 20)
+    }
 }
 
 /// A backend by name.

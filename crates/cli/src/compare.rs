@@ -9,6 +9,7 @@ use coarsen::parallel;
 use coarsen::sparse::diagnose::Definiteness;
 
 use crate::args::{Compare, Method, NullSpace, Precision, Precond};
+use crate::attempts::by_choice;
 use crate::chart;
 use crate::choose::{Choice, Wish};
 use crate::ending::Ending;
@@ -20,7 +21,7 @@ use crate::progress::Progress;
 use crate::ready::Ready;
 use crate::report::write_json;
 use crate::say;
-use crate::solve::{attempt, by_choice, check_place, leave_to_the_cpu};
+use crate::solve::{attempt, check_place, leave_to_the_cpu};
 use crate::stage::Stages;
 use crate::table::{Row, Table};
 
@@ -73,10 +74,11 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             let near_kernel = ready.near_kernel()?;
             let mut job = ready.job(given, near_kernel.as_ref(), &progress);
             (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
+            job.since.set(begun);
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             match too_long(&job, options.limit) {
                 Some(seconds) => Ok(Solution::new(&job, "cpu").fail(Ending::TooLong { seconds })),
-                None => attempt(&job, on, Precision::Auto, &ready.diagnosis),
+                None => attempt(&job, on, Precision::Auto, &ready.diagnosis, None),
             }
         });
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
@@ -110,6 +112,7 @@ impl Auto {
             precond: Precond::Auto,
             iterate: given.null_space != NullSpace::None || !matches!(stages, Stages::Cpu),
             varies: given.aggregation.varies(),
+            memory: given.memory(),
         };
         let begin = Instant::now();
         let mut choice = ready.choose(wish);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use coarsen::Outcome;
+use coarsen::auto::Floor;
 use coarsen::backend::SetupError;
 use coarsen::direct::DirectError;
 use coarsen::krylov::NullSpaceError;
@@ -12,6 +13,8 @@ use coarsen::krylov::NullSpaceError;
 pub(crate) enum Ending {
     /// What the method said, judged by the residual in `f64`.
     Method(Outcome),
+    /// The residual is as small as f64 allows.
+    Floor(Floor),
     /// The time was up.
     TimeLimit,
     /// It would have taken longer than there was time: the seconds it was estimated at.
@@ -42,7 +45,7 @@ impl Ending {
     /// Whether a preconditioner in more digits could end otherwise.
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
-            Self::Setup(_) | Self::Unsuitable(_) => true,
+            Self::Setup(_) | Self::Unsuitable(_) | Self::Floor(_) => true,
             Self::Method(outcome) | Self::Singular(outcome) => {
                 !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
             }
@@ -59,6 +62,7 @@ impl Ending {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Method(outcome) => outcome.name(),
+            Self::Floor(_) => "not_attainable",
             Self::TimeLimit => "time_limit",
             Self::TooLong { .. } => "left_out",
             Self::Singular(_) => "singular_matrix",
@@ -77,6 +81,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
+            Self::Floor(floor) => floor.fmt(f),
             Self::TimeLimit => f.write_str("the time was up; raise --limit, or take a stronger preconditioner"),
             Self::TooLong { seconds } => write!(f, "it would take about {seconds:.0} s; raise --limit"),
             Self::Singular(outcome) => write!(

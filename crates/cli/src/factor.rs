@@ -21,6 +21,7 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
         Method::Lu => "LU with row exchanges",
     };
     solution.notes.push(format!("factored by {how}"));
+    solution.refactored = factor.fallback().is_some();
     solution.notes.extend(factor.fallback().map(|error| format!("instead of a cheaper one: {error}")));
     solution.begin();
 

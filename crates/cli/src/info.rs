@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
+use coarsen::auto::{Costs, MEMORY};
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
@@ -13,7 +14,6 @@ use crate::args::{Info, Method, Precond};
 use crate::choose::{Choice, Wish};
 use crate::error::Failure;
 use crate::input::open;
-use crate::measure::Measures;
 use crate::say;
 
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
@@ -40,8 +40,9 @@ fn describe(a: &Bsr<f64>, diagnosis: &Diagnosis) -> String {
         return text;
     }
     line(factor(a));
-    let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate: false, varies: false };
-    let choice = Choice::new(wish, n, diagnosis, |factor| Measures::of(a, factor));
+    let wish =
+        Wish { method: Method::Auto, precond: Precond::Auto, iterate: false, varies: false, memory: MEMORY };
+    let choice = Choice::new(wish, n, diagnosis, |factor| Costs::of(a, factor));
     line("solve would take".to_owned());
     choice.because.iter().for_each(|why| line(format!("  {why}")));
     text

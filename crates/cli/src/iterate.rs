@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use coarsen::auto::Meter;
 use coarsen::backend::SetupError;
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
 use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector, power_of_two};
@@ -12,16 +13,19 @@ use crate::ending::Ending;
 use crate::error::of_device;
 use crate::job::{Job, Solution};
 use crate::stage::Stage;
-use crate::trial::Trial;
 
 /// How often a solve may be continued because the residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// Solves `job` at the place `on`.
+/// Solves `job` at the place `on`, watched by `meter` where several attempts are made.
 ///
 /// # Errors
 /// The device alone; how the mathematics ended is in the solution.
-pub(crate) fn iterate<B: Stage>(job: &Job<'_>, on: &B) -> Result<Solution, Error> {
+pub(crate) fn iterate<B: Stage>(
+    job: &Job<'_>,
+    on: &B,
+    mut meter: Option<&mut Meter<'_>>,
+) -> Result<Solution, Error> {
     let mut solution = Solution::new(job, on.name());
     solution.notes.extend(on.remark());
     on.check_room(job)?;
@@ -45,12 +49,15 @@ pub(crate) fn iterate<B: Stage>(job: &Job<'_>, on: &B) -> Result<Solution, Error
     let mut x = on.vector(&found)?;
     let a = on.operator(job.system.matrix)?;
     solution.begin();
+    if let Some(meter) = &mut meter {
+        meter.built(solution.grids.as_ref().map_or(1.0, |grids| grids.operator_complexity));
+    }
 
     job.progress.iterations(job.tolerance);
     let mut asked = job.tolerance;
-    let mut trial = job.worth.map(|worth| Trial::new(worth, job.tolerance, job.max_iterations));
     for run in 0..=CONTINUATIONS {
         let before = solution.iterations;
+        let mut told = false;
         *method.stop_mut() = Stop {
             max_iterations: job.max_iterations.saturating_sub(before),
             ..Stop::relative(B::Real::of(asked))
@@ -62,10 +69,10 @@ pub(crate) fn iterate<B: Stage>(job: &Job<'_>, on: &B) -> Result<Solution, Error
                 solution.times.push(job.begun.elapsed().as_secs_f64());
             }
             job.progress.look(before + it.number, relative);
-            if run == 0
-                && let Some(ControlFlow::Break(forecast)) = trial.as_mut().map(|trial| trial.look(it))
+            if let Some(meter) = &mut meter
+                && meter.look(it).is_break()
             {
-                solution.forecast = Some(forecast);
+                told = true;
                 return ControlFlow::Break(());
             }
             if late(job) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -80,7 +87,7 @@ pub(crate) fn iterate<B: Stage>(job: &Job<'_>, on: &B) -> Result<Solution, Error
         on.read(&x, &mut found)?;
         let whole = found.iter().map(|v| v.wide() * scale).collect();
         solution.take(job, job.restored(whole), report.outcome);
-        if report.outcome == Outcome::Stopped && !solution.ending.converged() && solution.forecast.is_none() {
+        if report.outcome == Outcome::Stopped && !solution.ending.converged() && !told {
             solution.ending = Ending::TimeLimit;
         }
         // What the method calls converged may be just above the tolerance when it is summed in another order or

@@ -1,12 +1,15 @@
 //! One system to solve, and what a method made of it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::time::Instant;
 
+use coarsen::auto::{Floor, attainable, is_floor};
 use coarsen::backend::Backend;
 use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 use coarsen::{LinearOperator, Outcome, Real};
+use serde::Serialize;
 
 use crate::args::{Method, Precision, Precond};
 use crate::domains::Form;
@@ -14,7 +17,6 @@ use crate::ending::Ending;
 use crate::overlap::Overlap;
 use crate::progress::Progress;
 use crate::renumber;
-use crate::trial::Forecast;
 
 /// One system and what is to be done with it.
 pub(crate) struct Job<'a> {
@@ -43,8 +45,8 @@ pub(crate) struct Job<'a> {
     pub(crate) progress: &'a Progress,
     /// When the setup began: the matrix was parsed.
     pub(crate) begun: Instant,
-    /// What the job is tried against, in iterations of its own.
-    pub(crate) worth: Option<f64>,
+    /// When this attempt began, later than `begun` where others came first.
+    pub(crate) since: Cell<Instant>,
     /// When an iteration is the last.
     pub(crate) deadline: Option<Instant>,
 }
@@ -80,8 +82,20 @@ impl Grids {
     }
 }
 
+/// An attempt that something else followed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Try {
+    pub(crate) method: Method,
+    pub(crate) precond: Precond,
+    pub(crate) precision: Precision,
+    pub(crate) setup_seconds: f64,
+    pub(crate) solve_seconds: f64,
+    pub(crate) iterations: usize,
+}
+
 /// What a method made of a job.
 pub(crate) struct Solution {
+    pub(crate) method: Method,
     pub(crate) backend: &'static str,
     pub(crate) precond: Precond,
     /// What ran: never `auto`.
@@ -97,8 +111,10 @@ pub(crate) struct Solution {
     pub(crate) times: Vec<f64>,
     pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
-    /// Why a trial was given up.
-    pub(crate) forecast: Option<Forecast>,
+    /// Whether a Cholesky factor was computed in vain.
+    pub(crate) refactored: bool,
+    /// The attempts before this one, whose x it began with.
+    pub(crate) tries: Vec<Try>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
     /// What a reader of the report should know.
@@ -111,6 +127,7 @@ impl Solution {
     pub(crate) fn new(job: &Job<'_>, backend: &'static str) -> Self {
         let x = job.x0.map_or_else(|| vec![0.0; job.b.len()], <[f64]>::to_vec);
         Self {
+            method: job.method,
             backend,
             precond: Precond::None,
             precision: Precision::F64,
@@ -122,11 +139,12 @@ impl Solution {
             times: Vec::new(),
             grids: None,
             condition: None,
-            forecast: None,
+            refactored: false,
+            tries: Vec::new(),
             setup_seconds: 0.0,
             solve_seconds: 0.0,
             notes: Vec::new(),
-            since: job.begun,
+            since: job.since.get(),
         }
     }
 
@@ -142,13 +160,28 @@ impl Solution {
         self
     }
 
-    /// With the iterations of a trial that it went on from.
-    pub(crate) fn after(mut self, tried: Self) -> Self {
-        self.iterations += tried.iterations;
-        // Its first look is the last of the trial.
+    /// With an attempt before it, which gave the x it began with: keeps what is better of the two.
+    pub(crate) fn after(mut self, before: Self) -> Self {
+        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before, whatever the residual.
+        let stopped = matches!(self.ending, Ending::Method(Outcome::Stopped));
+        if !stopped && self.residual > before.residual {
+            (self.x, self.residual) = (before.x, before.residual);
+        }
+        // Its first look is the last of the attempt before.
         let first = self.history.len().min(1);
-        self.history.splice(..first, tried.history);
-        self.times.splice(..first, tried.times);
+        self.history.splice(..first, before.history);
+        self.times.splice(..first, before.times);
+        let notes = before.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>();
+        self.notes.splice(0..0, notes);
+        self.tries = before.tries;
+        self.tries.push(Try {
+            method: before.method,
+            precond: before.precond,
+            precision: before.precision,
+            setup_seconds: before.setup_seconds,
+            solve_seconds: before.solve_seconds,
+            iterations: before.iterations,
+        });
         self
     }
 
@@ -170,12 +203,19 @@ impl Solution {
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         };
-        let trouble = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit);
+        let trouble = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped);
         self.ending = if trouble && job.floats && job.null_space.is_none() {
             Ending::Singular(outcome)
         } else {
             Ending::Method(outcome)
         };
+        let spent = matches!(outcome, Outcome::IterationLimit) || trouble;
+        if spent && residual.is_finite() && matches!(self.ending, Ending::Method(_)) {
+            let floor = attainable(job.original, job.b, &x);
+            if is_floor(floor, job.tolerance, residual) {
+                self.ending = Ending::Floor(Floor { floor, tolerance: job.tolerance });
+            }
+        }
         if residual.is_finite() {
             (self.x, self.residual) = (x, residual);
         }

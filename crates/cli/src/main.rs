@@ -6,7 +6,7 @@
 //! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras` |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
 //! | `ready` | the system in blocks, looked at |
-//! | `choose` | `auto`: method and preconditioner from what `diagnose` and `measure` say |
+//! | `choose` | what is done: as asked, else as `coarsen::auto` says; `attempts` does it |
 //! | `solve` | from the input to the report |
 //! | `job` | one system to solve, and what a method made of it |
 //! | `iterate` | a Krylov method at one place and precision; `factor` is a direct one |
@@ -24,6 +24,7 @@
 
 mod aggregation;
 mod args;
+mod attempts;
 mod chart;
 mod choose;
 mod compare;
@@ -41,7 +42,6 @@ mod info;
 mod input;
 mod iterate;
 mod job;
-mod measure;
 mod memory;
 mod minimize;
 mod overlap;
@@ -55,7 +55,6 @@ mod solve;
 mod spy;
 mod stage;
 mod table;
-mod trial;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,8 +1,10 @@
 //! A system in blocks, looked at: what `solve` and `compare` begin with.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::time::Instant;
 
+use coarsen::auto::Costs;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros};
 
@@ -11,7 +13,6 @@ use crate::choose::{Choice, Wish};
 use crate::error::Failure;
 use crate::input::Input;
 use crate::job::Job;
-use crate::measure::Measures;
 use crate::progress::Progress;
 use crate::renumber;
 
@@ -56,7 +57,7 @@ impl<'a> Ready<'a> {
 
     /// What `auto` makes of it.
     pub(crate) fn choose(&self, wish: Wish) -> Choice {
-        Choice::new(wish, self.input.b.len(), &self.diagnosis, |factor| Measures::of(&self.matrix, factor))
+        Choice::new(wish, self.input.b.len(), &self.diagnosis, |factor| Costs::of(&self.matrix, factor))
     }
 
     /// The near-kernel of the input, in the order of the matrix.
@@ -95,7 +96,7 @@ impl<'a> Ready<'a> {
             progress,
             begun: self.parsed,
             deadline: None,
-            worth: None,
+            since: Cell::new(self.parsed),
         }
     }
 }

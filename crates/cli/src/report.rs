@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{Method, Precision, Precond, Solve};
 use crate::choose::Choice;
 use crate::error::Failure;
-use crate::job::Solution;
+use crate::job::{Solution, Try};
 use crate::ready::Ready;
 
 /// What a run began with.
@@ -38,8 +38,10 @@ pub(crate) struct Report {
     /// From the parsed matrix to the first iteration: diagnosis, conversion, preconditioner or factors.
     setup_seconds: f64,
     solve_seconds: f64,
-    /// Of a direct method, steps of refinement.
+    /// Of the method that ended the solve; of a direct one, steps of refinement.
     iterations: usize,
+    /// What was tried before, with its own iterations and seconds.
+    tries: Vec<Try>,
     max_iterations: usize,
     pub(crate) tolerance: f64,
     /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
@@ -97,6 +99,7 @@ impl Report {
             setup_seconds: solution.setup_seconds,
             solve_seconds: solution.solve_seconds,
             iterations: solution.iterations,
+            tries: solution.tries.clone(),
             max_iterations: options.given.max_iterations,
             tolerance: options.given.tol,
             true_relative_residual: solution.residual,
@@ -183,6 +186,11 @@ impl fmt::Display for Report {
         let memory = self
             .peak_memory_bytes
             .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
+        for Try { method, precond, setup_seconds, solve_seconds, iterations, .. } in &self.tries {
+            let tried = format!("{} with {}", crate::args::name(*method), crate::args::name(*precond));
+            let done = count(*iterations, "iteration");
+            writeln!(f, "tried     {tried}: {setup_seconds:.3} s of setup, {solve_seconds:.3} s, {done}")?;
+        }
         writeln!(f, "setup     {:.3} s on {}", self.setup_seconds, count(*threads, "thread"))?;
         let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
         writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
+use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
 use coarsen::sparse::diagnose::Diagnosis;
 use coarsen::sparse::{Bsr, matrix_market};
 use coarsen::{Outcome, parallel};
 
 use crate::args::{Follow, Given, Method, NullSpace, Precision, Precond, Solve, name};
+use crate::attempts::by_choice;
 use crate::choose::{Choice, Wish, refuse};
 use crate::ending::Ending;
 use crate::error::Failure;
@@ -111,6 +113,7 @@ impl<'a> Run<'a> {
                 || !matches!(stages, Stages::Cpu)
                 || options.given.null_space != NullSpace::None,
             varies: options.given.aggregation.varies(),
+            memory: options.given.memory(),
         };
         let mut choice = ready.choose(wish);
         check_direct(options, stages, &choice)?;
@@ -122,54 +125,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Tries what was chosen to be tried first, then does the rest, until the deadline; `choice` is told how it went.
-pub(crate) fn by_choice(
-    ready: &Ready<'_>,
-    given: &Given,
-    choice: &mut Choice,
-    (stages, precision, deadline): (&Stages, Precision, Option<Instant>),
-    progress: &Progress,
-) -> Result<Solution, Failure> {
-    let mut tried: Option<Solution> = None;
-    if let Some(first) = choice.first.take() {
-        let mut job = ready.job(given, None, progress);
-        (job.method, job.preconds, job.worth) = (first.method, vec![first.precond], Some(first.worth));
-        job.deadline = deadline;
-        let solution = attempt(&job, stages, precision, &ready.diagnosis)?;
-        if solution.ending.converged() {
-            choice.kept(first, solution.iterations);
-            return Ok(solution);
-        }
-        if matches!(solution.ending, Ending::TimeLimit) {
-            return Ok(solution);
-        }
-        match solution.forecast {
-            Some(forecast) => choice.given_up(first, &forecast.to_string()),
-            None => choice.given_up(first, &solution.ending.name().replace('_', " ")),
-        }
-        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before.
-        tried = solution.forecast.is_some().then_some(solution);
-    }
-    let near_kernel = ready.near_kernel()?;
-    let mut job = ready.job(given, near_kernel.as_ref(), progress);
-    (job.method, job.preconds, job.deadline) = (choice.method, choice.preconds.clone(), deadline);
-    if let Some(tried) = &tried {
-        job.x0 = Some(&tried.x);
-        job.max_iterations -= tried.iterations.min(job.max_iterations);
-    }
-    let solution = attempt(&job, stages, precision, &ready.diagnosis)?;
-    Ok(match tried {
-        Some(tried) => solution.after(tried),
-        None => solution,
-    })
-}
-
 /// Solves, unless there is nothing to solve or the matrix itself speaks against it.
 pub(crate) fn attempt(
     job: &Job<'_>,
     stages: &Stages,
     precision: Precision,
     diagnosis: &Diagnosis,
+    meter: Option<&mut Meter<'_>>,
 ) -> Result<Solution, Failure> {
     if job.b.iter().all(|&v| v == 0.0) {
         let mut nothing = Solution::new(job, stages.name());
@@ -183,12 +145,12 @@ pub(crate) fn attempt(
     }
     let mut solution = match (job.method, stages) {
         (Method::Direct, _) => factor(job),
-        (_, Stages::Cpu) if precision == Precision::F32 => iterate(job, &Cpu::single())?,
-        (_, Stages::Cpu) => return in_double(job, precision, &Cpu::new(), &Cpu::mixed()),
+        (_, Stages::Cpu) if precision == Precision::F32 => iterate(job, &Cpu::single(), meter)?,
+        (_, Stages::Cpu) => return in_double(job, precision, (&Cpu::new(), &Cpu::mixed()), meter),
         #[cfg(feature = "opencl")]
-        (_, Stages::Double(on)) => return in_double(job, precision, on, &on.mixed()),
+        (_, Stages::Double(on)) => return in_double(job, precision, (on, &on.mixed()), meter),
         #[cfg(feature = "opencl")]
-        (_, Stages::Single(on)) => iterate(job, on)?,
+        (_, Stages::Single(on)) => iterate(job, on, meter)?,
     };
     solution.precision = if job.method == Method::Direct { Precision::F64 } else { precision };
     Ok(solution)
@@ -198,13 +160,13 @@ pub(crate) fn attempt(
 fn in_double<D: Stage, M: Stage>(
     job: &Job<'_>,
     precision: Precision,
-    double: &D,
-    mixed: &M,
+    (double, mixed): (&D, &M),
+    meter: Option<&mut Meter<'_>>,
 ) -> Result<Solution, Failure> {
     let mut solution = match precision {
         Precision::Auto => return precise_enough(job, double, mixed),
-        Precision::Mixed => iterate(job, mixed)?,
-        Precision::F64 | Precision::F32 => iterate(job, double)?,
+        Precision::Mixed => iterate(job, mixed, meter)?,
+        Precision::F64 | Precision::F32 => iterate(job, double, meter)?,
     };
     solution.precision = precision;
     Ok(solution)
@@ -215,30 +177,33 @@ fn in_double<D: Stage, M: Stage>(
 /// Half the traffic of a preconditioner is saved where its values fit and the method takes a symmetric one; what rounding spoils (a matrix so
 /// ill-conditioned that its rounded form is indefinite) shows as an outcome, and is done again.
 fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
-    let begun = Instant::now();
+    let mut tried = None;
     // Domains have a precision of their own.
     let stores =
         job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas | Precond::As | Precond::Ras));
     let worth = stores && matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
     let mut notes = Vec::new();
     if worth {
-        let mut solution = iterate(job, mixed)?;
+        let mut solution = iterate(job, mixed, None)?;
         solution.precision = Precision::Mixed;
         if !solution.ending.may_be_rounding() {
             return Ok(solution);
         }
         notes.push(format!("stored in f32 it did not converge ({}): again in f64", solution.ending.name()));
+        job.since.set(Instant::now());
+        tried = Some(solution);
     }
-    let lost = begun.elapsed().as_secs_f64();
-    let mut solution = iterate(job, double)?;
+    let mut solution = iterate(job, double, None)?;
     solution.precision = Precision::F64;
-    solution.setup_seconds += lost;
+    if let Some(tried) = tried {
+        solution = solution.after(tried);
+    }
     solution.notes.splice(0..0, notes);
     Ok(solution)
 }
 
 /// Whether the values of a matrix and the inverses of its diagonal are well within f32.
-fn fits(a: &Bsr<f64>) -> bool {
+pub(crate) fn fits(a: &Bsr<f64>) -> bool {
     const ROOM: f64 = 1e30;
     let largest = a.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let least = a.diagonal().iter().fold(f64::INFINITY, |m, v| m.min(v.abs()));
@@ -276,14 +241,10 @@ fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(),
 /// Takes out what only the CPU can apply.
 pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
     let first = choice.preconds[0];
-    choice.preconds.retain(|&precond| stages.builds(precond));
-    match choice.preconds.first() {
-        Some(&taken) if taken != first => {
-            choice.because[1] = format!("{}: {} is left to the CPU", name(taken), name(first));
-            Ok(())
-        }
-        Some(_) => Ok(()),
-        None => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
+    choice.keep(|precond| stages.builds(precond), "is left to the CPU");
+    match choice.preconds.is_empty() {
+        true => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
+        false => Ok(()),
     }
 }
 

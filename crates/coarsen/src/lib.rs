@@ -45,7 +45,7 @@ pub use coarsen_core::{
     RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, parallel, power_of_two,
 };
 pub use {
-    coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
+    coarsen_auto as auto, coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
     coarsen_multigrid as multigrid, coarsen_optimize as optimize, coarsen_problems as problems,
     coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };

@@ -1,0 +1,141 @@
+//! What setups, iterations and factors take, beside the work that `coarsen_auto::Costs` stands for: `cargo bench --bench work`.
+//!
+//! The constants of `crates/auto/src/cost.rs` are fits to this table: with them, seconds over work are the same in all rows, up to a factor of two or so.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use coarsen::auto::{Costs, Kind};
+use coarsen::backend::{Cpu, Setup};
+use coarsen::direct::Direct;
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::multigrid::{Multigrid, Smoothing};
+use coarsen::problems::{Options, Problem, random_vector};
+use coarsen::relax::{BlockJacobi, Ic0};
+use coarsen::sparse::{Bsr, System, Zeros, diagnose, matrix_market};
+use coarsen::{Preconditioner, Stop, parallel};
+
+const PROBLEMS: [&str; 14] = [
+    "poisson2d:100",
+    "poisson2d:300",
+    "poisson2d:700",
+    "poisson3d:20",
+    "poisson3d:40",
+    "poisson3d:60",
+    "jump3d:32",
+    "anisotropic2d:300",
+    "elasticity3d:10",
+    "elasticity3d:20",
+    "elasticity3d:30",
+    "cloth:50",
+    "cloth:150",
+    "cloth:300",
+];
+
+const FILES: [&str; 6] =
+    ["bcsstk16", "ccx_segmenttet", "ccx_bimetal", "ccx_armadillo13k", "ipc_mat40_stack2", "1138_bus"];
+
+fn main() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("{:<22} {:<16} {:>10} {:>12} {:>10}", "system", "what", "seconds", "work", "ps a unit");
+    let run = || {
+        for spec in PROBLEMS {
+            let problem = Problem::parse(spec, &Options::default()).expect("a problem of the gallery");
+            rows(spec, &problem.matrix, Some(&problem));
+        }
+        let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
+            return println!("no COARSEN_DATA: no real matrices");
+        };
+        for name in FILES {
+            let file = folder.join(format!("matrices/{name}.mtx.gz"));
+            let Ok(a) = matrix_market::read(&file) else {
+                println!("{name}: not there");
+                continue;
+            };
+            let size = diagnose::diagnose(&a).structure.best_blocking().map_or(1, |best| best.size);
+            rows(name, &a.reblock((size, size), Zeros::Keep).expect("a block size that divides"), None);
+        }
+    };
+    parallel::threads(threads, run).expect("a pool of threads");
+}
+
+/// Seconds of the fastest of three.
+fn fastest<T>(mut f: impl FnMut() -> T) -> (f64, T) {
+    let mut best = f64::INFINITY;
+    let mut last = None;
+    for _ in 0..3 {
+        let begun = Instant::now();
+        last = Some(f());
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    (best, last.expect("three runs"))
+}
+
+fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
+    let system = match problem {
+        Some(p) => {
+            System { positions: Some(&p.positions), near_kernel: Some(&p.near_kernel), ..System::from(a) }
+        }
+        None => System::from(a),
+    };
+    let line = |what: &str, seconds: f64, work: f64| {
+        println!("{name:<22} {what:<16} {seconds:>10.5} {work:>12.3e} {:>10.1}", 1e12 * seconds / work);
+    };
+    let (looks, costs) = fastest(|| Costs::of(a, true));
+    line("looks", looks, 20.0 * a.nnz() as f64);
+    let iterations = |kind: Kind, complexity: f64, m: &mut dyn Preconditioner<Vec<f64>>| {
+        let (b, mut x) = (random_vector(a.shape().0, 1), vec![0.0; a.shape().0]);
+        let stop = Stop { max_iterations: 20, ..Stop::relative(1e-30) };
+        let mut cg = Cg::new(stop);
+        let (seconds, done) = fastest(|| {
+            x.fill(0.0);
+            cg.solve(a, m, &b, &mut x).map_or(1, |report| report.iterations.max(1))
+        });
+        line(&format!("{kind} it"), seconds / done as f64, costs.iteration(kind, complexity));
+    };
+    let on = Cpu::mixed();
+    if let (seconds, Ok(mut m)) = fastest(|| BlockJacobi::default().build(system, &on)) {
+        line("block-jacobi", seconds, costs.setup(Kind::BlockJacobi));
+        iterations(Kind::BlockJacobi, 1.0, &mut m);
+    }
+    if let (seconds, Ok(mut m)) = fastest(|| Ic0::default().build(system, &on)) {
+        line("ic0", seconds, costs.setup(Kind::Ic0));
+        iterations(Kind::Ic0, 1.0, &mut m);
+    }
+    let sa = Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::smoothed_aggregation() };
+    let narrow = a.to::<f32>();
+    let single = System {
+        matrix: &narrow,
+        contact: None,
+        positions: system.positions,
+        near_kernel: system.near_kernel,
+        links: None,
+    };
+    if let (seconds, Ok(m)) = fastest(|| sa.build(single, &Cpu::single())) {
+        line("sa", seconds, costs.setup(Kind::SmoothedAggregation));
+        let complexity = m.operator_complexity();
+        let mut m = coarsen::Narrow::new(m, a.shape().0);
+        iterations(Kind::SmoothedAggregation, complexity, &mut m);
+    }
+    let (ordering, figures) = fastest(|| Direct::default().estimate(a));
+    let Ok((_, figures)) = figures else { return };
+    line("ordering", ordering, costs.ordering());
+    line("direct by width", ordering, costs.direct());
+    if figures.flops.is_none_or(|f| f > 2e11) {
+        return;
+    }
+    let begun = Instant::now();
+    let Ok(mut factor) = Direct::default().build(a) else { return };
+    let mut x = vec![0.0; a.shape().0];
+    let _ = black_box(factor.solve(&random_vector(a.shape().0, 1), &mut x));
+    let seconds = begun.elapsed().as_secs_f64() - ordering;
+    line("factor", seconds, costs.factor(&figures).unwrap_or(f64::NAN));
+    println!(
+        "{name:<22} n {} entries {:.3e} flops {:.3e} width {:.1}",
+        a.shape().0,
+        figures.nnz.unwrap_or(0) as f64,
+        figures.flops.unwrap_or(0.0),
+        costs.width
+    );
+}
