@@ -53,7 +53,7 @@ fn main() {
                 println!("{name}: not there");
                 continue;
             };
-            let size = diagnose::diagnose(&a).structure.best_blocking().map_or(1, |best| best.size);
+            let size = diagnose::diagnose(&a).structure.blocking.map_or(1, |best| best.size);
             rows(name, &a.reblock((size, size), Zeros::Keep).expect("a block size that divides"), None);
         }
     };

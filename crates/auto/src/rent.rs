@@ -15,7 +15,7 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | C₀ is rented, or twice that where the structure promises a dear factor; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor |
+//! | order | C₀ is rented, or twice that where the structure promises a dear factor; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
 //! | buy | C/2 is rented and the rest of the iterations promises to cost more than F; C is rented, unless the rest promises to be under F/2; 2 C is rented; before a setup that would exceed 2 C |
 //!
 //! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
@@ -141,9 +141,11 @@ impl Rental {
             Price::Unknown { ordering, least, outlook } => {
                 let early = outlook == Outlook::Cheap || rent + setup > 2.0 * least;
                 match early {
-                    true if forced || rent >= 0.5 * ordering => Advice::Order,
-                    true => Advice::Wait,
-                    false => self.order(rent),
+                    true if rent >= 0.5 * ordering => Advice::Order,
+                    // Nothing is left to rent before the setup, which counts.
+                    true if forced && rent + setup >= 0.5 * ordering => Advice::Order,
+                    true if !forced => Advice::Wait,
+                    _ => self.order(rent),
                 }
             }
             Price::Known { whole, .. } if rent + setup <= 2.0 * whole => Advice::GoOn,
@@ -216,6 +218,12 @@ mod tests {
             assert_eq!(rented(rent, unknown(outlook)).before(setup, false), advice, "{rent} {setup}");
         }
         assert_eq!(rented(0.1, unknown(Outlook::Open)).before(9.0, true), Advice::Order);
+        assert_eq!(rented(0.1, unknown(Outlook::Cheap)).before(1.4, true), Advice::Order);
+        assert_eq!(
+            rented(0.1, unknown(Outlook::Cheap)).before(1.3, true),
+            Advice::GoOn,
+            "dearer than what it may save"
+        );
     }
 
     #[test]

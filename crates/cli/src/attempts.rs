@@ -38,7 +38,9 @@ pub(crate) fn by_choice(
     let narrow = precision == Precision::Auto && fits(&ready.matrix);
     let terms = Terms { tolerance: given.tol, max_iterations: given.max_iterations, narrow };
     let mut order = || {
-        Direct::default().estimate(&ready.matrix).map(|(_, figures)| figures).map_err(|_| NoFactor::Failed)
+        let estimate = || Direct::default().estimate(&ready.matrix);
+        let figures = ready.looks.borrow_mut().time("ordering for a factor", estimate);
+        figures.map(|(_, figures)| figures).map_err(|_| NoFactor::Failed)
     };
     let near_kernel = ready.near_kernel()?;
     let mut attempts = Attempts { ready, given, place, progress, near_kernel, done: 0, best: None };
@@ -77,7 +79,10 @@ impl Attempts<'_> {
             job.since.set(Instant::now());
         }
         job.max_iterations = job.max_iterations.saturating_sub(self.done);
-        let solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
+        // Ordering for a factor, in the middle of an attempt, is a look of its own.
+        let looked = self.ready.looks.borrow().seconds();
+        let mut solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
+        solution.solve_seconds -= self.ready.looks.borrow().seconds() - looked;
         if method != Method::Direct {
             self.done += solution.iterations;
         }

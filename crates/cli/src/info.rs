@@ -30,7 +30,7 @@ fn describe(a: &Bsr<f64>, diagnosis: &Diagnosis) -> String {
     let mut text = diagnosis.to_string();
     let n = a.shape().0;
     let mut line = |line: String| writeln!(text, "{line}").expect("a String takes all that is written");
-    match diagnosis.structure.best_blocking() {
+    match diagnosis.structure.blocking {
         Some(best) => {
             line(format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill));
         }
