@@ -12,6 +12,7 @@ use faer::{ColMut, MatMut, MatRef, Par, Spec};
 
 use crate::DirectError;
 use crate::factor::{check_finite, check_symmetric};
+use crate::products;
 
 /// Dense pseudo-inverses for small systems: the coarsest grid, a subdomain, a singular test matrix.
 ///
@@ -149,6 +150,7 @@ impl PseudoInverse {
         if n == 0 {
             return Ok(());
         }
+        products::reserve()?;
         if check_symmetric(a).is_ok() { self.invert_eigenvalues(n) } else { self.invert_singular_values(n) }
     }
 
