@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use coarsen::auto::Costs;
+use coarsen::direct::Analysis;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros};
 
@@ -31,6 +32,8 @@ pub(crate) struct Ready<'a> {
     null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
+    /// `matrix` as it was ordered for a factor.
+    pub(crate) ordered: Cell<Option<Analysis>>,
 }
 
 impl<'a> Ready<'a> {
@@ -52,7 +55,8 @@ impl<'a> Ready<'a> {
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
         let positions = points.map(|points| renumber::arranged(order.as_ref(), 1, points));
         let null_space = null_space(given, input, &matrix, order.as_ref())?;
-        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed })
+        let ordered = Cell::new(None);
+        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed, ordered })
     }
 
     /// What `auto` makes of it.
@@ -97,6 +101,7 @@ impl<'a> Ready<'a> {
             begun: self.parsed,
             deadline: None,
             since: Cell::new(self.parsed),
+            ordered: &self.ordered,
         }
     }
 }
