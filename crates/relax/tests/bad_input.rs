@@ -6,7 +6,7 @@ use coarsen_relax::{BlockJacobi, Chebyshev, Ic0, Ilu0, Jacobi};
 use coarsen_sparse::{Bsr, assembly};
 
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
-    assembly::from_blocks(1, 1, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
+    assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
 #[test]

@@ -33,7 +33,9 @@ pub enum SparseError {
         column: usize,
     },
     /// A row outside the matrix.
-    #[error("entry {entry} names row {row}, but there are {rows} rows")]
+    #[error(
+        "entry {entry} names row {row}, but there are {rows} rows; sizes of a matrix count scalars, places of blocks count blocks"
+    )]
     Row {
         /// Which entry of the stream.
         entry: usize,

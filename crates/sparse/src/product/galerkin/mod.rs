@@ -224,7 +224,7 @@ mod tests {
                 }
             }
         }
-        crate::assembly::from_blocks(n, n, (b, b), &places, &values).unwrap()
+        crate::assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
     }
 
     #[test]
