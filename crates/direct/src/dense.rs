@@ -33,7 +33,7 @@ use crate::products;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dense {
-    /// Singular values below this, relative to the largest, count as 0; 1e-12 by default.
+    /// Singular values below this, relative to the largest, count as 0: 0 or more and below 1; 1e-12 by default.
     pub tolerance: f64,
 }
 
@@ -47,8 +47,12 @@ impl Dense {
     /// A⁺ of a square matrix of any block size, in `f64`; a zero matrix gives A⁺ = 0.
     ///
     /// # Errors
-    /// [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
+    /// [`DirectError::Parameter`], [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<PseudoInverse, DirectError> {
+        if !(0.0..1.0).contains(&self.tolerance) {
+            let (name, value) = ("Dense::tolerance", self.tolerance);
+            return Err(DirectError::Parameter { name, value, range: "0 or more and below 1" });
+        }
         let (n, columns) = a.shape();
         if n != columns {
             return Err(DirectError::NotSquare { rows: n, columns });

@@ -45,7 +45,7 @@ pub struct Direct {
     pub method: Method,
     /// At most this many steps of iterative refinement in a solve; 3 by default.
     pub refinements: usize,
-    /// The largest relative residual that a solve may return; 1e-6 by default.
+    /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6 by default.
     pub accept: f64,
 }
 
@@ -61,7 +61,7 @@ impl Direct {
     /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far from singular.
     ///
     /// # Errors
-    /// [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
+    /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
     /// [`DirectError::Memory`] when the factor does not fit.
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
@@ -104,6 +104,10 @@ impl Direct {
 
     /// Checks the matrix and resolves [`Method::Auto`].
     pub(crate) fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
+        if self.accept.is_nan() || self.accept <= 0.0 {
+            let (name, value) = ("Direct::accept", self.accept);
+            return Err(DirectError::Parameter { name, value, range: "above 0" });
+        }
         let (rows, columns) = a.shape();
         if rows != columns {
             return Err(DirectError::NotSquare { rows, columns });

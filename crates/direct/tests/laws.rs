@@ -238,6 +238,19 @@ fn bad_matrices_are_named() {
 }
 
 #[test]
+fn an_acceptance_of_no_sense_is_refused() {
+    let a = laplace(4, 1, 0.0);
+    for accept in [f64::NAN, 0.0, -1.0] {
+        let direct = Direct { accept, ..Direct::default() };
+        for error in [direct.build(&a).err(), direct.analyse(&a).err(), direct.estimate(&a).err()] {
+            let named = matches!(error, Some(DirectError::Parameter { name: "Direct::accept", .. }));
+            assert!(named, "{accept}: {error:?}");
+        }
+    }
+    assert!(Direct { accept: f64::INFINITY, ..Direct::default() }.build(&a).is_ok());
+}
+
+#[test]
 fn right_hand_sides_at_the_edge() {
     let a = laplace(6, 1, 0.0);
     let mut factor = build(Method::Auto, &a).unwrap();
@@ -293,94 +306,6 @@ fn update_equals_build_bit_for_bit() {
         assert_eq!(apply(&mut factor), apply(&mut build(method, &new).unwrap()));
         solves(&mut factor, &new);
     }
-}
-
-/// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing, while LDLᵀ chooses its own.
-fn misleading() -> Bsr<f64> {
-    let [a, b, c] = [6826.666666666666, -0.0026041666666666665, 7.947285970052083e-8];
-    small(&[&[a, b, c], &[b, 1.241763432820638e-9, 1e-300], &[c, 1e-300, 4.625929269271485e-18]])
-}
-
-/// A right-hand side of a moderate solution.
-fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
-    let (ones, mut b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0], vec![0.0; a.shape().0]);
-    a.apply(&ones, &mut b);
-    factor.solve(&b, &mut x).unwrap();
-    assert!(residual(a, &b, &x) < 1e-12);
-}
-
-#[test]
-fn a_cholesky_factor_of_no_use_gives_way() {
-    let a = misleading();
-    assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
-    let mut factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(factor.method(), Method::Ldlt);
-    assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
-    reproduces(&mut factor, &a);
-    // The same where it comes by an update, and to one that is indefinite.
-    let mut sound = a.clone();
-    let values = [3.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0];
-    sound.values_mut().copy_from_slice(&values);
-    let mut indefinite = sound.clone();
-    indefinite.values_mut()[1] = 5.0;
-    indefinite.values_mut()[3] = 5.0;
-    for next in [&a, &indefinite] {
-        let mut factor = build(Method::Auto, &sound).unwrap();
-        assert_eq!((factor.method(), factor.fallback()), (Method::Cholesky, None));
-        factor.update(next).unwrap();
-        assert_eq!(factor.method(), Method::Ldlt);
-        assert!(factor.fallback().is_some());
-        reproduces(&mut factor, next);
-        factor.update(&sound).unwrap();
-        assert_eq!(factor.method(), Method::Ldlt, "what was left is not taken again");
-        solves(&mut factor, &sound);
-        let mut asked = build(Method::Cholesky, &sound).unwrap();
-        assert!(asked.update(next).is_err());
-        assert_eq!(asked.method(), Method::Cholesky);
-        solves(&mut asked, &sound);
-    }
-    // Where nothing helps, the old factor stays.
-    let mut zero = sound.clone();
-    zero.values_mut().fill(1.0);
-    let mut factor = build(Method::Auto, &sound).unwrap();
-    assert!(matches!(factor.update(&zero), Err(DirectError::Singular { .. })));
-    assert_eq!(factor.method(), Method::Cholesky);
-    solves(&mut factor, &sound);
-}
-
-/// Ordered once and factored, with the values there were or with others: the same bits as a build.
-#[test]
-fn an_analysis_becomes_the_factor() {
-    let (a, stiffer) = (laplace(20, 1, 0.0), laplace(20, 1, 0.3));
-    let rhs = random(400);
-    for method in [Method::Auto, Method::Cholesky, Method::Ldlt, Method::Lu] {
-        let direct = Direct { method, ..Direct::default() };
-        for b in [&a, &stiffer] {
-            let analysis = direct.analyse(&a).unwrap();
-            let (expected, figures) = (analysis.method(), analysis.figures());
-            assert_eq!(direct.estimate(&a), Ok((expected, figures)));
-            let mut factor = analysis.factor(b).unwrap();
-            assert_eq!((factor.method(), factor.figures().nnz), (expected, figures.nnz));
-            let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
-            factor.apply(&rhs, &mut z);
-            direct.build(b).unwrap().apply(&rhs, &mut built);
-            assert_eq!(z, built, "{method:?}");
-        }
-    }
-    // Values that ask for another method, and matrices that it was not made for.
-    let analyse = |a: &Bsr<f64>| Direct::default().analyse(a).unwrap();
-    let mut skew = a.clone();
-    skew.values_mut()[1] = -0.5;
-    let mut factor = analyse(&a).factor(&skew).unwrap();
-    assert_eq!(factor.method(), Method::Lu);
-    solves(&mut factor, &skew);
-    let indefinite = laplace(20, 1, -2.9);
-    let mut factor = analyse(&a).factor(&indefinite).unwrap();
-    assert_eq!(factor.method(), Method::Ldlt);
-    solves(&mut factor, &indefinite);
-    assert_eq!(analyse(&a).factor(&laplace(21, 1, 0.0)).err(), Some(DirectError::Pattern));
-    skew.values_mut()[2] = f64::NAN;
-    assert!(matches!(analyse(&a).factor(&skew), Err(DirectError::NotFinite { .. })));
 }
 
 #[test]
