@@ -54,6 +54,14 @@ pub enum SparseError {
         /// The node.
         node: usize,
     },
+    /// Memory that is not to be had.
+    #[error("{bytes} bytes for {what} are not to be had; free some, or take a smaller system")]
+    Memory {
+        /// What they are for.
+        what: &'static str,
+        /// How many.
+        bytes: usize,
+    },
     /// An array of the wrong length.
     #[error("{what}: expected {expected} values, found {found}")]
     Length {
