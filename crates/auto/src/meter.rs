@@ -169,8 +169,9 @@ impl Meter<'_> {
 /// Orders the matrix, pays for it, and notes what it says.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        if figures.bytes > plan.memory {
-            return Err(NoFactor::TooLarge { bytes: figures.bytes, allowed: plan.memory });
+        let bytes = figures.bytes.saturating_add(figures.products);
+        if bytes > plan.memory {
+            return Err(NoFactor::TooLarge { bytes, allowed: plan.memory });
         }
         let work = plan.costs.factor(&figures).ok_or(NoFactor::Unknown)?;
         Ok((work, figures))

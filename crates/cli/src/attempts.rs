@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use coarsen::Outcome;
 use coarsen::auto::{End, Factored, Meter, NoFactor, Step, Steps, Terms, drive};
-use coarsen::direct::Direct;
 use coarsen::sparse::NearKernel;
 
 use crate::args::{Given, Method, Precision, Precond};
 use crate::choose::Choice;
 use crate::ending::Ending;
 use crate::error::Failure;
+use crate::factor::order;
 use crate::job::Solution;
 use crate::progress::Progress;
 use crate::ready::Ready;
@@ -38,9 +38,8 @@ pub(crate) fn by_choice(
     let narrow = precision == Precision::Auto && fits(&ready.matrix);
     let terms = Terms { tolerance: given.tol, max_iterations: given.max_iterations, narrow };
     let mut order = || {
-        let estimate = || Direct::default().estimate(&ready.matrix);
-        let figures = ready.looks.borrow_mut().time("ordering for a factor", estimate);
-        figures.map(|(_, figures)| figures).map_err(|_| NoFactor::Failed)
+        let ordered = || order(&ready.matrix, &ready.ordered).map_err(|_| NoFactor::Failed);
+        ready.looks.borrow_mut().time("ordering for a factor", ordered)
     };
     let near_kernel = ready.near_kernel()?;
     let mut attempts = Attempts { ready, given, place, progress, near_kernel, done: 0, best: None };

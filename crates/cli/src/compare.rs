@@ -4,7 +4,6 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use coarsen::direct::Direct;
 use coarsen::parallel;
 use coarsen::sparse::diagnose::Definiteness;
 
@@ -14,6 +13,7 @@ use crate::chart;
 use crate::choose::{Choice, Wish};
 use crate::ending::Ending;
 use crate::error::Failure;
+use crate::factor::order;
 use crate::input::Input;
 use crate::job::{Job, Solution};
 use crate::memory::peak_of;
@@ -176,7 +176,11 @@ fn too_long(job: &Job<'_>, limit: f64) -> Option<f64> {
     if job.method != Method::Direct {
         return None;
     }
-    let (_, figures) = Direct::default().estimate(job.system.matrix).ok()?;
+    let figures = order(job.system.matrix, job.ordered).ok()?;
     let seconds = figures.flops? / SPEED;
-    (seconds > limit).then_some(seconds)
+    if seconds <= limit {
+        return None;
+    }
+    job.ordered.take(); // what follows is timed with an ordering of its own
+    Some(seconds)
 }

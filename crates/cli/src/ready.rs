@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use coarsen::auto::Costs;
+use coarsen::direct::Analysis;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros, detect_block_size};
 
@@ -34,6 +35,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) parsed: Instant,
     /// What the looks took, here and later.
     pub(crate) looks: RefCell<Looks>,
+    /// `matrix` as it was ordered for a factor.
+    pub(crate) ordered: Cell<Option<Analysis>>,
 }
 
 impl<'a> Ready<'a> {
@@ -55,8 +58,8 @@ impl<'a> Ready<'a> {
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
         let positions = points.map(|points| renumber::arranged(order.as_ref(), 1, points));
         let null_space = null_space(given, input, &matrix, order.as_ref())?;
-        let looks = RefCell::new(looks);
-        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed, looks })
+        let (looks, ordered) = (RefCell::new(looks), Cell::new(None));
+        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed, looks, ordered })
     }
 
     /// What `auto` makes of it.
@@ -102,6 +105,7 @@ impl<'a> Ready<'a> {
             begun: self.parsed,
             deadline: None,
             since: Cell::new(Instant::now()),
+            ordered: &self.ordered,
         }
     }
 }

@@ -351,7 +351,7 @@ mod tests {
             let chain: Vec<(u32, u32)> =
                 (0..60_u32).flat_map(|i| [(i, i.saturating_sub(1)), (i, i), (i, (i + 1).min(59))]).collect();
             let values = vec![1.0; chain.len() * b * b];
-            let a = assembly::from_blocks(60, 60, (b, b), &chain, &values).unwrap();
+            let a = assembly::from_blocks(b * 60, b * 60, (b, b), &chain, &values).unwrap();
             let scalars = a.reblock((1, 1), Zeros::Keep).unwrap();
             assert_eq!(detect_block_size(scalars.pattern()), b);
         }
