@@ -36,6 +36,14 @@ impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
         self.m.apply(r, &mut self.room);
         self.s.apply(&self.room, z);
     }
+
+    fn class(&self) -> Class {
+        self.m.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.room.len())
+    }
 }
 
 /// Solves A x = b under constraints, `m` made from A.
