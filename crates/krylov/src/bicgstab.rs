@@ -70,8 +70,8 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
-        let [r, shadow, p, y, v, t, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor).smallest_residual();
+        let ([r, shadow, p, y, v, t, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value| b.scalar(value);
 
         while watch.goes_on(x, r)? {

@@ -9,6 +9,7 @@
 //! | c, s | `c`, `s` | cosines and sines of Givens rotations, of this step and the one before |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | what is left of the right-hand side of the least-squares problem |
+//! | | `unit` | power of two near ‖A‖: γ, δ and α are those of A / unit, whose squares stay in range |
 //!
 //! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
 //! 1975 with a preconditioner.
@@ -17,6 +18,7 @@ use std::mem;
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    power_of_two,
 };
 use num_traits::{Float, zero};
 
@@ -31,9 +33,11 @@ use crate::watch::Watch;
 /// r ← s² r + (c η / γ) v.
 /// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
 /// [`Cg`](crate::Cg) is cheaper and as fast.
-/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner).
+/// Returns the iterate of the smallest residual seen (within a factor 2) where it does not converge.
+/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner); a residual r with A r = 0 within round-off,
+/// which is that of a least-squares solution, as [`Inconsistent`](Outcome::Inconsistent): A is singular and b not in its range.
 /// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one a look; 8 vectors.
-/// *Reference* Paige & Saunders 1975, §5; Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+/// *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -73,9 +77,11 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let [r, v, v0, z, q, w, w0, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
+        // ‖A‖ in the norm of M⁻¹, from below and over all runs: one that starts from a least-squares residual learns nothing of it.
+        let (mut norm, mut unit) = (0.0_f64, None);
 
         while watch.goes_on(x, r)? {
             v.copy(r);
@@ -89,12 +95,16 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                     continue;
                 }
             };
-            let (mut gamma0, mut eta, mut norm) = (1.0, gamma, 0.0_f64);
+            let (mut gamma0, mut eta) = (1.0, gamma);
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
                 // Deviation: z stays unnormalised, its 1/γ moves into the factors.
-                let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma); // δ = (A z, z)
-                v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
+                let product = a.apply_dot(z, q);
+                let [delta, size] =
+                    V::wait_for([&product.value, &product.magnitude]).map(|sum| sum.wide() / (gamma * gamma));
+                let unit = *unit.get_or_insert_with(|| power_of_two(size));
+                let delta = delta / unit; // δ = (A z, z)
+                v0.axpby(&number(1.0 / (gamma * unit)), q, &number(-gamma / gamma0));
                 v0.axpy(&number(-delta / gamma), v);
                 mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
                 let next = match length::<V>(&m.apply_dot(v, q)) {
@@ -111,15 +121,16 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let alpha2 = s * delta + c0 * c * gamma;
                 let alpha3 = s0 * gamma;
                 norm = norm.max(delta.abs() + next);
-                if alpha1 <= round_off::<V::Real>().wide() * norm {
-                    watch.end(Outcome::Breakdown); // the Lanczos matrix is singular
+                // ‖A r‖ / ‖r‖ of the residual before this step: 0 for that of a least-squares solution, and where α₁ is.
+                if alpha0.hypot(c * next) <= round_off::<V::Real>().wide() * norm {
+                    watch.end(Outcome::Inconsistent);
                     break;
                 }
                 (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
                 w0.axpby(&number(1.0 / (gamma * alpha1)), z, &number(-alpha3 / alpha1));
                 w0.axpy(&number(-alpha2 / alpha1), w);
                 mem::swap(w, w0); // w = (z − α₃ w₀ − α₂ w) / α₁
-                x.axpy(&number(c * eta), w);
+                x.axpy(&number(c * eta / unit), w);
                 eta *= -s;
                 let share = if next > 0.0 { c * eta / next } else { 0.0 };
                 r.axpby(&number(share), v, &number(s * s));

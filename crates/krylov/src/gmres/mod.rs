@@ -102,13 +102,14 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         // No Krylov space is larger than the system.
         let cycle = self.restart.min(b.size()).max(1);
         let Self { basis, directions, problem, promised, .. } = self;
-        let [r, w, safe] = self.workspace.like(b)?;
+        let ([r, w, safe], spare) = self.workspace.with_spare(b)?;
         grow(basis, cycle + 1, b)?;
         grow(directions, if self.flexible { cycle } else { 1 }, b)?;
         promised.clear();
         promised.reserve(cycle);
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
         let number = |value: f64| b.scalar(V::Real::of(value));
+        let unit = round_off::<V::Real>().wide();
 
         while watch.goes_on(x, r)? {
             let beta = watch.residual().wide();
@@ -124,7 +125,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                     watch.end(Outcome::NotFinite);
                     break;
                 }
-                let residual = V::Real::of(problem.push(length)); // 11
+                let residual = V::Real::of(problem.push(length, unit)); // 11
                 if due && watch.look(residual * residual, &[], None).is_break() {
                     break;
                 }
@@ -134,7 +135,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                 }
                 basis[j + 1].scaled(&number(1.0 / length), w); // 9
             }
-            let y = problem.solve(round_off::<V::Real>().wide()); // 12
+            let y = problem.solve(unit); // 12
             if self.flexible {
                 y.iter().zip(&*directions).for_each(|(&y, z)| x.axpy(&number(y), z)); // 12: x + Z y
             } else {
