@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use coarsen::Class;
 use coarsen::prelude::*;
 use coarsen::sparse::{Constraints, Projector};
 

@@ -9,7 +9,7 @@
 //! | c, s | `c`, `s` | cosines and sines of Givens rotations, of this step and the one before |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | what is left of the right-hand side of the least-squares problem |
-//! | | `unit` | power of two near ‖A‖: γ, δ and α are those of A / unit, whose squares stay in range |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: v, γ, δ and α are those of A / unit |
 //!
 //! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
 //! 1975 with a preconditioner.
@@ -18,11 +18,11 @@ use std::mem;
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
-    power_of_two,
 };
 use num_traits::{Float, zero};
 
 use crate::Krylov;
+use crate::scale;
 use crate::start::{Workspace, check, round_off};
 use crate::watch::Watch;
 
@@ -99,12 +99,18 @@ impl<V: Vector> Krylov<V> for Minres<V> {
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
                 // Deviation: z stays unnormalised, its 1/γ moves into the factors.
-                let product = a.apply_dot(z, q);
-                let [delta, size] =
-                    V::wait_for([&product.value, &product.magnitude]).map(|sum| sum.wide() / (gamma * gamma));
-                let unit = *unit.get_or_insert_with(|| power_of_two(size));
-                let delta = delta / unit; // δ = (A z, z)
-                v0.axpby(&number(1.0 / (gamma * unit)), q, &number(-gamma / gamma0));
+                let [mut product, size] = wait::<V>(&a.apply_dot(z, q));
+                let known = unit.is_some();
+                let unit = *unit.get_or_insert_with(|| {
+                    let ratio = V::Real::of(size.wide() / (gamma * gamma));
+                    scale::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero, and nowhere read
+                });
+                if unit != 1.0 {
+                    scale::shrink(q, if known { unit } else { 1.0 }, z);
+                    [product, _] = wait::<V>(&z.dot_magnitude(q));
+                }
+                let delta = product.wide() / (gamma * gamma); // δ = (A z, z)
+                v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
                 v0.axpy(&number(-delta / gamma), v);
                 mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
                 let next = match length::<V>(&m.apply_dot(v, q)) {
@@ -154,9 +160,13 @@ impl<V: Vector> Krylov<V> for Minres<V> {
     }
 }
 
+fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
+    V::wait_for([&dot.value, &dot.magnitude])
+}
+
 /// √(v, M⁻¹ v), or the outcome that its sign means.
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
-    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]);
+    let [value, magnitude] = wait::<V>(dot);
     let floor = Dot { value, magnitude }.floor(&round_off());
     match value {
         v if !v.is_finite() => Err(Outcome::NotFinite),

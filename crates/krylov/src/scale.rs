@@ -1,7 +1,8 @@
 //! Right-hand sides whose squares leave the range of their numbers.
 //!
 //! ‖b‖ = 1e-160 has no square in `f64`, and in `f32` 1e-20 has none. Such a system is solved as A (x / s) = b / s with s the power of two near ‖b‖,
-//! which loses nothing; x is multiplied by s at the end. Ordinary solves pay a comparison.
+//! which loses nothing; x is multiplied by s at the end. Methods that sum squares of A p divide these products by a power of two in the same way, the
+//! `unit` of A. Ordinary solves pay a comparison.
 
 use std::ops::ControlFlow;
 
@@ -45,8 +46,7 @@ pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
 /// x / power in place of x, and zeros where that leaves the range: such a guess is worth less than none. `false`, and x untouched, where x is
 /// not finite.
 pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
-    multiply(x, far::<V::Real>().recip(), scratch);
-    if !scratch.norm().is_finite() {
+    if !is_finite(x, scratch) {
         return false;
     }
     multiply(x, power.recip(), scratch);
@@ -58,10 +58,37 @@ pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool 
     true
 }
 
+/// Whether no entry of x is NaN or infinite.
+///
+/// *Cost* a pass, one reduction and a wait.
+pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
+    multiply(x, far::<V::Real>().recip(), scratch);
+    scratch.norm().is_finite()
+}
+
 /// x as it is once it has been multiplied by `power` and rounded, still divided by it.
 pub(crate) fn round<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     multiply(x, power, scratch);
     multiply(scratch, power.recip(), x);
+}
+
+/// v / unit in place of v: a product with A, where those of A / unit are to be summed. x is any vector without NaN and infinity.
+pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
+    if unit != 1.0 {
+        v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::of(unit.recip())));
+    }
+}
+
+/// The unit of A by its first product v = A p, of which p·v and the square of p·v / p·p are about `squares`; v is divided by it.
+pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut V) -> f64 {
+    let Some(far) = squares.into_iter().find(|square| !is_ordinary(*square)) else { return 1.0 };
+    match fit(v, far, scratch) {
+        Size::Power(unit) => {
+            v.copy(scratch);
+            unit
+        }
+        Size::Zero | Size::NotFinite => 1.0,
+    }
 }
 
 /// x · power in place of x.

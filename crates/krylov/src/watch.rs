@@ -351,6 +351,10 @@ impl<'a, V: Vector> Watch<'a, V> {
                 x.copy(self.safe);
                 self.truth = safe;
             }
+            if !self.truth.is_finite() && !scale::is_finite(x, r) {
+                x.fill(zero()); // x overflowed while its residual fell
+                self.truth = measure(self.a, self.load(), x, r);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod cg;
 mod common;
 mod every;
 mod null_space;
+mod range;
 mod spectrum;
 mod unsymmetric;
 mod waits;
