@@ -60,7 +60,7 @@ impl Outcome {
             }
             Self::Stopped => "a monitor ended the solve; the solution so far is kept",
             Self::IndefiniteOperator => {
-                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix); use Minres, Gmres or a direct method, or make A positive definite"
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use Minres, Gmres or a direct method, or make A positive definite; of a singular one give the null space, or fix a value"
             }
             Self::IndefinitePreconditioner => {
                 "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); use a weaker or safer one"
@@ -75,7 +75,7 @@ impl Outcome {
                 "the matrix is singular (where row sums vanish, constants are in its kernel) and b is not in its range; the least-squares part is solved: remove the net load, give the null space (NullSpace::constants with Projected), or fix a value"
             }
             Self::Diverged => {
-                "the residual grew far beyond that of the starting guess, and x is the best iterate seen: A is not what the method is for (an unsymmetric A under Cg or Minres), or A is singular, or the damping is too weak; use Gmres or a direct method, damp more, or give the null space"
+                "the residual grew far beyond that of the starting guess, and x is the best iterate seen: A is not what the method is for (an unsymmetric A under Cg or Minres), or A is singular, or the damping is too weak; use Gmres or a direct method, or damp more; of a singular A give the null space, or fix a value"
             }
         }
     }

@@ -34,8 +34,9 @@ use crate::watch::Watch;
 /// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
 /// [`Cg`](crate::Cg) is cheaper and as fast.
 /// Returns the iterate of the smallest residual seen (within a factor 2) where it does not converge.
-/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner); a residual r with A r = 0 within round-off,
-/// which is that of a least-squares solution, as [`Inconsistent`](Outcome::Inconsistent): A is singular and b not in its range.
+/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner); a residual r that A maps to
+/// nearly nothing and that no further step shortens, while x runs away, as [`Inconsistent`](Outcome::Inconsistent): A is singular, b is not in its range, and
+/// x is the least-squares solution.
 /// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one a look; 8 vectors.
 /// *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
@@ -95,7 +96,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                     continue;
                 }
             };
-            let (mut gamma0, mut eta) = (1.0, gamma);
+            let (mut gamma0, mut eta, mut held) = (1.0, gamma, None);
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
                 // Deviation: z stays unnormalised, its 1/γ moves into the factors.
@@ -128,7 +129,12 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let alpha3 = s0 * gamma;
                 norm = norm.max(delta.abs() + next);
                 // ‖A r‖ / ‖r‖ of the residual before this step: 0 for that of a least-squares solution, and where α₁ is.
-                if alpha0.hypot(c * next) <= round_off::<V::Real>().wide() * norm {
+                let slope = alpha0.hypot(c * next);
+                if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
+                    watch.hold(x);
+                    held = Some(x.dot(x).read());
+                }
+                if slope <= round_off::<V::Real>().wide() * norm {
                     watch.end(Outcome::Inconsistent);
                     break;
                 }
@@ -141,8 +147,17 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let share = if next > 0.0 { c * eta / next } else { 0.0 };
                 r.axpby(&number(share), v, &number(s * s));
 
-                if watch.step() && watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
-                    break;
+                if watch.step() {
+                    if watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
+                        break;
+                    }
+                    // From a least-squares solution on, x runs away along the null space.
+                    if let Some(xx) = held
+                        && x.dot(x).read() * V::Real::EPSILON > xx
+                    {
+                        watch.end(Outcome::Inconsistent);
+                        break;
+                    }
                 }
                 if next == 0.0 {
                     watch.end(Outcome::Breakdown);

@@ -17,7 +17,7 @@
 //! A look never ends a solve: it only stops the recurrence. The true residual is then recomputed, and
 //!
 //! - within the tolerance: `Converged`, whatever stopped the recurrence;
-//! - a residual that A maps to zero, as the recurrence has it: restart if the run made progress, else `Inconsistent`;
+//! - the recurrence saw a residual that A maps to nearly nothing and the truth has not fallen since: `Inconsistent`, with the iterate of that residual;
 //! - the recurrence claimed convergence, but the truth disagrees: the method restarts from the true residual, unless the
 //!   last run did not even halve it: `Stagnated`;
 //! - a breakdown: restart if the run made progress, else `Breakdown` (`Stagnated` from the second run on);
@@ -67,6 +67,10 @@ pub(crate) struct Watch<'a, V: Vector> {
     /// The same, or that of the last replacement: what the recurrence runs from.
     known: V::Real,
     replaced: bool,
+    /// ‖r‖ of the last look.
+    seen: V::Real,
+    /// Whether `safe` stays what it is until the run ends.
+    held: bool,
     iterations: usize,
     runs: usize,
     /// Why the recurrence stopped; `Converged` is its claim. `None`: it only finished a cycle.
@@ -100,6 +104,8 @@ impl<'a, V: Vector> Watch<'a, V> {
             truth: infinite,
             known: infinite,
             replaced: false,
+            seen: infinite,
+            held: false,
             iterations: 0,
             runs: 0,
             verdict: None,
@@ -125,18 +131,17 @@ impl<'a, V: Vector> Watch<'a, V> {
         let outcome = match self.verdict {
             _ if !norm.is_finite() => Some(Outcome::NotFinite),
             _ if norm <= self.threshold => Some(Outcome::Converged),
-            Some(Outcome::Inconsistent) if !progress && norm > V::Real::EPSILON.sqrt() * self.scale => {
-                Some(Outcome::Inconsistent)
-            }
+            Some(end) if may_be_mended(end) && self.is_least(norm) => Some(Outcome::Inconsistent),
             Some(end) if !may_be_mended(end) => Some(end),
             Some(Outcome::Breakdown) if !progress && self.runs == 1 => Some(Outcome::Breakdown),
             _ if !progress => Some(Outcome::Stagnated),
             _ if self.iterations >= self.stop.max_iterations => Some(Outcome::IterationLimit),
             _ => None,
         };
-        (self.truth, self.known, self.verdict) = (norm, norm, outcome);
+        (self.truth, self.known, self.seen, self.verdict) = (norm, norm, norm, outcome);
         let Some(end) = outcome else {
             self.runs += 1;
+            self.held = false;
             self.keep(x, norm);
             return Ok(true);
         };
@@ -150,6 +155,23 @@ impl<'a, V: Vector> Watch<'a, V> {
     /// r = b − A x of the system that is solved, which may be a scaled one; nobody judges it.
     pub(crate) fn recompute(&self, x: &V, r: &mut V) {
         self.a.residual(self.load(), x, r);
+    }
+
+    /// Keeps x as what may be a least-squares solution, until the run ends: once a run, whatever residuals come after it.
+    pub(crate) fn hold(&mut self, x: &V) {
+        if !self.held {
+            self.held = true;
+            self.safe.copy(x);
+            self.saved = self.seen;
+        }
+    }
+
+    /// Whether the residual that was held is the least there is: the truth is not below it, and it is more than round-off of b.
+    fn is_least(&self, norm: V::Real) -> bool {
+        let rest = V::Real::EPSILON.sqrt();
+        self.held
+            && norm > (one::<V::Real>() - V::Real::of(4.0) * rest) * self.saved
+            && norm > rest * self.scale
     }
 
     /// Counts an iteration; whether its numbers are to be looked at.
@@ -364,6 +386,7 @@ impl<'a, V: Vector> Watch<'a, V> {
         x: Option<&V>,
         ritz_values: Option<&dyn RitzValues>,
     ) -> ControlFlow<()> {
+        self.seen = residual;
         let relative = residual / self.scale;
         let (number, residual) = (self.iterations, scale::unscaled(residual, self.power));
         let x = x.filter(|_| self.power == 1.0);
@@ -371,7 +394,7 @@ impl<'a, V: Vector> Watch<'a, V> {
     }
 
     fn keep(&mut self, x: &V, residual: V::Real) {
-        if residual <= self.saved / V::Real::of(2.0) {
+        if !self.held && residual <= self.saved / V::Real::of(2.0) {
             self.safe.copy(x);
             self.saved = residual;
         }
