@@ -7,7 +7,9 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 /// x is the starting guess on entry. On return it is the solution, the last iterate where the budget is spent or a monitor
 /// stopped the solve (`BiCgStab`, `Minres` and `Richardson`: the one of smallest residual), and the best finite one seen otherwise, also where the
 /// solve diverged: never NaN unless the guess was. The residual in the report is recomputed from it. A method owns its vectors after the first solve: the next
-/// one of the same length at the same place asks for no memory of its own.
+/// one of the same length at the same place allocates nothing. (Called from outside a thread pool, loops over more than
+/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries enter one, and the queue of rayon allocates 1.5 KB at every 63rd: wrap the program in
+/// [`threads`](coarsen_core::parallel::threads).)
 ///
 /// b may have any size: where its square leaves the range of ordinary ones, x and b are divided by a power of two while the solve runs, which costs
 /// a vector and a few passes and loses nothing (monitors then see no x, and a guess whose residual has no square in those units counts as zeros).
