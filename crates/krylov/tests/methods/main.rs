@@ -5,6 +5,8 @@ mod common;
 mod every;
 mod null_space;
 mod range;
+mod replacement;
 mod spectrum;
+mod textbook;
 mod unsymmetric;
 mod waits;
