@@ -6,6 +6,7 @@ mod every;
 mod null_space;
 mod range;
 mod replacement;
+mod singular;
 mod spectrum;
 mod textbook;
 mod unsymmetric;
