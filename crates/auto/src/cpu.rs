@@ -90,7 +90,7 @@ impl<'a> Work<'a> {
                 let system = System { positions, near_kernel, links, ..System::from(&matrix) };
                 let built = hierarchy().build_from(system, &Cpu::single())?;
                 let complexity = built.operator_complexity();
-                Ok((Box::new(Narrow::new(built, matrix.shape().0)), complexity))
+                Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
             }
             (Kind::SmoothedAggregation, false) => {
                 let built = hierarchy().build_from(self.system, &Cpu::new())?;

@@ -147,8 +147,12 @@ impl<V: Real, S> OpenCl<V, S> {
         OpenCl { shared: self.shared.clone(), stored: PhantomData }
     }
 
+    pub(crate) fn is_same<R>(&self, other: &OpenCl<V, R>) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     pub(crate) fn assert_same<R>(&self, other: &OpenCl<V, R>) {
-        assert!(Arc::ptr_eq(&self.shared, &other.shared), "operands live in different OpenCL places");
+        assert!(self.is_same(other), "operands live in different OpenCL places");
     }
 }
 

@@ -61,6 +61,10 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.zeros(self.n)
     }
 
+    fn meets(&self, other: &Self) -> bool {
+        self.n == other.n && self.on.is_same(&other.on)
+    }
+
     fn scalar(&self, v: T) -> DeviceScalar<T> {
         DeviceScalar::known(&self.on, v)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use num_traits::One;
 
@@ -331,6 +331,11 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
             },
             z,
         );
+    }
+
+    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    fn class(&self) -> Class {
+        Class::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Reused, Setup, SetupError, Update};
-use coarsen_core::{Error, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_schwarz::{Coarse, Plan, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Pattern, System};
 
@@ -313,6 +313,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
 impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S> {
     fn apply(&mut self, r: &DeviceVector<V>, z: &mut DeviceVector<V>) {
         self.application.run(r, &mut |_, _| {}, z);
+    }
+
+    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    fn class(&self) -> Class {
+        Class::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
