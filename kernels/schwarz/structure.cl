@@ -75,15 +75,6 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
     codes[i] = code | (ulong)alone[i] << 60;
 }
 
-// The first slot of row i, and blocks of it, of a matrix in slices; see matrix.cl.
-#define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
-#if SLICE == 1
-#define LENGTH(i) (offsets[(i) + 1] - offsets[i])
-#else
-#define LENGTH(i) lengths[i]
-#endif
-#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
-
 // Where the diagonal block of a node is, and whether all others of its row are zero. Twin: Links::of
 __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values, __global uint *own,
                                     __global uint *alone) {

@@ -28,6 +28,8 @@ pub(crate) struct Numbers {
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
+    /// The first node of every group that has couplings now, and had none when the structure was chosen.
+    released: Buffer,
 }
 
 /// What every position gathers: see `kernels/schwarz/numbers.cl`.
@@ -35,6 +37,8 @@ pub(crate) struct Gathered {
     pub(crate) own: Buffer,
     pub(crate) starts: Buffer,
     pub(crate) inner: Buffer,
+    /// Which nodes have no couplings.
+    pub(crate) alone: Buffer,
 }
 
 impl Gathered {
@@ -42,7 +46,8 @@ impl Gathered {
     pub(crate) fn new<T: Real>(on: &OpenCl<T>, from: &Couplings) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut list = |list: &[u32]| queue.list(list);
-        Ok(Self { own: list(&from.own)?, starts: list(&from.starts)?, inner: list(&from.inner)? })
+        let [own, starts, inner, alone] = [&from.own, &from.starts, &from.inner, &from.alone];
+        Ok(Self { own: list(own)?, starts: list(starts)?, inner: list(inner)?, alone: list(alone)? })
     }
 
     /// Room for the couplings of so many blocks between so many positions.
@@ -54,7 +59,8 @@ impl Gathered {
     ) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
-        Ok(Self { own: list(nodes)?, starts: list(positions + 1)?, inner: list(2 * blocks)? })
+        let (own, alone) = (list(nodes)?, list(nodes)?);
+        Ok(Self { own, starts: list(positions + 1)?, inner: list(2 * blocks)?, alone })
     }
 }
 
@@ -66,6 +72,8 @@ pub(crate) struct Couplings {
     pub(crate) starts: Vec<u32>,
     /// The slot of each, and the other position.
     pub(crate) inner: Vec<u32>,
+    /// 1 for every node in no domain.
+    pub(crate) alone: Vec<u32>,
 }
 
 impl Couplings {
@@ -112,7 +120,9 @@ impl Couplings {
             inner[2 * next[p] as usize..][..2].copy_from_slice(&[slot as u32, q]);
             next[p] += 1;
         });
-        Self { own, starts, inner }
+        let mut alone = vec![0; pattern.rows()];
+        plan.left_out().iter().for_each(|&i| alone[i as usize] = 1);
+        Self { own, starts, inner, alone }
     }
 }
 
@@ -134,6 +144,8 @@ impl Numbers {
         let size = if sum == real::<f64>() { size_of::<f64>() } else { size_of::<f32>() };
         let nodes = lists.fine + lists.coarse();
         let domains = lists.domains[0] + lists.domains[1];
+        let groups = vec![NONE; queue.groups(lists.fine)];
+        let released = queue.list(&groups)?;
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
         Ok(Self {
             module,
@@ -144,45 +156,47 @@ impl Numbers {
             diagonals: room(sum, lists.coarse() * b * b * size)?,
             sizes: room(sum, lists.coarse() * b * size)?,
             repairs: room(INDEX, 4 * (domains + to.left_out.count))?,
+            released,
             gathered,
         })
     }
 
-    /// All inverses from the values of a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
+    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
     /// nothing but the way of the list.
-    pub(crate) fn compute<T: Real>(
+    pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
-        values: &Buffer,
+        a: &DeviceMatrix<T, S>,
         touched: Option<&[u32]>,
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
         let mut queue = to.on.queue();
-        let [order, children, ranges, offsets, marks, values] =
-            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks, values]
+        let [order, children, ranges, offsets, marks] =
+            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
+        let [_, width, slices, lengths, columns, values] = a.args();
+        let Gathered { own, starts, inner, alone } = &self.gathered;
+        let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
+            [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
                 .map(Arg::Memory);
-        let Gathered { own, starts, inner } = &self.gathered;
-        let [own, starts, inner, diagonals, sizes, repairs] =
-            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
-        let (fine, some) = (Arg::count(lists.fine), Arg::count(usize::from(touched.is_some())));
+        let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
         if let Some(nodes) = touched {
             queue.write_list(&self.touched, nodes)?;
             queue.launch(
                 self.kernel(Number::Clear),
                 Items::Entries(self.nodes),
-                &[Arg::count(self.nodes), marks],
+                &[Arg::Count(self.nodes), marks],
             );
-            let args = [Arg::count(nodes.len()), Arg::Memory(&self.touched), marks];
+            let args = [Arg::Count(nodes.len()), Arg::Memory(&self.touched), marks];
             queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
             for &[first, last] in &lists.levels {
-                let args = [Arg::count(first), Arg::count(last), fine, order, children, marks];
+                let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
                 queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
             }
         }
         for &[first, last] in &lists.levels {
             let args = [
-                Arg::count(first),
-                Arg::count(last),
+                Arg::Count(first),
+                Arg::Count(last),
                 fine,
                 order,
                 own,
@@ -199,7 +213,7 @@ impl Numbers {
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
         let args = [
-            Arg::count(domains),
+            Arg::Count(domains),
             fine,
             order,
             own,
@@ -219,7 +233,7 @@ impl Numbers {
         queue.launch(self.kernel(Number::Invert), to.form.items(domains), &args);
         let left_out = &to.left_out;
         let args = [
-            Arg::count(left_out.count),
+            Arg::Count(left_out.count),
             Arg::Memory(&left_out.nodes),
             fine,
             order,
@@ -229,10 +243,13 @@ impl Numbers {
             values,
             diagonals,
             Arg::Memory(&left_out.inverses),
-            Arg::count(domains),
+            Arg::Count(domains),
             repairs,
         ];
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        let args = [fine, width, slices, lengths, columns, values, alone, released];
+        let groups = Items::Groups(queue.groups(lists.fine));
+        queue.launch(self.kernel(Number::Released), groups, &args);
         queue.state()
     }
 
@@ -246,6 +263,14 @@ impl Numbers {
             _ => Some(Repair::BlockDiagonal),
         };
         Ok(codes.into_iter().map(repair).collect())
+    }
+
+    /// The first node that had no couplings when the structure was chosen, and has some now. One wait.
+    pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
+        let mut queue = of.on.queue();
+        let mut first = vec![NONE; queue.groups(of.lists.fine)];
+        queue.read_list(&self.released, &mut first)?;
+        Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
     }
 
     fn kernel(&self, kernel: Number) -> Entry {

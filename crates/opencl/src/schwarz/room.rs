@@ -11,8 +11,8 @@ use crate::{DeviceMatrix, Format, OpenCl};
 /// Rows and columns of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, marks.
-const LISTS: usize = 10;
+/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, whether it is alone, marks.
+const LISTS: usize = 11;
 
 /// The same where the device chooses the structure.
 mod chosen {

@@ -51,7 +51,6 @@ pub(crate) struct Structure {
     bounds: Buffer,
     /// Codes, and the order along the curve.
     sorting: Sorting,
-    alone: Buffer,
     rank: Buffer,
     position: Buffer,
     parts: Buffer,
@@ -70,7 +69,15 @@ impl Structure {
     ) -> Result<Self, Error> {
         let n = rooms[0];
         let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
-        let couplings = 2 * a.pattern().len();
+        let (couplings, limit) = (2 * a.pattern().len(), u32::MAX as usize);
+        for (what, count) in [
+            ("twice the nodes, and domains, of a structure", 2 * n + chunks),
+            ("twice the blocks of a matrix whose structure a device chooses", couplings),
+        ] {
+            if count >= limit {
+                return Err(Error::TooLarge { what, count, limit });
+            }
+        }
         let sizes = [a.block().0, a.slice(), domain, sort::CHUNK];
         let module = on.queue().module(&kernels::structure(real::<S>(), sizes))?;
         let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
@@ -82,7 +89,6 @@ impl Structure {
             domain,
             counts: list(levels + 1)?,
             totals: list(levels + 1)?,
-            alone: list(n)?,
             rank: list(n)?,
             position: list(all)?,
             parts: list(all)?,
@@ -161,11 +167,11 @@ impl<V: Real> Run<'_, V> {
         let [parent, children, ranges, counts, totals] =
             [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals].map(Arg::Memory);
         let args = [
-            Arg::count(rooms[0]),
-            Arg::count(nodes),
-            Arg::count(coarse),
-            Arg::count(domains),
-            Arg::count(rooms.len()),
+            Arg::Count(rooms[0]),
+            Arg::Count(nodes),
+            Arg::Count(coarse),
+            Arg::Count(domains),
+            Arg::Count(rooms.len()),
             parent,
             children,
             ranges,
@@ -181,29 +187,29 @@ impl<V: Real> Run<'_, V> {
         let n = self.of.rooms[0];
         let [_, width, offsets, lengths, columns, values] = a.args();
         let [own, alone, begins, ends] =
-            [&self.to.own, &self.of.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
+            [&self.to.own, &self.to.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
         let all = Items::Entries(n);
         self.launch(
             Build::Alike,
             all,
-            &[Arg::count(n), width, offsets, lengths, columns, values, own, alone],
+            &[Arg::Count(n), width, offsets, lengths, columns, values, own, alone],
         );
-        self.launch(Build::Degrees, all, &[Arg::count(n), width, offsets, lengths, columns, alone, begins]);
+        self.launch(Build::Degrees, all, &[Arg::Count(n), width, offsets, lengths, columns, alone, begins]);
         self.of.sorting.scan(self.queue, &self.of.begins[0], n);
         self.launch(
             Build::Couplings,
             all,
-            &[Arg::count(n), width, offsets, lengths, columns, alone, begins, ends],
+            &[Arg::Count(n), width, offsets, lengths, columns, alone, begins, ends],
         );
     }
 
     /// Morton codes of points (§5.1).
     fn codes(&mut self, n: usize, points: &Buffer) {
         let [points, bounds, alone, codes] =
-            [points, &self.of.bounds, &self.of.alone, &self.of.sorting.keys].map(Arg::Memory);
-        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[Arg::count(n), points, bounds]);
-        self.launch(Build::WholeBox, Items::One, &[Arg::count(BOXES), bounds]);
-        self.launch(Build::Codes, Items::Entries(n), &[Arg::count(n), points, bounds, alone, codes]);
+            [points, &self.of.bounds, &self.to.alone, &self.of.sorting.keys].map(Arg::Memory);
+        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[Arg::Count(n), points, bounds]);
+        self.launch(Build::WholeBox, Items::One, &[Arg::Count(BOXES), bounds]);
+        self.launch(Build::Codes, Items::Entries(n), &[Arg::Count(n), points, bounds, alone, codes]);
     }
 
     /// Domains of a level, their parts, and the couplings of the next one (§5.2).
@@ -214,9 +220,10 @@ impl<V: Real> Run<'_, V> {
         let chunks = room.div_ceil(of.domain);
         let (now, next) = (level % 2, (level + 1) % 2);
         let counts = Arg::Memory(&of.counts);
-        let head = [Arg::count(level), Arg::count(first), Arg::count(room), counts];
+        let head = [Arg::Count(level), Arg::Count(first), Arg::Count(room), counts];
         let [curve, rank, alone, position, parts, tally, totals] =
-            [curve, &of.rank, &of.alone, &of.position, &of.parts, &of.tally, &of.totals].map(Arg::Memory);
+            [curve, &of.rank, &self.to.alone, &of.position, &of.parts, &of.tally, &of.totals]
+                .map(Arg::Memory);
         let [begins, ends, next_begins, next_ends] =
             [&of.begins[now], &of.ends[now], &of.begins[next], &of.ends[next]].map(Arg::Memory);
         let Lists { order, parent, children, ranges, offsets, fine, .. } = self.lists;
@@ -229,17 +236,17 @@ impl<V: Real> Run<'_, V> {
         self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
         of.sorting.scan(self.queue, &of.tally, 2 * room + chunks);
         let args = [
-            Arg::count(level),
-            Arg::count(room),
-            Arg::count(chunks),
-            Arg::count(next_room),
+            Arg::Count(level),
+            Arg::Count(room),
+            Arg::Count(chunks),
+            Arg::Count(next_room),
             tally,
             counts,
             totals,
         ];
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
-        let numbers = [Arg::count(first_domain), Arg::count(*fine), Arg::count(first + room)];
+        let numbers = [Arg::Count(first_domain), Arg::Count(*fine), Arg::Count(first + room)];
         let out = [starts, inner, next_begins, next_ends];
         self.launch(Build::Link, all, &[&head[..], &numbers, &lists, &out].concat());
     }

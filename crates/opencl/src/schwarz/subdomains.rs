@@ -125,7 +125,7 @@ impl DeviceSchwarz {
         let lists = Lists::new(&place, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
-        built.numbers.compute(&built.application, built.matrix.values(), None)?;
+        built.numbers.compute(&built.application, &built.matrix, None)?;
         Ok(built)
     }
 
@@ -201,13 +201,15 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
 
     /// New inverses from a matrix of the place, of the pattern and the layout that was built for: nothing travels and nobody waits.
     ///
-    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it.
+    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
+    /// had no couplings when the structure was chosen (a constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one
+    /// that has some now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
     pub fn update_here(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
         self.check_same(a)?;
-        self.numbers.compute(&self.application, a.values(), None)
+        self.numbers.compute(&self.application, a, None)
     }
 
     /// As [`update_here`](Self::update_here), for the domains that hold one of the block rows `touched`, on every level; the list travels.
@@ -217,7 +219,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     pub fn patch_here(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
         self.check_same(a)?;
         self.check_rows(touched)?;
-        self.numbers.compute(&self.application, a.values(), Some(touched))
+        self.numbers.compute(&self.application, a, Some(touched))
     }
 
     /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
@@ -255,6 +257,18 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
+    /// Whether the structure serves the values of the last update. One wait.
+    ///
+    /// # Errors
+    /// [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and has some now: M is positive definite, but
+    /// no domain knows of them. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), SetupError> {
+        match self.numbers.released(&self.application)? {
+            Some(node) => Err(SetupError::Released { node, first_row: node * self.application.block }),
+            None => Ok(()),
+        }
+    }
+
     /// Structure, where the device chooses it, and numbers of `a`, or of what the host moved last.
     fn structure(
         &mut self,
@@ -265,7 +279,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         if let Levels::Device(structure) = &self.levels {
             structure.build(a, positions, &self.application.lists, &self.numbers.gathered)?;
         }
-        self.numbers.compute(&self.application, a.values(), None)
+        self.numbers.compute(&self.application, a, None)
     }
 
     fn check_same(&self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
@@ -305,7 +319,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.recipe.recipe.check(left_out, merged)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         self.matrix.set_values(&whole)?;
-        self.numbers.compute(&self.application, self.matrix.values(), touched)?;
+        self.numbers.compute(&self.application, &self.matrix, touched)?;
+        // The host alone knows which nodes its plan leaves out.
+        if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
+            *self = self.recipe.build_from(merged, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
         Ok(Reused::Structure)
     }
 }

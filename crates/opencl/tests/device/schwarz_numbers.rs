@@ -168,6 +168,48 @@ fn domains_that_are_not_positive_are_named() {
     }
 }
 
+/// A constraint that is released stays alone where nobody waits, and is named; an update of the host builds anew, and so does a structure of the device.
+#[test]
+fn released_constraints_are_named() {
+    let Some(here) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:20");
+    let (n, fixed) = (p.matrix.shape().0, 130);
+    let mut constrained = p.matrix.clone();
+    for i in 0..n {
+        for k in p.matrix.pattern().range(i) {
+            let j = p.matrix.pattern().indices()[k] as usize;
+            if i != j && (i == fixed || j == fixed) {
+                constrained.values_mut()[k] = 0.0;
+            }
+        }
+    }
+    let before = System { matrix: &constrained, ..p.system() };
+    let r = noise(n, 4);
+    for on in [here.clone(), in_step(&here)] {
+        for structure in [By::Host, By::Device] {
+            let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+            let (there, positions) =
+                (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
+            let mut m = recipe.build(before, &on).unwrap();
+            m.check().unwrap();
+            m.update_here(&on.matrix(&constrained).unwrap()).unwrap();
+            m.check().unwrap();
+            m.update_here(&there).unwrap();
+            let named = m.check().unwrap_err();
+            assert_eq!(named, SetupError::Released { node: fixed, first_row: fixed });
+            if structure == By::Device {
+                m.restructure_here(&there, &positions).unwrap();
+                m.check().unwrap();
+                m = recipe.build(before, &on).unwrap();
+            }
+            assert_eq!(m.update(p.system()).unwrap(), Reused::Nothing);
+            m.check().unwrap();
+            let mut fresh = recipe.build(p.system(), &on).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let Some(on) = common::place::<f64>() else { return };
