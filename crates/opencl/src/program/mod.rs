@@ -78,11 +78,12 @@ pub(crate) enum Kernel {
     Recur,
     Dots,
     DotMagnitude,
+    DotMagnitudes,
     Advance,
     Total,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "coarsen_set",
     "coarsen_neg",
     "coarsen_add",
@@ -95,6 +96,7 @@ const NAMES: [&str; 14] = [
     "coarsen_recur",
     "coarsen_dots",
     "coarsen_dot_magnitude",
+    "coarsen_dot_magnitudes",
     "coarsen_advance",
     "coarsen_total",
 ];

@@ -17,7 +17,7 @@ use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 use crate::{Counters, Device};
 
 /// Sums that one reduction makes at most.
-pub(crate) const SUMS: usize = 4;
+pub(crate) const SUMS: usize = 6;
 
 /// What a kernel is given.
 #[derive(Clone, Copy)]
@@ -322,7 +322,8 @@ impl<T: Real> Queue<T> {
         self.launch(kernel, Items::Groups(groups), args);
         let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&ZERO));
         let (groups, count) = (Arg::Index(groups as u32), Arg::Index(out.len() as u32));
-        let total = [groups, count, Arg::Partial, Arg::Slots, out_of(0), out_of(1), out_of(2), out_of(3)];
+        let [a, b, c, d, e, f] = std::array::from_fn(out_of);
+        let total = [groups, count, Arg::Partial, Arg::Slots, a, b, c, d, e, f];
         self.launch(Kernel::Total, Items::Groups(1), &total);
     }
 
