@@ -209,3 +209,9 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
 
 // Shifts tried, as shares of the diagonal and multiples of what a pivot must be: 0, 10, 100, ... Twin: precompute::SHIFTS
 #define ATTEMPTS 5
+
+// Which domains a run inverts: all; all, in one attempt, and what cannot be trusted is left to a run in a wider type; what was left. Twin: Stage::domain
+#define ALL 0
+#define ONCE 1
+#define LEFT 2
+#define UNTRUSTED 3 // what `repairs` says of a domain that is left

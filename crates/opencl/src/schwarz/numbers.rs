@@ -20,6 +20,8 @@ pub(crate) struct Numbers {
     module: usize,
     /// Pivots of a scaled domain that are trusted.
     trust: f64,
+    /// The kernels of a first run in `f32`, where there is one.
+    trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
@@ -136,10 +138,13 @@ impl Numbers {
         slice: usize,
     ) -> Result<Self, Error> {
         let (on, lists, b) = (&to.on, &to.lists, to.block);
-        let work = work(on, to.form, arithmetic, lists.tiles)?;
+        let Work { kind, trust, trial } = work(on, to.form, arithmetic, stored, lists.tiles)?;
         let mut queue = on.queue();
-        let kinds = [stored, real::<S>(), work];
-        let module = queue.module(&kernels::numbers(to.form, kinds, [b, lists.tiles, slice]))?;
+        let mut module = |work| {
+            queue.module(&kernels::numbers(to.form, [stored, real::<S>(), work], [b, lists.tiles, slice]))
+        };
+        let trial = trial.then(|| module(real::<f32>())).transpose()?;
+        let module = module(kind)?;
         let sum = queue.sum();
         let size = if sum == real::<f64>() { size_of::<f64>() } else { size_of::<f32>() };
         let nodes = lists.fine + lists.coarse();
@@ -149,7 +154,8 @@ impl Numbers {
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
         Ok(Self {
             module,
-            trust: trust(stored, work),
+            trust,
+            trial,
             marks: room(INDEX, 4 * nodes)?,
             nodes,
             touched: room(INDEX, 4 * lists.fine)?,
@@ -212,25 +218,36 @@ impl Numbers {
             let items = Items::Entries((last - first) * to.block * to.block);
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
-        let args = [
-            Arg::Count(domains),
-            fine,
-            order,
-            own,
-            starts,
-            inner,
-            values,
-            ranges,
-            offsets,
-            some,
-            marks,
-            diagonals,
-            sizes,
-            Arg::Number(T::of(self.trust)),
-            Arg::Memory(&to.packed),
-            repairs,
-        ];
-        queue.launch(self.kernel(Number::Invert), to.form.items(domains), &args);
+        let mut invert = |module: usize, run: Run, trust: f64| {
+            let args = [
+                Arg::Count(domains),
+                fine,
+                order,
+                own,
+                starts,
+                inner,
+                values,
+                ranges,
+                offsets,
+                some,
+                marks,
+                diagonals,
+                sizes,
+                Arg::Index(run as u32),
+                Arg::Number(T::of(trust)),
+                Arg::Memory(&to.packed),
+                repairs,
+            ];
+            let kernel = Entry { module, kernel: Number::Invert as usize };
+            queue.launch(kernel, to.form.items(domains), &args);
+        };
+        match self.trial {
+            None => invert(self.module, Run::All, self.trust),
+            Some(trial) => {
+                invert(trial, Run::Once, TRUST_SINGLE);
+                invert(self.module, Run::Left, self.trust);
+            }
+        }
         let left_out = &to.left_out;
         let args = [
             Arg::Count(left_out.count),
@@ -278,28 +295,46 @@ impl Numbers {
     }
 }
 
-/// The type of an elimination: `f64` where it is asked for, the device has it, and the matrix of a domain then fits what a group may take.
+/// How domains are eliminated.
+struct Work {
+    kind: &'static str,
+    /// The smallest pivot of a matrix with a unit diagonal that is trusted.
+    trust: f64,
+    /// Whether they are first tried in `f32`.
+    trial: bool,
+}
+
+/// Which domains a run inverts, as `kernels/schwarz/numbers.cl` numbers them.
+#[derive(Clone, Copy)]
+enum Run {
+    All,
+    Once,
+    Left,
+}
+
+/// The smallest pivots that are trusted, those of the host: in an elimination in `f32` that may be repeated, and in `f64` for inverses stored in `f32`, which
+/// then stay positive definite, and in `f64`.
+const TRUST_SINGLE: f64 = 1e-3;
+const TRUST_STORED_SINGLE: f64 = 1e-6;
+const TRUST_DOUBLE: f64 = 1e-13;
+
+/// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
+const TRUST_SINGLE_ALONE: f64 = 1e-5;
+
+/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in `f32` where that is asked for and is
+/// what inverses are stored in, as on the host; else `f32` alone.
 fn work<T: Real>(
     on: &OpenCl<T>,
     form: Form,
     arithmetic: Arithmetic,
+    stored: &str,
     tiles: usize,
-) -> Result<&'static str, Error> {
-    let device = on.device();
-    let fits = form.elimination(tiles, size_of::<f64>()) <= form.room(device)?;
-    if arithmetic == Arithmetic::Double && device.double && fits {
-        return Ok(real::<f64>());
+) -> Result<Work, Error> {
+    let (device, single) = (on.device(), stored == real::<f32>());
+    if device.double && form.elimination(tiles, size_of::<f64>()) <= form.room(device)? {
+        let trust = if single { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        return Ok(Work { kind: real::<f64>(), trust, trial: single && arithmetic == Arithmetic::Single });
     }
     form.check(device, tiles, form.elimination(tiles, size_of::<f32>()))?;
-    Ok(real::<f32>())
-}
-
-/// The smallest pivot of a matrix with a unit diagonal that is trusted: an inverse in `f32` stays positive definite with 10⁻⁶, an elimination in
-/// `f32` has lost its digits at 10⁻⁵.
-fn trust(stored: &str, work: &str) -> f64 {
-    match (stored == real::<f64>(), work == real::<f64>()) {
-        (_, false) => 1e-5,
-        (false, true) => 1e-6,
-        (true, true) => 1e-13,
-    }
+    Ok(Work { kind: real::<f32>(), trust: TRUST_SINGLE_ALONE, trial: false })
 }
