@@ -2,8 +2,8 @@
 //!
 //! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain are the nodes of the next level, which come
 //! along the curve too. Each step counts, sums the counts and gathers: no atomic operation, the same bits every time. Counts stay
-//! where they are, so buffers have room for the most that may come: eight parts a domain, on average. A level with more
-//! nodes than that is left out, and [`nodes`](Structure::nodes) shows it.
+//! where they are, so buffers have room for what usually comes: eight parts a domain, on average. A level with more
+//! nodes than that is left out, and [`lacking`](Structure::lacking) says so: a build, which may wait, then makes the room.
 //!
 //! Deviation: Wu et al. sort by 30 bits a pass and number parts by atomic additions.
 
@@ -30,12 +30,13 @@ const BOXES: usize = 64;
 /// Parts of a domain that there is room for, on average.
 const PARTS: usize = 8;
 
-/// How many nodes there is room for on every level: until one domain holds them.
-pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize) -> Vec<usize> {
+/// How many nodes there is room for on every level, until one domain holds them; coarse levels have `needed`, from the finest of them on, where that is more.
+pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
     let mut rooms = vec![nodes];
     while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
         let last = rooms[rooms.len() - 1];
-        rooms.push((PARTS * last.div_ceil(domain)).min(last / 2).max(domain));
+        let usual = (PARTS * last.div_ceil(domain)).min(last / 2).max(domain);
+        rooms.push(needed.get(rooms.len() - 1).map_or(usual, |&needed| needed.max(usual)));
     }
     rooms
 }
@@ -48,6 +49,8 @@ pub(crate) struct Structure {
     /// Nodes of each level.
     counts: Buffer,
     totals: Buffer,
+    /// A level without room for its nodes, and how many they are.
+    lacking: Buffer,
     bounds: Buffer,
     /// Codes, and the order along the curve.
     sorting: Sorting,
@@ -89,6 +92,7 @@ impl Structure {
             domain,
             counts: list(levels + 1)?,
             totals: list(levels + 1)?,
+            lacking: list(2)?,
             rank: list(n)?,
             position: list(all)?,
             parts: list(all)?,
@@ -115,12 +119,27 @@ impl Structure {
         queue.state()
     }
 
+    /// The first level that the last build had no room for, with its nodes and the room. One wait.
+    pub(crate) fn lacking<T: Real>(&self, on: &OpenCl<T>) -> Result<Option<Lacking>, Error> {
+        let mut found = [0; 2];
+        on.queue().read_list(&self.lacking, &mut found)?;
+        let [level, count] = found.map(|n| n as usize);
+        Ok((level > 0).then(|| Lacking { level, count, capacity: self.rooms[level] }))
+    }
+
     /// Nodes of every level; 0 from where there is none. One wait.
     pub(crate) fn nodes<T: Real>(&self, on: &OpenCl<T>) -> Result<Vec<usize>, Error> {
         let mut counts = vec![0; self.rooms.len()];
         on.queue().read_list(&self.counts, &mut counts)?;
         Ok(counts.into_iter().map(|count| count as usize).collect())
     }
+}
+
+/// A level that has more nodes than there is room for.
+pub(crate) struct Lacking {
+    pub(crate) level: usize,
+    pub(crate) count: usize,
+    pub(crate) capacity: usize,
 }
 
 /// One run of all steps.
@@ -160,12 +179,13 @@ impl<V: Real> Run<'_, V> {
 
     /// Nothing is anywhere yet.
     fn empty(&mut self) {
-        let Structure { rooms, counts, totals, .. } = self.of;
+        let Structure { rooms, counts, totals, lacking, .. } = self.of;
         let nodes: usize = rooms.iter().sum();
         let domains: usize = self.lists.domains.iter().sum();
         let coarse = nodes - rooms[0];
-        let [parent, children, ranges, counts, totals] =
-            [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals].map(Arg::Memory);
+        let [parent, children, ranges, counts, totals, lacking] =
+            [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals, lacking]
+                .map(Arg::Memory);
         let args = [
             Arg::Count(rooms[0]),
             Arg::Count(nodes),
@@ -177,6 +197,7 @@ impl<V: Real> Run<'_, V> {
             ranges,
             counts,
             totals,
+            lacking,
         ];
         let items = nodes.max(2 * coarse).max(2 * domains).max(rooms.len() + 1);
         self.launch(Build::Empty, Items::Entries(items), &args);
@@ -243,6 +264,7 @@ impl<V: Real> Run<'_, V> {
             tally,
             counts,
             totals,
+            Arg::Memory(&of.lacking),
         ];
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];

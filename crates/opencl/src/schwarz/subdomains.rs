@@ -12,7 +12,7 @@ use crate::program::real;
 use crate::schwarz::apply::Application;
 use crate::schwarz::lists::{HostLists, Lists};
 use crate::schwarz::numbers::{Couplings, Gathered, Numbers};
-use crate::schwarz::structure::{MOST, Structure, rooms};
+use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::{DeviceMatrix, DeviceVector, OpenCl};
 
 /// [`Schwarz`] computed on the device: inverses from a matrix that lives there, and, where asked for, order, domains and levels too.
@@ -140,9 +140,31 @@ impl DeviceSchwarz {
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;
-        on.check_room(self.bytes(on, system.matrix))?;
-        let (block, nodes) = (system.matrix.block().0, system.matrix.pattern().rows());
-        let rooms = rooms(nodes, domain, levels);
+        let nodes = system.matrix.pattern().rows();
+        let mut needed = Vec::new();
+        loop {
+            let built = self.with_rooms(system, on, rooms(nodes, domain, levels, &needed))?;
+            // Levels are found one after the other, so that each of them is made room for once.
+            match built.lacking()? {
+                Some(Lacking { level, count, .. }) => {
+                    needed.resize(level, 0);
+                    needed[level - 1] = count;
+                }
+                None => return Ok(built),
+            }
+        }
+    }
+
+    /// A structure of the device with room for so many nodes on every level.
+    fn with_rooms<T: Real, V: Real, S: Real>(
+        &self,
+        system: System<'_, T>,
+        on: &OpenCl<V, S>,
+        rooms: Vec<usize>,
+    ) -> Result<DeviceSubdomains<V, S>, SetupError> {
+        on.check_room(self.bytes_of(on, system.matrix, &rooms))?;
+        let (block, domain) = (system.matrix.block().0, self.recipe.domain);
+        let nodes = rooms[0];
         let (matrix, place) = (on.matrix(system.matrix)?, on.plain());
         let lists = Lists::room(&place, &rooms, domain, block)?;
         let positions = rooms.iter().sum();
@@ -224,6 +246,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
 
     /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
     ///
+    /// A level that has more nodes than there is room for is left out, with those above it; [`check`](Self::check) says so.
     /// Where the host chose the structure it stays, as in [`update_here`](Self::update_here).
     ///
     /// # Errors
@@ -257,15 +280,28 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
-    /// Whether the structure serves the values of the last update. One wait.
+    /// Whether the structure serves the values and positions of the last update. Two waits.
     ///
     /// # Errors
-    /// [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and has some now: M is positive definite, but
+    /// [`Error::Capacity`] where nodes have moved ([`restructure_here`](Self::restructure_here)) so that a level has no room for its nodes: it is left out,
+    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and has some now: M is positive definite, but
     /// no domain knows of them. [`Error::Device`] when the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
+        if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
+            let what = "nodes of a level whose structure a device chooses";
+            return Err(Error::Capacity { what, count, capacity }.into());
+        }
         match self.numbers.released(&self.application)? {
             Some(node) => Err(SetupError::Released { node, first_row: node * self.application.block }),
             None => Ok(()),
+        }
+    }
+
+    /// A level that the structure has no room for.
+    fn lacking(&self) -> Result<Option<Lacking>, Error> {
+        match &self.levels {
+            Levels::Host(_) => Ok(None),
+            Levels::Device(structure) => structure.lacking(&self.on.plain()),
         }
     }
 
