@@ -97,6 +97,16 @@ pub enum SetupError {
         /// The method.
         method: &'static str,
     },
+    /// A node without couplings, which a structure leaves alone, has some now.
+    #[error(
+        "node {node} (rows {first_row} and following) had no couplings when domains were chosen and has some now, as a constraint that was released: it is still solved alone; build anew, or update with the matrix of the host"
+    )]
+    Released {
+        /// The block row.
+        node: usize,
+        /// Its first scalar row.
+        first_row: usize,
+    },
     /// The coarsest matrix of a hierarchy cannot be solved.
     #[error(
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"

@@ -84,7 +84,7 @@ impl<T: Real> Application<T> {
         for &[first, last] in &lists.levels {
             let [order, children, r, coarse] =
                 [&lists.order, &lists.children, &r.memory, &self.coarse[0]].map(Arg::Memory);
-            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::count);
+            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::Count);
             let items = Items::Entries((last - first) * self.block);
             let args = [first_node, last_node, fine, order, children, r, coarse];
             self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
@@ -113,7 +113,7 @@ impl<T: Real> Application<T> {
         let [residual, correction, r, z] =
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
         let [first, count, alone, fine] =
-            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::count);
+            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::Count);
         let mut queue = self.on.queue();
         let args = [first, count, fine, order, ranges, offsets, parent, packed, residual, correction];
         queue.launch(self.kernel(Apply::Coarse), self.form.items(coarse_domains), &args);
