@@ -12,8 +12,24 @@ pub enum ProblemError {
         /// The name found.
         name: String,
     },
+    /// A single system where a sequence is asked for.
+    #[error("`{name}` is a single system; sequences are {}", crate::Sequence::NAMES.map(|name| format!("{name}:N")).join(" and "))]
+    NotSequence {
+        /// The problem.
+        name: String,
+    },
+    /// A sequence where a single system is asked for.
+    #[error(
+        "`{name}` is a sequence of systems, and a single one is needed here; `coarsen solve` takes sequences"
+    )]
+    NotSystem {
+        /// The sequence.
+        name: String,
+    },
     /// A text that is not NAME:SIZE.
-    #[error("expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31; found `{found}`")]
+    #[error(
+        "expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31, or garment:FILE or softbody:FILE; found `{found}`"
+    )]
     Spec {
         /// The text found.
         found: String,
