@@ -141,7 +141,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Problem(error) | Self::Body(BodyError::Problem(error)) => match error {
-                ProblemError::Mesh { .. } | ProblemError::Constraints(_) => 3,
+                ProblemError::Mesh(_) | ProblemError::Constraints(_) => 3,
                 _ => 2,
             },
             Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh | Self::UnusedMesh => 2,

@@ -86,14 +86,9 @@ pub enum ProblemError {
     /// A sequence without a step.
     #[error("a sequence needs 1 step or more; found 0")]
     Steps,
-    /// A file that holds no mesh.
-    #[error("{file} {what}")]
-    Mesh {
-        /// The file.
-        file: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    /// A file that holds no mesh, or not the one that the problem is made of.
+    #[error(transparent)]
+    Mesh(#[from] coarsen_mesh::ReadError),
     /// More unknowns than the gallery makes.
     #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]
     TooLarge {
