@@ -13,7 +13,7 @@ use serde::Serialize;
 #[command(next_help_heading = "Smoothed aggregation")]
 pub(crate) struct Aggregation {
     /// Couplings below this share of the strongest of their row are weak [default: 0.48]
-    #[arg(long, value_name = "F", value_parser = share)]
+    #[arg(long, value_name = "F", value_parser = share, allow_negative_numbers = true)]
     pub(crate) sa_theta: Option<f64>,
     /// How the levels are visited [default: v]
     #[arg(long, value_enum)]

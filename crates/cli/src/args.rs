@@ -1,12 +1,16 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use coarsen::auto::MEMORY;
 use coarsen::{BackendChoice, Unavailable};
 use serde::Serialize;
+
+pub(crate) use crate::names::{Follow, Method, Precision, Precond, Reorder, name};
 
 use crate::aggregation::Aggregation;
 use crate::domains::Domains;
@@ -55,13 +59,31 @@ pub(crate) struct Source {
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
     /// Time step of the problems cloth, pinned, garment, softbody, cloth-contact and stack, in seconds
-    #[arg(long, value_name = "S", requires = "problem", conflicts_with = "matrix")]
+    #[arg(
+        long,
+        value_name = "S",
+        requires = "problem",
+        conflicts_with = "matrix",
+        allow_negative_numbers = true
+    )]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
-    #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
+    #[arg(
+        long,
+        value_name = "F",
+        requires = "problem",
+        conflicts_with = "matrix",
+        allow_negative_numbers = true
+    )]
     pub(crate) jump: Option<f64>,
     /// Share of the vertices of the problem pinned that have a constraint
-    #[arg(long, value_name = "F", requires = "problem", conflicts_with = "matrix")]
+    #[arg(
+        long,
+        value_name = "F",
+        requires = "problem",
+        conflicts_with = "matrix",
+        allow_negative_numbers = true
+    )]
     pub(crate) share: Option<f64>,
     /// Matrix of contact, added to that of the file: forces between pairs, as a simulator keeps them apart
     #[arg(long, value_name = "FILE", requires = "matrix")]
@@ -108,7 +130,7 @@ pub(crate) struct Given {
     #[arg(long = "memory", value_name = "MIB", default_value_t = (MEMORY >> 20) as u64)]
     pub(crate) memory_mib: u64,
     /// Relative residual to reach, |b - A x| / |b|
-    #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance)]
+    #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 5000)]
@@ -164,7 +186,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu", value_delimiter = ',')]
     pub(crate) backend: Vec<Wanted>,
     /// Seconds for each method, setup included
-    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) limit: f64,
     /// Write the table for machines
     #[arg(long, value_name = "R.json")]
@@ -208,17 +230,28 @@ pub(crate) struct Generate {
     #[arg(value_name = "NAME:SIZE")]
     pub(crate) problem: String,
     /// Time step of the problems cloth, pinned, garment and softbody, in seconds
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) dt: Option<f64>,
     /// How much stiffer the hard blocks of the problem elasticity3d are
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub(crate) jump: Option<f64>,
     /// Share of the vertices of the problem pinned that have a constraint
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub(crate) share: Option<f64>,
     /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+impl Solve {
+    /// The options of `coarsen solve FILE`.
+    pub(crate) fn of(file: &Path) -> Self {
+        let words = ["coarsen", "solve", "--"].map(OsString::from).into_iter().chain([file.into()]);
+        match Arguments::parse_from(words).command {
+            Command::Solve(options) => *options,
+            other => unreachable!("`solve` was parsed as {other:?}"),
+        }
+    }
 }
 
 impl Given {
@@ -240,14 +273,21 @@ impl FromStr for Wanted {
     }
 }
 
+/// As it is typed.
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            BackendChoice::Auto => f.write_str("auto"),
+            BackendChoice::Cpu => f.write_str("cpu"),
+            BackendChoice::OpenCl(None) => f.write_str("opencl"),
+            BackendChoice::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+        }
+    }
+}
+
 impl Serialize for Wanted {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            BackendChoice::Auto => to.serialize_str("auto"),
-            BackendChoice::Cpu => to.serialize_str("cpu"),
-            BackendChoice::OpenCl(None) => to.serialize_str("opencl"),
-            BackendChoice::OpenCl(Some(index)) => to.serialize_str(&format!("opencl:{index}")),
-        }
+        to.collect_str(self)
     }
 }
 
@@ -293,100 +333,8 @@ impl FromStr for NullSpace {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Method {
-    /// Decided from what the matrix shows
-    Auto,
-    /// Conjugate gradients: symmetric positive definite matrices
-    Cg,
-    /// Flexible conjugate gradients
-    Fcg,
-    /// MINRES: symmetric matrices
-    Minres,
-    /// Restarted GMRES: any matrix
-    Gmres,
-    /// BiCGStab: any matrix
-    Bicgstab,
-    /// Sparse Cholesky, LDL^T or LU
-    Direct,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Precond {
-    /// Decided from what the matrix shows
-    Auto,
-    /// No preconditioner
-    None,
-    /// The diagonal
-    Jacobi,
-    /// The diagonal blocks
-    BlockJacobi,
-    /// Symmetric Gauss-Seidel
-    Gs,
-    /// Symmetric successive over-relaxation with omega = 1.3
-    Ssor,
-    /// Incomplete Cholesky without fill
-    Ic0,
-    /// Incomplete LU without fill
-    Ilu0,
-    /// A Chebyshev polynomial of degree 4 in the block-diagonally scaled matrix
-    Chebyshev,
-    /// Multigrid by smoothed aggregation
-    Sa,
-    /// Multilevel additive Schwarz
-    Mas,
-    /// One level of additive Schwarz, with overlap
-    As,
-    /// The same, restricted: for unsymmetric matrices, under gmres or bicgstab
-    Ras,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Precision {
-    /// `mixed` under conjugate gradients where the values of the matrix fit, and `f64` where it fails and in sequences
-    Auto,
-    /// 64 bits throughout
-    F64,
-    /// 64-bit matrix and vectors, 32-bit preconditioner
-    Mixed,
-    /// 32 bits throughout
-    F32,
-}
-
-/// What is done with a preconditioner before each solve of a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Follow {
-    /// Kept or patched until the iterations lost are worth a build, then updated, then built
-    Upkeep,
-    /// Built in every step
-    Build,
-    /// Updated in every step
-    Update,
-}
-
-/// An order of rows and columns for a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reorder {
-    /// As it is
-    Natural,
-    /// Along a space-filling curve; needs coordinates
-    Morton,
-    /// Reverse Cuthill-McKee: a narrow band
-    Rcm,
-    /// Parts of the graph, one after the other
-    Parts,
-}
-
-/// A value as it is typed.
-pub(crate) fn name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
+/// A share of what there was at the start.
+pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
         _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use coarsen::parallel;
 use coarsen::sparse::diagnose::Definiteness;
 
-use crate::args::{Compare, Method, NullSpace, Precision, Precond};
+use crate::args::{Compare, Given, Method, NullSpace, Precision, Precond};
 use crate::attempts::by_choice;
 use crate::chart;
 use crate::choose::{Choice, Wish};
@@ -21,9 +21,9 @@ use crate::progress::Progress;
 use crate::ready::Ready;
 use crate::report::write_json;
 use crate::say;
-use crate::solve::{attempt, check_place, leave_to_the_cpu};
+use crate::solve::{attempt, check_place, check_solvable, leave_to_the_cpu};
 use crate::stage::Stages;
-use crate::table::{Row, Table};
+use crate::table::{Row, Table, label};
 
 /// Operations a second of a sparse factorisation on one core, on the low side.
 const SPEED: f64 = 2e9;
@@ -58,9 +58,11 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let input = Input::load(given)?;
     progress.phase("looking");
     let ready = Ready::new(given, &input, true)?;
+    check_solvable(given, &ready)?;
+    let pairs = candidates(&ready, options);
+    check_words(&ready, options, stages, &pairs)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
     let mut rows = Vec::new();
-    let pairs = candidates(&ready, options);
     let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
     // A direct method works on the CPU, wherever the others do.
     let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
@@ -68,6 +70,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         _ => on.builds(*precond),
     };
     for (_, on, (method, precond)) in places.filter(fits) {
+        progress.method(&label((method, precond), (stages.len() > 1).then(|| on.name())));
         progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
@@ -83,6 +86,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         });
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
     }
+    progress.method("auto");
     let auto = Auto::run(&ready, options, &stages[0], &progress)?;
     progress.clear();
     if let Some(row) = rows.iter_mut().find(|row| row.is(auto.choice.method, auto.precond)) {
@@ -149,6 +153,7 @@ fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
             (Precond::Ic0, true),
             (Precond::Chebyshev, true),
             (Precond::Mas, true),
+            (Precond::As, true),
         ];
         with(Method::Cg, &one_level);
         let method = if given.aggregation.varies() { Method::Fcg } else { Method::Cg };
@@ -162,6 +167,7 @@ fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
             (Precond::Jacobi, !zero),
             (Precond::BlockJacobi, blocks && !zero),
             (Precond::Ilu0, !zero),
+            (Precond::Ras, true),
         ];
         with(Method::Gmres, &factors);
         with(Method::Bicgstab, &factors);
@@ -169,6 +175,33 @@ fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
     let floats = values.is_some_and(|v| v.floating > 0);
     with(Method::Direct, &[(Precond::None, !floats && given.null_space == NullSpace::None)]);
     pairs
+}
+
+/// Refuses options of preconditioners that no row takes.
+fn check_words(
+    ready: &Ready<'_>,
+    options: &Compare,
+    stages: &[Stages],
+    pairs: &[(Method, Precond)],
+) -> Result<(), Failure> {
+    let Given { aggregation, domains, overlap, .. } = &options.given;
+    let of_matrix = match ready.diagnosis.is_symmetric() {
+        true => "the matrix is not positive definite",
+        false => "the matrix is not symmetric",
+    };
+    let of_place = "it works on the CPU alone";
+    for (words, precond, by, why) in [
+        (aggregation.words(), "sa", &[Precond::Sa][..], of_matrix),
+        (domains.words(), "mas", &[Precond::Mas], of_matrix),
+        (overlap.words(), "as and ras", &[Precond::As, Precond::Ras], of_place),
+    ] {
+        let runs =
+            |(_, taken): &(Method, Precond)| by.contains(taken) && stages.iter().any(|on| on.builds(*taken));
+        if let Some((option, _)) = words.first().filter(|_| !pairs.iter().any(runs)) {
+            return Err(Failure::NotCompared { option, precond, why });
+        }
+    }
+    Ok(())
 }
 
 /// The seconds of a factorisation that would take longer than `limit`, by what its structure says: it cannot be interrupted.

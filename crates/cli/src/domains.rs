@@ -38,7 +38,7 @@ pub(crate) struct Domains {
     #[arg(long, value_enum)]
     pub(crate) mas_order: Option<OrderName>,
     /// Grow along couplings above this share of the strongest, or along all of them alike [default: 0.25]
-    #[arg(long, value_name = "F|adjacency", value_parser = coupling)]
+    #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
     pub(crate) mas_coupling: Option<CouplingName>,
     /// Numbers of the inverses [default: f32]
     #[arg(long, value_enum)]

@@ -5,14 +5,16 @@
 use std::fs;
 use std::path::Path;
 
+use coarsen::BackendChoice;
 use coarsen::sparse::NearKernel;
 use coarsen::sparse::matrix_market::{self, Dense, Symmetry};
 use serde::Serialize;
 
-use crate::args::{NullSpace, Rhs, Solve};
+use crate::args::{NullSpace, Rhs, Solve, Source};
 use crate::error::Failure;
 use crate::input::Input;
 use crate::report::{Versions, write_json};
+use crate::stage::Stages;
 
 /// `options.json`.
 #[derive(Serialize)]
@@ -32,7 +34,7 @@ struct Options<'a> {
 pub(crate) fn write(
     folder: &Path,
     options: &Solve,
-    threads: usize,
+    (threads, stages): (usize, &Stages),
     loaded: &Result<Input, Failure>,
 ) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
@@ -42,7 +44,7 @@ pub(crate) fn write(
     }
     let described = Options {
         command: std::env::args().collect(),
-        again: loaded.as_ref().ok().map(|input| again(options, threads, input)),
+        again: loaded.as_ref().ok().map(|input| again(options, (threads, stages), input)),
         options,
         threads,
         versions: Versions::THESE,
@@ -84,7 +86,7 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
 }
 
 /// The words after `coarsen` that solve the dumped system in the same way.
-fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
+fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) -> Vec<String> {
     let given = &options.given;
     // Points of a problem speak of its natural blocks, which another block size overrules.
     let nodes =
@@ -110,7 +112,14 @@ fn again(options: &Solve, threads: usize, input: &Input) -> Vec<String> {
     add("--method", crate::args::name(options.method));
     add("--precond", crate::args::name(options.precond));
     add("--precision", crate::args::name(options.precision));
+    // What `auto` is depends on the machine and its variables.
+    let backend = match options.backend.0 {
+        BackendChoice::Auto => stages.name().to_owned(),
+        _ => options.backend.to_string(),
+    };
+    add("--backend", backend);
     add("--threads", threads.to_string());
+    add("--memory", given.memory_mib.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
     let methods =
@@ -126,7 +135,8 @@ fn copies(folder: &Path, options: &Solve) -> Result<(), Failure> {
     let given = &options.given;
     let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };
     let null_space = if let NullSpace::File(file) = &given.null_space { Some(file) } else { None };
-    let named = [&given.source.matrix, &given.x0, &given.source.coordinates, &given.near_kernel];
+    let Source { matrix, contact, coordinates, .. } = &given.source;
+    let named = [matrix, contact, coordinates, &given.x0, &given.near_kernel];
     let files = named.into_iter().flatten().chain(rhs).chain(null_space);
     for file in files.filter(|file| file.is_file()) {
         if let Some(name) = file.file_name() {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use coarsen::backend::SetupError;
 use coarsen::optimize::DescentError;
 use coarsen::problems::{BodyError, ProblemError};
+use coarsen::sparse::diagnose::Finding;
 use coarsen::sparse::matrix_market::{ReadError, WriteError};
 use coarsen::sparse::{ConstraintError, SparseError};
 use coarsen::{Error, Unavailable};
@@ -25,9 +26,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Body(#[from] BodyError),
     /// A body without a mesh.
-    #[error(
-        "the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE, in Gmsh's text format"
-    )]
+    #[error("the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE")]
     NoMesh,
     /// A mesh for a problem that makes its own.
     #[error("--mesh is for armadillo-stretch; a bar makes its own tetrahedra, so leave --mesh out")]
@@ -44,6 +43,11 @@ pub(crate) enum Failure {
     /// An option that a sequence would ignore.
     #[error("a sequence of systems takes no {option}; leave it out, or solve a single system")]
     Sequence { option: &'static str },
+    /// Steps without a sequence.
+    #[error(
+        "--steps counts those of a sequence; give --problem cloth-contact:N or stack:N, or leave --steps out"
+    )]
+    NoSequence,
     /// An option of sequences, and a single system.
     #[error("{option} is an option of sequences, --problem cloth-contact:N or stack:N; leave it out")]
     NotSequence { option: &'static str },
@@ -64,6 +68,11 @@ pub(crate) enum Failure {
     /// An option of additive Schwarz on one level, and another preconditioner.
     #[error("{option} is an option of --precond as and ras; leave it out, or take one of these")]
     NotOverlap { option: &'static str },
+    /// An option of a preconditioner that a comparison leaves out.
+    #[error(
+        "{option} is an option of --precond {precond}, which is left out here: {why}; leave the option out"
+    )]
+    NotCompared { option: &'static str, precond: &'static str, why: &'static str },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
     #[error(
         "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
@@ -108,6 +117,15 @@ pub(crate) enum Failure {
     /// Coordinates for a number of nodes that no block size gives.
     #[error("{}: {nodes} rows, a node each, do not divide the {n} unknowns; it belongs to another system", file.display())]
     Nodes { file: PathBuf, nodes: usize, n: usize },
+    /// Coordinates of so few nodes that each would have more unknowns than nodes have.
+    #[error(
+        "{}: {nodes} rows, a node each, would give each node {size} of the {n} unknowns; it belongs to another system, or give --block-size \
+         {size} to say so", file.display()
+    )]
+    Blocks { file: PathBuf, nodes: usize, size: usize, n: usize },
+    /// A system that no method can solve.
+    #[error("{file}: {finding}")]
+    Unsolvable { file: String, finding: Finding },
     /// Vectors to be, of which there are none.
     #[error("{}: expected a column a vector, found none", file.display())]
     NoColumns { file: PathBuf },
@@ -122,31 +140,52 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Problem(_)
-            | Self::BlockSize { .. }
-            | Self::Direct { .. }
-            | Self::NoMesh
-            | Self::UnusedMesh => 2,
-            Self::Setup(SetupError::Place(error)) if of_device(error) => 5,
-            Self::Body(_) | Self::Setup(_) | Self::Descent(_) | Self::Constraints(_) => 3,
+            Self::Problem(error) | Self::Body(BodyError::Problem(error)) => match error {
+                ProblemError::Mesh(_) | ProblemError::Constraints(_) => 3,
+                _ => 2,
+            },
+            Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh | Self::UnusedMesh => 2,
+            Self::Setup(SetupError::Place(error)) | Self::Descent(DescentError::Core(error))
+                if of_device(error) =>
+            {
+                5
+            }
+            Self::Setup(_) | Self::Descent(_) => 4,
+            Self::Body(_) | Self::Constraints(_) | Self::Unsolvable { .. } => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::NothingAdded
             | Self::NotOverlap { .. }
             | Self::Varies { .. }
             | Self::Sequence { .. }
+            | Self::NoSequence
+            | Self::NotCompared { .. }
             | Self::NotSequence { .. }
             | Self::NotThere { .. }
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
-            Self::Nodes { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
+            Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,
             Self::Place(error) if of_device(error) => 5,
             Self::Place(Error::Threads { .. }) => 5,
             Self::Place(_) => 3,
         }
+    }
+
+    /// The message, and those of its causes that it does not quote.
+    pub(crate) fn words(&self) -> String {
+        let mut words = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let said = error.to_string();
+            if !words.contains(&said) {
+                words = format!("{words}: {said}");
+            }
+            cause = error.source();
+        }
+        words
     }
 
     /// For `map_err` after writing to `file`.

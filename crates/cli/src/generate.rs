@@ -9,6 +9,7 @@ use coarsen::sparse::matrix_market::{self, Symmetry};
 use crate::args::Generate;
 use crate::error::Failure;
 use crate::input::problem;
+use crate::report::count;
 use crate::{dump, say};
 
 /// The seed of b, the one that `solve` takes unless told.
@@ -30,12 +31,12 @@ pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
     dump::write_points(&folder.join("coordinates.mtx"), &problem.positions)?;
     dump::write_columns(&folder.join("near_kernel.mtx"), &problem.near_kernel)?;
     say(&format!(
-        "{}: {} unknowns, {} entries, {} points, {} near-kernel vectors in {}\n",
+        "{}: {}, {}, {}, {} in {}\n",
         problem.name,
-        problem.matrix.shape().0,
-        problem.matrix.nnz(),
-        problem.positions.len(),
-        problem.near_kernel.vectors(),
+        count(problem.matrix.shape().0, "unknown"),
+        count(problem.matrix.nnz(), "entry"),
+        count(problem.positions.len(), "point"),
+        count(problem.near_kernel.vectors(), "near-kernel vector"),
         folder.display()
     ));
     if let Some(filter) = &filter {

@@ -1,51 +1,53 @@
-//! `coarsen info`: what diagnose finds, block size, scale, memory estimates, advice.
+//! `coarsen info`: what diagnose finds, block size, scale, memory estimates, and what `solve` would do.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use coarsen::auto::{Costs, MEMORY};
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 
-use crate::args::{Info, Method, Precond};
-use crate::choose::{Choice, Wish};
+use crate::args::{Info, Solve};
 use crate::error::Failure;
-use crate::input::open;
+use crate::input::Input;
+use crate::ready::Ready;
 use crate::say;
+use crate::solve::decide;
+use crate::stage::Stages;
 
+/// `coarsen info`. What keeps `solve` from trying ends this command in the same way, after all that is known is said.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let threads = available_parallelism().map_or(1, usize::from);
-    let text = parallel::threads(threads, || -> Result<String, Failure> {
-        let a = open(&options.matrix)?.matrix()?;
-        Ok(describe(&a, &diagnose(&a)))
-    })??;
-    say(&text);
+    parallel::threads(threads, || look(&Solve::of(&options.matrix)))?
+}
+
+fn look(options: &Solve) -> Result<ExitCode, Failure> {
+    let mut refused = None;
+    let mut input = Input::matrix(&options.given.source, |source| {
+        let (matrix, why) = source.matrix_and_refusal()?;
+        refused = why;
+        Ok(matrix)
+    })?;
+    if let Some(why) = refused {
+        say(&described(&diagnose(&input.matrix)));
+        return Err(why.into());
+    }
+    input.b = vec![0.0; input.matrix.shape().0];
+    let ready = Ready::new(&options.given, &input, true)?;
+    // Of the matrix as it was read; what decides is that of its blocks.
+    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
+    let choice = decide(options, &Stages::Cpu, &ready)?;
+    say(&format!("solve would take\n  {}\n  {}\n", choice.because[0], choice.because[1]));
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(a: &Bsr<f64>, diagnosis: &Diagnosis) -> String {
-    let mut text = diagnosis.to_string();
-    let n = a.shape().0;
-    let mut line = |line: String| writeln!(text, "{line}").expect("a String takes all that is written");
-    match diagnosis.structure.blocking {
-        Some(best) => {
-            line(format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill));
-        }
-        None => line("block size 1".to_owned()),
-    }
-    if diagnosis.values.is_none() {
-        return text;
-    }
-    line(factor(a));
-    let wish =
-        Wish { method: Method::Auto, precond: Precond::Auto, iterate: false, varies: false, memory: MEMORY };
-    let choice = Choice::new(wish, n, diagnosis, |factor| Costs::of(a, factor));
-    line("solve would take".to_owned());
-    choice.because.iter().for_each(|why| line(format!("  {why}")));
-    text
+fn described(diagnosis: &Diagnosis) -> String {
+    let blocks = diagnosis.structure.blocking.map_or_else(
+        || "block size 1".to_owned(),
+        |best| format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill),
+    );
+    format!("{diagnosis}{blocks}\n")
 }
 
 /// What a direct solve would need, from structure alone.

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras` |
+//! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras`; `names` are what they choose between |
 //! | `input` | matrix or problem, right-hand side, and what is known beside them |
 //! | `ready` | the system in blocks, looked at |
 //! | `choose` | what is done: as asked, else as `coarsen::auto` says; `attempts` does it |
@@ -45,6 +45,7 @@ mod job;
 mod looks;
 mod memory;
 mod minimize;
+mod names;
 mod overlap;
 mod plot;
 mod progress;
@@ -76,7 +77,7 @@ fn main() -> ExitCode {
         Command::Minimize(options) => minimize::run(&options),
     };
     done.unwrap_or_else(|failure| {
-        complain(&format!("error: {failure}\n"));
+        complain(&format!("error: {}\n", failure.words()));
         ExitCode::from(failure.code())
     })
 }

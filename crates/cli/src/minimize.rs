@@ -16,10 +16,11 @@ use coarsen::optimize::{
 use coarsen::problems::Scene;
 use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
-use crate::args::{Wanted, svg};
+use crate::args::{Wanted, name, svg, tolerance};
 use crate::elastic::{Soft, build};
 use crate::error::Failure;
 use crate::plot::{self, Curve};
+use crate::report::count;
 use crate::solve::check_place;
 use crate::{complain, say};
 
@@ -40,7 +41,7 @@ pub(crate) struct Minimize {
     /// `bar-twist:N`, a bar of 4N x N x N cells at rest under a twist; `armadillo-stretch`, one time step of a stretched body
     #[arg(long, value_name = "NAME", default_value = "bar-twist:8")]
     problem: Body,
-    /// Tetrahedra of armadillo-stretch, a Gmsh file [default: the armadillo in the folder that COARSEN_DATA names]
+    /// Tetrahedra of armadillo-stretch, a file [default: the armadillo in the folder that COARSEN_DATA names]
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
     /// Where to go from a gradient
@@ -56,7 +57,7 @@ pub(crate) struct Minimize {
     #[arg(long, value_name = "N", default_value_t = 8)]
     refresh: usize,
     /// Gradient to reach, as a share of that at the start
-    #[arg(long, value_name = "T", default_value_t = 1e-5)]
+    #[arg(long, value_name = "T", default_value = "1e-5", value_parser = tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 2000)]
@@ -118,11 +119,6 @@ pub(crate) enum Inverse {
     Mas,
 }
 
-/// The name of a choice, as typed.
-fn typed(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
-}
-
 pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     if let Some(file) = &options.plot {
         check_place(file)?;
@@ -133,15 +129,19 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     let (text, report, history) = parallel::threads(threads, || minimize(options, &on))??;
     if !options.quiet {
-        say(&format!("{text}minimize  {:.3} s on {threads} threads, ", begin.elapsed().as_secs_f64()));
         say(&format!(
-            "{} iterations ({} inner), {} values, {} gradients, {} refreshes, {} retreats\n",
-            report.iterations,
+            "{text}minimize  {:.3} s on {}, ",
+            begin.elapsed().as_secs_f64(),
+            count(threads, "thread")
+        ));
+        say(&format!(
+            "{} ({} inner), {}, {}, {}, {}\n",
+            count(report.iterations, "iteration"),
             report.inner,
-            report.values,
-            report.gradients,
-            report.refreshes,
-            report.retreats
+            count(report.values, "value"),
+            count(report.gradients, "gradient"),
+            count(report.refreshes, "refresh"),
+            count(report.retreats, "retreat")
         ));
         say(&format!(
             "outcome   {}, gradient {:.2e} of its start (asked {:.0e}), value {:.8e}\n",
@@ -152,7 +152,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
         ));
     }
     if let Some(file) = &options.plot {
-        let title = format!("{} with {}", typed(options.direction), typed(options.precond));
+        let title = format!("{} with {}", name(options.direction), name(options.precond));
         plot::curve(
             file,
             &Curve { title, what: "relative gradient", history: &history, tolerance: options.tol },
@@ -169,7 +169,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 
 /// The head of the report, how the descent ended, and relative gradients.
 fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
-    let (name, Scene { mut body, mut start }) = match options.problem {
+    let (problem, Scene { mut body, mut start }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
         Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
         Body::ArmadilloStretch => {
@@ -198,10 +198,10 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     let report = report?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
     let text = format!(
-        "problem   {name}: {} unknowns\nmethod    {} with {}, vectors on {on}\n",
-        start.len(),
-        typed(options.direction),
-        typed(options.precond)
+        "problem   {problem}: {}\nmethod    {} with {}, vectors on {on}\n",
+        count(start.len(), "unknown"),
+        name(options.direction),
+        name(options.precond)
     );
     Ok((text, report, relative))
 }

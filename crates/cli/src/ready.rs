@@ -21,6 +21,9 @@ use crate::renumber;
 /// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
 
+/// Unknowns of a node that coordinates alone are believed to mean: shells have 6, a few more belong to several fields.
+const MOST: usize = 12;
+
 /// An input, and all that is found out about it before a method is chosen.
 pub(crate) struct Ready<'a> {
     pub(crate) input: &'a Input,
@@ -118,7 +121,13 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     let asked = given.block_size.map(|size| size as usize);
     let size = match (asked, nodes) {
         (Some(size), _) => size,
-        (None, Some(nodes)) => n.checked_div(nodes).unwrap_or(1),
+        (None, Some(nodes)) => match n.checked_div(nodes).unwrap_or(1) {
+            size if size > MOST => {
+                let file = given.source.coordinates.clone().unwrap_or_default();
+                return Err(Failure::Blocks { file, nodes, size, n });
+            }
+            size => size,
+        },
         (None, None) if natural > 1 => natural,
         (None, None) => detect_block_size(input.matrix.pattern()),
     };

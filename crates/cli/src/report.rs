@@ -158,9 +158,14 @@ pub(crate) fn mib(bytes: usize) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// `1 thread`, `2 threads`.
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+/// `1 thread`, `2 threads`, `3 entries`, `4 refreshes`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("1 {what}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None if what.ends_with("sh") => format!("{n} {what}es"),
+        None => format!("{n} {what}s"),
+    }
 }
 
 /// The most memory this process has held, where the system says so.
@@ -174,7 +179,13 @@ fn peak_memory() -> Option<u64> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
-        writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
+        writeln!(
+            f,
+            "system    {}: {}, {}, {b} x {b} blocks",
+            self.source,
+            count(*n, "unknown"),
+            count(*nnz, "entry")
+        )?;
         writeln!(f, "method    {}", choice[0])?;
         let stored = if self.precision == Precision::Mixed { "; stored in f32" } else { "" };
         writeln!(f, "precond   {}{stored}", choice[1])?;

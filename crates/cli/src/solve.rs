@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
-use coarsen::sparse::diagnose::Diagnosis;
+use coarsen::sparse::diagnose::{Diagnosis, Severity};
 use coarsen::sparse::{Bsr, matrix_market};
 use coarsen::{Outcome, parallel};
 
@@ -55,7 +55,7 @@ fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Fai
     let loaded = Input::load(&options.given);
     if let Some(folder) = &options.dump {
         progress.phase("dumping");
-        dump::write(folder, options, threads, &loaded)?;
+        dump::write(folder, options, (threads, stages), &loaded)?;
     }
     let mut input = loaded?;
     let mut filter = input.filter.take();
@@ -105,23 +105,47 @@ impl<'a> Run<'a> {
         renumber: bool,
     ) -> Result<Self, Failure> {
         let ready = Ready::new(&options.given, input, renumber)?;
-        let wish = Wish {
-            method: options.method,
-            precond: options.precond,
-            iterate: options.precond != Precond::Auto
-                || !matches!(options.precision, Precision::Auto | Precision::F64)
-                || !matches!(stages, Stages::Cpu)
-                || options.given.null_space != NullSpace::None,
-            varies: options.given.aggregation.varies(),
-            memory: options.given.memory(),
-        };
-        let mut choice = ready.choose(wish);
-        check_direct(options, stages, &choice)?;
-        leave_to_the_cpu(stages, &mut choice)?;
-        check_words(options, &choice)?;
+        let mut choice = decide(options, stages, &ready)?;
         let place = (stages, options.precision, None);
         let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
         Ok(Self { ready, choice, solution })
+    }
+}
+
+/// What is done about a system, or why nothing can be: the decision that `solve` acts on and `info` tells.
+///
+/// # Errors
+/// Options that what was decided would ignore; a finding that no method survives, where the method is left to `auto`.
+pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
+    let given = &options.given;
+    if options.method == Method::Auto {
+        check_solvable(given, ready)?;
+    }
+    let wish = Wish {
+        method: options.method,
+        precond: options.precond,
+        iterate: options.precond != Precond::Auto
+            || !matches!(options.precision, Precision::Auto | Precision::F64)
+            || !matches!(stages, Stages::Cpu)
+            || given.null_space != NullSpace::None,
+        varies: given.aggregation.varies(),
+        memory: given.memory(),
+    };
+    let mut choice = ready.choose(wish);
+    check_direct(options, stages, &choice)?;
+    leave_to_the_cpu(stages, &mut choice)?;
+    check_words(options, &choice)?;
+    Ok(choice)
+}
+
+/// Refuses what no method solves. With a method that is named, or a null space, empty rows may be meant.
+pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Failure> {
+    let grave = ready.diagnosis.findings.iter().find(|finding| finding.severity() == Severity::Error);
+    match grave.filter(|_| given.null_space == NullSpace::None) {
+        Some(finding) => {
+            Err(Failure::Unsolvable { file: ready.input.source.clone(), finding: finding.clone() })
+        }
+        None => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ use coarsen::sparse::{Bsr, Graph, Permutation, morton, partition};
 use crate::args::{Reorder, Spy};
 use crate::error::Failure;
 use crate::input::Input;
+use crate::report::count;
 use crate::say;
 use crate::solve::check_place;
 
@@ -48,9 +49,9 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     picture.write(&options.out)?;
     let (rows, columns) = input.matrix.shape();
     say(&format!(
-        "{}: {rows} x {columns}, {} entries, at most {} in a pixel\n",
+        "{}: {rows} x {columns}, {}, at most {} in a pixel\n",
         input.source,
-        input.matrix.nnz(),
+        count(input.matrix.nnz(), "entry"),
         picture.most()
     ));
     Ok(ExitCode::SUCCESS)

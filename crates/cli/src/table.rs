@@ -8,7 +8,7 @@ use crate::args::{Compare, Method, Precond, name};
 use crate::compare::Auto;
 use crate::job::Solution;
 use crate::ready::Ready;
-use crate::report::{Versions, mib};
+use crate::report::{Versions, count, mib};
 
 /// One method on the system.
 #[derive(Clone, Debug, Serialize)]
@@ -78,11 +78,16 @@ impl Row {
 
     /// `cg + sa`.
     pub(crate) fn label(&self) -> String {
-        let on = if self.several { format!(", {}", self.backend) } else { String::new() };
-        match self.precond {
-            Precond::None => name(self.method) + &on,
-            precond => format!("{} + {}{on}", name(self.method), name(precond)),
-        }
+        label((self.method, self.precond), self.several.then_some(self.backend))
+    }
+}
+
+/// A method, its preconditioner, and where it runs if that is to be told: `cg + sa, cpu`.
+pub(crate) fn label((method, precond): (Method, Precond), backend: Option<&str>) -> String {
+    let on = backend.map_or_else(String::new, |backend| format!(", {backend}"));
+    match precond {
+        Precond::None => name(method) + &on,
+        precond => format!("{} + {}{on}", name(method), name(precond)),
     }
 }
 
@@ -149,15 +154,21 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, n, nnz, block_size: b, tolerance, .. } = self;
-        writeln!(f, "{source}: {n} unknowns, {nnz} entries, {b} x {b} blocks, to {tolerance:.0e}")?;
+        writeln!(
+            f,
+            "{source}: {}, {}, {b} x {b} blocks, to {tolerance:.0e}",
+            count(*n, "unknown"),
+            count(*nnz, "entry")
+        )?;
         if let Some(filtered) = &self.filtered {
             writeln!(f, "{filtered}")?;
         }
-        let threads = if self.threads == 1 { "thread" } else { "threads" };
         writeln!(
             f,
-            "looking at it took {:.3} s; {} {threads}, {} s for each method\n",
-            self.looking_seconds, self.threads, self.limit_seconds
+            "looking at it took {:.3} s; {}, {} s for each method\n",
+            self.looking_seconds,
+            count(self.threads, "thread"),
+            self.limit_seconds
         )?;
         writeln!(
             f,

@@ -12,8 +12,24 @@ pub enum ProblemError {
         /// The name found.
         name: String,
     },
+    /// A single system where a sequence is asked for.
+    #[error("`{name}` is a single system; sequences are {}", crate::Sequence::NAMES.map(|name| format!("{name}:N")).join(" and "))]
+    NotSequence {
+        /// The problem.
+        name: String,
+    },
+    /// A sequence where a single system is asked for.
+    #[error(
+        "`{name}` is a sequence of systems, and a single one is needed here; `coarsen solve` takes sequences"
+    )]
+    NotSystem {
+        /// The sequence.
+        name: String,
+    },
     /// A text that is not NAME:SIZE.
-    #[error("expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31; found `{found}`")]
+    #[error(
+        "expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31, or garment:FILE or softbody:FILE; found `{found}`"
+    )]
     Spec {
         /// The text found.
         found: String,
@@ -70,14 +86,9 @@ pub enum ProblemError {
     /// A sequence without a step.
     #[error("a sequence needs 1 step or more; found 0")]
     Steps,
-    /// A file that holds no mesh.
-    #[error("{file} {what}")]
-    Mesh {
-        /// The file.
-        file: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    /// A file that holds no mesh, or not the one that the problem is made of.
+    #[error(transparent)]
+    Mesh(#[from] coarsen_mesh::ReadError),
     /// More unknowns than the gallery makes.
     #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]
     TooLarge {

@@ -15,6 +15,8 @@
 //!
 //! > ±κ n nᵀ    (4)
 
+use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::{MeshError, ReadError};
 use coarsen_sparse::{Contacts, NearKernel, Sum};
 
 use crate::mesh::Mesh;
@@ -35,7 +37,7 @@ const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;
 /// The longest side of the garment, m.
 const SIDE: f64 = 1.5;
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for a garment of an OBJ file, every triangle divided into four `divisions` times;
+/// The matrix of an implicit Euler step of Δt = `dt` seconds for the triangles of a file that [`coarsen_mesh::read`] knows, every triangle divided into four `divisions` times;
 /// 3x3 blocks, no vertex held. The garment is scaled to 1.5 m.
 ///
 /// With `contact` > 0, vertices nearer than that share of the mean edge which no edge couples are joined by springs a thousand times as stiff as the membrane.
@@ -58,6 +60,7 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
         }
         mesh = mesh.divided();
     }
+    check_mass(&mesh, divisions).map_err(|flat| ReadError::of_whole(file, flat))?;
     let n = mesh.positions.len();
     let (mut places, mut values) = (Vec::new(), Vec::new());
     for i in 0..n as u32 {
@@ -85,34 +88,41 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
-fn minus(p: [f64; 3], q: [f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|k| p[k] - q[k])
-}
-
-fn dot(p: [f64; 3], q: [f64; 3]) -> f64 {
-    p[0] * q[0] + p[1] * q[1] + p[2] * q[2]
-}
-
-fn cross(p: [f64; 3], q: [f64; 3]) -> [f64; 3] {
-    [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]]
-}
-
 fn unit(p: [f64; 3]) -> [f64; 3] {
     p.map(|x| x / dot(p, p).sqrt().max(f64::MIN_POSITIVE))
 }
 
+/// The area of a triangle and twice that along its normal; `None` where its height is lost beside its longest side.
+fn area(x: &[[f64; 3]], t: [u32; 3]) -> Option<(f64, [f64; 3])> {
+    let [p, q, r] = t.map(|i| x[i as usize]);
+    let normal = cross(sub(q, p), sub(r, p));
+    let area = 0.5 * dot(normal, normal).sqrt();
+    let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
+    (area > 1e-6 * longest).then_some((area, normal))
+}
+
+/// Triangles without area are harmless where their vertices belong to others too; a vertex that has no other has no mass.
+fn check_mass(mesh: &Mesh<3>, divisions: usize) -> Result<(), MeshError> {
+    let mut heavy = vec![false; mesh.positions.len()];
+    for t in mesh.elements.iter().filter(|&&t| area(&mesh.positions, t).is_some()) {
+        t.iter().for_each(|&i| heavy[i as usize] = true);
+    }
+    match mesh.elements.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
+        // Each division makes four of one, in its place.
+        Some(element) => {
+            Err(MeshError::Flat { kind: "triangle", element: element >> (2 * divisions), what: "area" })
+        }
+        None => Ok(()),
+    }
+}
+
 /// (2) and the mass of one triangle; triangles without area have none of either.
 fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
+    let Some((area, normal)) = area(x, t) else { return };
     let [p, q, r] = t.map(|i| x[i as usize]);
-    let normal = cross(minus(q, p), minus(r, p));
-    let area = 0.5 * dot(normal, normal).sqrt();
-    let longest = [minus(q, p), minus(r, q), minus(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
-    if area <= 1e-6 * longest {
-        return;
-    }
-    let t1 = unit(minus(q, p));
+    let t1 = unit(sub(q, p));
     let t2 = cross(unit(normal), t1);
-    let flat = [p, q, r].map(|v| [dot(minus(v, p), t1), dot(minus(v, p), t2)]);
+    let flat = [p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)]);
     // Gradients of the hats in the plane.
     let g: [[f64; 2]; 3] = std::array::from_fn(|a| {
         let (b, c) = (flat[(a + 1) % 3], flat[(a + 2) % 3]);
@@ -163,12 +173,12 @@ fn hinges(mesh: &Mesh<3>) -> Vec<[u32; 4]> {
 fn bending(x: &[[f64; 3]], hinge: [u32; 4], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
     let [x0, x1, x2, x3] = hinge.map(|i| x[i as usize]);
     let twice = |p, q, r| {
-        let n = cross(minus(q, p), minus(r, p));
+        let n = cross(sub(q, p), sub(r, p));
         dot(n, n).sqrt()
     };
-    let cot = |p, q, r| dot(minus(q, p), minus(r, p)) / twice(p, q, r);
+    let cot = |p, q, r| dot(sub(q, p), sub(r, p)) / twice(p, q, r);
     let (a0, a1) = (twice(x0, x1, x2), twice(x0, x1, x3));
-    let length = dot(minus(x1, x0), minus(x1, x0));
+    let length = dot(sub(x1, x0), sub(x1, x0));
     if a0.min(a1) <= 1e-6 * length {
         return;
     }
@@ -189,7 +199,7 @@ fn springs_between(
     dt: f64,
 ) -> (Vec<(u32, u32)>, Vec<f64>) {
     let edges =
-        mesh.elements.iter().map(|t| minus(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
+        mesh.elements.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
     let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.elements.len() as f64;
     let reach = share * mean;
     let cell = |p: [f64; 3]| p.map(|x| (x / reach).floor() as i64);
@@ -202,7 +212,7 @@ fn springs_between(
             let near = [at[0] + step / 9 - 1, at[1] + step / 3 % 3 - 1, at[2] + step % 3 - 1];
             let first = cells.partition_point(|c| c.0 < near);
             for &(_, j) in cells[first..].iter().take_while(|c| c.0 == near) {
-                let d = minus(mesh.positions[j as usize], mesh.positions[i as usize]);
+                let d = sub(mesh.positions[j as usize], mesh.positions[i as usize]);
                 let far = dot(d, d) > reach * reach || dot(d, d) == 0.0;
                 if j <= i || far || matrix.pattern().find(i as usize, j as usize).is_some() {
                     continue;

@@ -28,7 +28,7 @@
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
-//! | `mesh` | triangles and tetrahedra from OBJ and MSH files |
+//! | `mesh` | triangles and tetrahedra that a problem is assembled on |
 //! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
 //! | [`error`](ProblemError) | what is no problem, and why |

@@ -3,8 +3,8 @@
 use coarsen_sparse::{Bsr, ConstraintError, Constraints, Filtered, NearKernel, System, prefilter};
 
 use crate::{
-    Material, NumpyRandom, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d, pinned,
-    poisson2d, poisson3d, softbody, softcube,
+    Material, NumpyRandom, ProblemError, Sequence, anisotropic2d, cloth, elasticity3d, garment, graph,
+    jump3d, pinned, poisson2d, poisson3d, softbody, softcube,
 };
 
 /// A symmetric positive definite matrix with what is known about it.
@@ -56,12 +56,18 @@ impl Problem {
     ///
     /// # Errors
     /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for another name,
-    /// [`ProblemError::Option`] for an option that the problem would ignore, otherwise as the function of that name.
+    /// [`ProblemError::NotSystem`] for that of a sequence, [`ProblemError::Option`] for an option that the problem would ignore, otherwise as the function of that name.
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
         if let ("garment" | "softbody", false) = (name, size.is_empty()) {
             return Self::of_mesh(name, size, options);
+        }
+        if Sequence::NAMES.contains(&name) {
+            return Err(ProblemError::NotSystem { name: name.to_owned() });
+        }
+        if !(name.is_empty() || Self::is_name(name)) {
+            return Err(ProblemError::Unknown { name: name.to_owned() });
         }
         let n: usize = size.parse().map_err(|_| malformed())?;
         let Options { dt, jump, share } = *options;
@@ -87,6 +93,11 @@ impl Problem {
             "graph" => graph(n),
             _ => Err(ProblemError::Unknown { name: name.to_owned() }),
         }
+    }
+
+    /// Whether the gallery holds a single system of this name.
+    pub(crate) fn is_name(name: &str) -> bool {
+        Self::NAMES.contains(&name) || matches!(name, "garment" | "softbody")
     }
 
     /// A problem on a mesh from a file.
@@ -158,9 +169,11 @@ mod tests {
         let error = |spec: &str, options: Options| Problem::parse(spec, &options).unwrap_err();
         let none = Options::default();
         let (dt, jump) = (Options { dt: Some(0.01), ..none }, Options { jump: Some(10.0), ..none });
-        for spec in ["cloth", "cloth:", "cloth:ten", "cloth:-5", "cloth:1e3", ":", ""] {
+        for spec in ["cloth", "cloth:", "cloth:ten", "cloth:-5", "cloth:1e3", "garment:", ":", ""] {
             assert_eq!(error(spec, none), ProblemError::Spec { found: spec.to_owned() });
         }
+        assert_eq!(error("poison2d:ten", none), ProblemError::Unknown { name: "poison2d".to_owned() });
+        assert_eq!(error("stack:5", none), ProblemError::NotSystem { name: "stack".to_owned() });
         let unknown = error("poison2d:10", dt);
         assert_eq!(unknown, ProblemError::Unknown { name: "poison2d".to_owned() });
         for name in Problem::NAMES {

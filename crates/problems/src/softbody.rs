@@ -37,7 +37,7 @@ pub enum Material {
     NeoHookean,
 }
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a Gmsh file; 3x3 blocks, no vertex held. The body is scaled to 1 m.
+/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that [`coarsen_mesh::read`] knows; 3x3 blocks, no vertex held. The body is scaled to 1 m.
 ///
 /// `young` scales the stiffness of each element by its number and centroid; `|_, _| 1.0` is a homogeneous body.
 ///

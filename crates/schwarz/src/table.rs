@@ -14,10 +14,12 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         writeln!(
             f,
-            "multilevel additive schwarz, domains of {} nodes, {} levels, {} nodes left out, {:.1} MiB",
+            "multilevel additive schwarz, domains of {} nodes, {} {}, {} {} left out, {:.1} MiB",
             self.recipe().domain,
             plan.levels(),
+            if plan.levels() == 1 { "level" } else { "levels" },
             plan.left_out().len(),
+            if plan.left_out().len() == 1 { "node" } else { "nodes" },
             mib(self.bytes())
         )?;
         writeln!(

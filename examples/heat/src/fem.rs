@@ -27,7 +27,7 @@
 //! the matrix of (4) is an M-matrix: no temperature leaves the range of the given and the old ones.
 
 use coarsen::sparse::{Bsr, SparseError, assembly};
-use examples_common::Mesh;
+use coarsen_mesh::Mesh;
 
 /// A mesh that cannot carry finite elements.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use examples_common::mesh::{ReadError, read};
+use coarsen_mesh::{Mesh, ReadError, read};
+use examples_common::Picture;
 use examples_common::picture::{Camera, Colours, Drawing, PictureError, Projection};
-use examples_common::{Mesh, Picture};
 
 /// Temperature of the hot side.
 pub(crate) const HOT: f64 = 100.0;

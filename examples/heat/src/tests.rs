@@ -7,7 +7,7 @@ use std::path::Path;
 
 use coarsen::prelude::*;
 use coarsen::sparse::Dirichlet;
-use examples_common::Mesh;
+use coarsen_mesh::Mesh;
 
 use crate::fem::{FemError, Heat};
 use crate::options::Options;

@@ -115,9 +115,10 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
 /// Refuses options that a sequence would ignore.
 fn check(options: &Solve) -> Result<(), Failure> {
     let given = &options.given;
+    if given.source.problem.is_none() {
+        return Err(Failure::NoSequence);
+    }
     let ignored = [
-        (given.source.matrix.is_some(), "a matrix file: give --problem cloth-contact:N or stack:N"),
-        (given.source.problem.is_none(), "no problem: give --problem cloth-contact:N or stack:N"),
         (given.source.coordinates.is_some(), "--coordinates"),
         (given.x0.is_some(), "--x0"),
         (given.block_size.is_some(), "--block-size"),
@@ -125,7 +126,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (given.null_space != NullSpace::None, "--null-space"),
         (matches!(given.rhs, Rhs::File(_)), "a file for --rhs"),
         (!matches!(options.method, Method::Auto | Method::Cg), "--method other than cg"),
-        (matches!(options.precond, Precond::None), "--precond none: there is nothing to follow"),
+        (matches!(options.precond, Precond::None), "--precond none (there is nothing to follow)"),
         (matches!(options.precision, Precision::F32), "--precision f32"),
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.out.is_some(), "--out"),

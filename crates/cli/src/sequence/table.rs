@@ -6,7 +6,7 @@ use coarsen::problems::Sequence;
 use serde::Serialize;
 
 use crate::args::{Follow, Precond, Solve, name};
-use crate::report::Versions;
+use crate::report::{Versions, count};
 
 use super::follower::Follower;
 
@@ -89,9 +89,10 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, n, threads, tolerance, because, .. } = self;
         let (precond, follow) = (name(self.precond), name(self.follow));
-        let of = if *threads == 1 { "thread" } else { "threads" };
-        writeln!(f, "{source}: {n} unknowns, {} steps, to {tolerance:.0e}", self.rows.len())?;
-        writeln!(f, "cg with {precond}{because}, followed by {follow}, on {threads} {of}\n")?;
+        let [unknowns, steps, threads] = [(*n, "unknown"), (self.rows.len(), "step"), (*threads, "thread")]
+            .map(|(n, what)| count(n, what));
+        writeln!(f, "{source}: {unknowns}, {steps}, to {tolerance:.0e}")?;
+        writeln!(f, "cg with {precond}{because}, followed by {follow}, on {threads}\n")?;
         writeln!(
             f,
             "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"
@@ -111,7 +112,9 @@ impl fmt::Display for Table {
                 row.solve_seconds,
                 row.residual
             )?;
-            writeln!(f, "{}", if row.converged() { "" } else { row.outcome })?;
+            let ended =
+                if row.converged() { String::new() } else { format!(" {}", row.outcome.replace('_', " ")) };
+            writeln!(f, "{ended}")?;
         }
         let [assembly, setup, solve] =
             [|r: &Row| r.assembly_seconds, |r: &Row| r.setup_seconds, |r: &Row| r.solve_seconds]

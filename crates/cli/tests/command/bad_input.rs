@@ -27,6 +27,113 @@ fn wrong_usage() {
     assert_eq!(coarsen("--version").code, 0);
 }
 
+/// What is wrong is said in words that fit it.
+#[test]
+fn messages_say_what_is_wrong() {
+    for (words, cause) in [
+        ("solve --steps 3", "--problem cloth-contact:N or stack:N"),
+        ("solve --problem cloth:9 --steps 3", "`cloth` is a single system"),
+        ("solve --problem clothes:9 --steps 3", "no problem `clothes`"),
+        ("solve --problem poison2d:ten", "no problem `poison2d`"),
+        ("compare --problem stack:5", "`stack` is a sequence"),
+        ("generate stack:5 --out x", "`stack` is a sequence"),
+        ("solve --problem garment:", "garment:FILE"),
+        ("minimize --tol NaN", "finite"),
+        ("minimize --tol -1", "0 or more"),
+        ("solve --tol -1", "0 or more"),
+        ("compare --tol NaN", "finite"),
+        ("compare --limit -1", "seconds"),
+        ("solve --problem cloth:9 --dt -1", "positive"),
+        ("generate cloth:9 --dt NaN --out x", "positive"),
+        ("solve --precond sa --sa-theta -1", "0 or more"),
+    ] {
+        let done = coarsen(words);
+        assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
+        assert!(!done.err.contains("no no"), "{words}: {}", done.err);
+    }
+    let done = coarsen("solve --problem poisson2d:10 --method cg --precond sa");
+    assert!(done.out.contains("1 level,"), "{}", done.out);
+}
+
+/// One mistake has one exit code, whichever command meets it.
+#[test]
+fn one_mistake_has_one_code() {
+    let folder = Folder::new();
+    let torn = folder.file("torn.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n");
+    let none = folder.path("none.msh").display().to_string();
+    let nowhere = folder.path("nowhere/x.svg").display().to_string();
+    let rows = folder.file(
+        "rows.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n1 2 1\n2 1 1\n2 2 3\n",
+    );
+    let wide =
+        folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
+    let few = folder.file("few.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 2 1\n");
+    for (commands, code) in [
+        (
+            [torn, none]
+                .map(|mesh| {
+                    vec![
+                        format!("solve --problem softbody:{mesh}"),
+                        format!("compare --problem garment:{mesh}"),
+                        format!("generate softbody:{mesh} --out {nowhere}"),
+                        format!("minimize --problem armadillo-stretch --mesh {mesh}"),
+                    ]
+                })
+                .concat(),
+            3,
+        ),
+        (
+            vec![
+                "solve --problem poisson2d:0".to_owned(),
+                "solve --problem stack:0".to_owned(),
+                "compare --problem poisson2d:0".to_owned(),
+                "minimize --problem bar-twist:0".to_owned(),
+            ],
+            2,
+        ),
+        (
+            [rows, wide, few]
+                .iter()
+                .flat_map(|file| ["solve", "compare", "info"].map(|command| format!("{command} {file}")))
+                .collect(),
+            3,
+        ),
+        (["solve", "compare", "minimize"].map(|command| format!("{command} --plot {nowhere}")).to_vec(), 2),
+    ] {
+        for words in commands {
+            let done = coarsen(&words);
+            assert!(
+                done.code == code && done.err.starts_with("error: "),
+                "{words}: {} {}",
+                done.code,
+                done.err
+            );
+        }
+    }
+}
+
+/// Coordinates say how many unknowns a node has where that is a number that nodes have.
+#[test]
+fn coordinates_of_few_nodes_are_no_blocks() {
+    let folder = Folder::new();
+    let diagonal: Vec<(usize, usize, f64)> = (1..=720).map(|i| (i, i, 2.0)).collect();
+    let a = folder.matrix("a.mtx", 720, &diagonal);
+    for (nodes, code) in [(720, 0), (360, 0), (240, 0), (120, 0), (40, 3), (2, 3), (1, 3)] {
+        let points = folder.vector("points.mtx", &vec![1.0; nodes]);
+        let done = coarsen(&format!("solve {a} --coordinates {points}"));
+        assert_eq!(done.code, code, "{nodes}: {}", done.err);
+        let cure = format!("--block-size {}", 720 / nodes);
+        assert!(
+            code == 0 || done.err.contains("points.mtx") && done.err.contains(&cure),
+            "{nodes}: {}",
+            done.err
+        );
+    }
+    let points = folder.vector("points.mtx", &[1.0; 40]);
+    assert_eq!(coarsen(&format!("solve {a} --coordinates {points} --block-size 18")).code, 0);
+}
+
 #[test]
 fn bad_matrices_are_named_by_line() {
     let folder = Folder::new();

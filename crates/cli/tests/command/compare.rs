@@ -14,7 +14,7 @@ fn every_method_is_in_the_table_and_one_is_the_choice() {
     assert_eq!(done.code, 0, "{}", done.err);
     let table = json(&report).unwrap();
     let rows = table["rows"].as_array().unwrap();
-    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "mas", "sa"] {
+    for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "mas", "as", "sa"] {
         let row = rows.iter().find(|row| row["precond"] == precond && row["method"] == "cg");
         let row = row.unwrap_or_else(|| panic!("{precond}"));
         assert_eq!(row["outcome"], "converged", "{precond}");
@@ -64,4 +64,38 @@ fn unsymmetric_and_indefinite_matrices_have_their_methods() {
             done.out
         );
     }
+}
+
+/// An option is a row's, or it is refused.
+#[test]
+fn options_of_methods_that_do_not_run_are_refused() {
+    let folder = Folder::new();
+    let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
+    let unsymmetric = folder.matrix("u.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
+    for (file, why) in [(&indefinite, "not positive definite"), (&unsymmetric, "not symmetric")] {
+        for option in ["--sa-theta 0.3", "--mas-domain 16"] {
+            let done = coarsen(&format!("compare {file} {option}"));
+            let name = option.split(' ').next().unwrap();
+            assert!(done.code == 2 && done.err.contains(name) && done.err.contains(why), "{}", done.err);
+        }
+        let done = coarsen(&format!("compare {file} --block-size 1 --as-overlap 2"));
+        assert!(done.code == 0 && done.out.contains("+ ras"), "{}{}", done.out, done.err);
+    }
+    for (words, row) in
+        [("--as-domain 8", "cg + as"), ("--mas-domain 8", "cg + mas"), ("--sa-cycle k", "fcg + sa")]
+    {
+        let done = coarsen(&format!("compare --problem poisson2d:12 {words}"));
+        assert!(done.code == 0 && done.out.contains(row), "{words}: {}{}", done.out, done.err);
+    }
+    // The option reaches its row.
+    let iterations = |words: &str| {
+        let report = folder.path("r.json");
+        let done =
+            coarsen(&format!("compare --problem poisson2d:30 {words} --quiet --report {}", report.display()));
+        assert_eq!(done.code, 0, "{}", done.err);
+        let table = json(&report).unwrap();
+        let rows = table["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["precond"] == "as").unwrap()["iterations"].as_u64().unwrap()
+    };
+    assert!(iterations("--as-domain 64") < iterations("--as-domain 4"));
 }

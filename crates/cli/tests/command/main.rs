@@ -9,6 +9,7 @@ mod compare;
 mod constraints;
 mod generate;
 mod mas;
+mod mesh;
 mod minimize;
 mod outcomes;
 mod output;

@@ -63,7 +63,7 @@ fn ends_and_errors_have_their_codes() {
     let unknown = coarsen("minimize --problem bar-twist:many");
     assert!(unknown.code == 2 && unknown.err.contains("whole number"), "{}", unknown.err);
     let none = coarsen("minimize --problem bar-twist:0");
-    assert!(none.code == 3 && none.err.contains("at least 1"), "{}", none.err);
+    assert!(none.code == 2 && none.err.contains("at least 1"), "{}", none.err);
     let mesh = coarsen("minimize --problem armadillo-stretch --mesh /no/such.msh");
     assert!(mesh.code == 3 && mesh.err.contains("/no/such.msh"), "{}", mesh.err);
     let unused = coarsen("minimize --problem bar-twist:2 --mesh /no/such.msh");

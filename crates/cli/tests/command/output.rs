@@ -120,5 +120,68 @@ fn info_tells_what_solve_would_do() {
     let wide =
         folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
     let done = coarsen(&format!("info {wide}"));
-    assert!(done.code == 0 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
+    assert!(done.code == 3 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
+    assert!(
+        !done.out.contains("solve would take") && done.err.contains("wide.mtx:2: "),
+        "{}{}",
+        done.out,
+        done.err
+    );
+}
+
+/// What `info` says of the method is what `solve` acts on; a run may add to it, or end with another preconditioner.
+#[test]
+fn info_and_solve_decide_alike() {
+    let folder = Folder::new();
+    for spec in ["elasticity3d:4", "poisson3d:14", "jump3d:16", "graph:2000", "cloth:20"] {
+        let out = folder.path("p");
+        assert_eq!(coarsen(&format!("generate {spec} --out {}", out.display())).code, 0, "{spec}");
+        let a = out.join("A.mtx").display().to_string();
+        let told = coarsen(&format!("info {a}")).out;
+        let method = told.split("solve would take\n").nth(1).and_then(|told| told.lines().next());
+        let (_, seen) = method.and_then(|line| line.split_once(": ")).unwrap_or_else(|| panic!("{told}"));
+        let (_, report) = solve(&folder, &a);
+        let done = report["choice"][0].as_str().unwrap();
+        assert!(done.contains(seen), "{spec}: {seen}, {done}");
+    }
+}
+
+/// The backend, the room for factors and the contact of a run are part of what is dumped.
+#[test]
+fn a_dump_keeps_contact_and_backend() {
+    let folder = Folder::new();
+    let chain: Vec<(usize, usize, f64)> =
+        (1..=30).flat_map(|i| [(i, i, 2.5), (i, i % 30 + 1, -1.0), (i % 30 + 1, i, -1.0)]).collect();
+    let a = folder.matrix("a.mtx", 30, &chain);
+    let pair = folder.matrix("pair.mtx", 30, &[(3, 3, 9.0), (3, 20, -9.0), (20, 3, -9.0), (20, 20, 9.0)]);
+    let dump = folder.path("dump");
+    let words =
+        format!("{a} --contact {pair} --method cg --memory 7 --backend cpu --dump {}", dump.display());
+    let (done, first) = solve(&folder, &words);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let options = json(&dump.join("options.json")).unwrap();
+    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
+    let pairs: Vec<&[String]> = again.windows(2).collect();
+    for expected in [["--backend", "cpu"], ["--memory", "7"]] {
+        assert!(pairs.iter().any(|pair| *pair == expected), "{again:?}");
+    }
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_coarsen"))
+        .args(&again)
+        .args(["--report", "second.json", "--quiet"])
+        .current_dir(&dump)
+        .status()
+        .unwrap();
+    assert!(done.success());
+    assert_eq!(json(&dump.join("second.json")).unwrap()["history"], first["history"]);
+    // Where the contact cannot be read, it is copied.
+    let torn = folder.file("torn.mtx", "%%MatrixMarket matrix\n");
+    let dump = folder.path("second");
+    assert_eq!(coarsen(&format!("solve {a} --contact {torn} --dump {}", dump.display())).code, 3);
+    for name in ["a.mtx", "torn.mtx"] {
+        assert_eq!(
+            std::fs::read(dump.join(name)).unwrap(),
+            std::fs::read(folder.path(name)).unwrap(),
+            "{name}"
+        );
+    }
 }

@@ -71,8 +71,8 @@ fn what_a_sequence_ignores_is_refused() {
         ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
         ("--problem cloth-contact:12 --backend opencl", "--backend"),
         ("--problem cloth:9 --follow build", "--follow"),
-        ("--steps 3", "no problem"),
-        ("--problem cloth:9 --steps 3", "no problem `cloth`"),
+        ("--steps 3", "--problem"),
+        ("--problem cloth:9 --steps 3", "single system"),
         ("--problem stack:2", "at least 3"),
     ] {
         let done = coarsen(&format!("solve {words}"));

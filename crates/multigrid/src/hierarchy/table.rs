@@ -51,12 +51,9 @@ impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
 impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (cycle, name) = (self.recipe.cycle, self.recipe.coarsening.name());
-        let complexity = self.operator_complexity();
-        writeln!(
-            f,
-            "{name}, {cycle:?}-cycle, {} levels, operator complexity {complexity:.2}",
-            self.levels()
-        )?;
+        let (complexity, count) = (self.operator_complexity(), self.levels());
+        let levels = if count == 1 { "level" } else { "levels" };
+        writeln!(f, "{name}, {cycle:?}-cycle, {count} {levels}, operator complexity {complexity:.2}")?;
         writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)

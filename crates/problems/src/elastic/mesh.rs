@@ -1,4 +1,4 @@
-//! Tetrahedral meshes: regular bars, and Gmsh files.
+//! Tetrahedral meshes: regular bars, and those of files.
 
 use crate::BodyError;
 use crate::elastic::mat3::determinant;
@@ -47,8 +47,8 @@ impl TetMesh {
         Self { nodes, tets }
     }
 
-    /// The tetrahedra of a Gmsh file (MSH 2 or 4.1 as text, plain or gzip-ed), scaled so that the longest side of the
-    /// bounding box is `side` metres; tetrahedra of negative volume are turned.
+    /// The tetrahedra of a file that [`coarsen_mesh::read`] knows, scaled so that the longest side of the bounding box is `side`
+    /// metres; tetrahedra of negative volume are turned.
     ///
     /// # Errors
     /// [`BodyError::Problem`] says what is wrong with the file.

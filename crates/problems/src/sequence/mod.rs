@@ -19,7 +19,7 @@ mod stack;
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Stencil, Sum, System};
 
 use crate::cloth::STRETCH;
-use crate::{Options, ProblemError, random_vector};
+use crate::{Options, Problem, ProblemError, random_vector};
 use cloth_contact::ClothContact;
 use elastic::Elastic;
 use stack::Stack;
@@ -82,10 +82,14 @@ impl Sequence {
     /// The sequence of a text NAME:SIZE at its first step, with time steps of 0.01 s unless `options` say otherwise.
     ///
     /// # Errors
-    /// As [`Problem::parse`](crate::Problem::parse), and [`ProblemError::Steps`] for no step.
+    /// As [`Problem::parse`](crate::Problem::parse) with [`ProblemError::NotSequence`] for the name of a single system, and
+    /// [`ProblemError::Steps`] for no step.
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+        if Problem::is_name(name) {
+            return Err(ProblemError::NotSequence { name: name.to_owned() });
+        }
         let n: usize = size.parse().map_err(|_| malformed())?;
         for (given, option) in [(options.jump.is_some(), "jump"), (options.share.is_some(), "share")] {
             if given {
@@ -324,7 +328,8 @@ mod tests {
         let none = Options::default();
         let error = |spec: &str, steps| Sequence::parse(spec, steps, &none).err();
         assert!(matches!(error("stack", 3), Some(ProblemError::Spec { .. })));
-        assert!(matches!(error("cloth:9", 3), Some(ProblemError::Unknown { .. })));
+        assert!(matches!(error("cloth:9", 3), Some(ProblemError::NotSequence { .. })));
+        assert!(matches!(error("clth:9", 3), Some(ProblemError::Unknown { .. })));
         assert!(matches!(error("stack:2", 3), Some(ProblemError::Size { .. })));
         assert_eq!(error("stack:5", 0), Some(ProblemError::Steps));
         assert!(Sequence::is_named("stack:5") && !Sequence::is_named("cloth:5"));

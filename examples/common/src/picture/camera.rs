@@ -1,6 +1,6 @@
 //! Where a mesh is seen from.
 
-use crate::mesh::surface::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, sub};
 
 /// How depth shrinks things.
 #[derive(Clone, Copy, Debug, PartialEq)]

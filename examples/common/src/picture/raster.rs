@@ -4,7 +4,7 @@
 //! *Reference* Pineda 1988, "A parallel algorithm for polygon rasterization", SIGGRAPH (edge functions); Blinn 1992, "Hyperbolic
 //! interpolation" (values under perspective).
 
-use crate::mesh::surface::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, sub};
 
 use super::Picture;
 use super::camera::Fitted;

@@ -4,6 +4,7 @@ mod body;
 mod record;
 pub(super) mod text;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,24 @@ impl Source {
     /// As [`matrix`](Self::matrix), [`Problem::Rectangular`] and [`Problem::EmptyRows`].
     pub fn system(self) -> Result<Bsr<f64>, ReadError> {
         self.sparse(Header::check_system)
+    }
+
+    /// As [`matrix`](Self::matrix), with the error that [`system`](Self::system) would have given in its stead: for a look at what cannot be solved.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    pub fn matrix_and_refusal(self) -> Result<(Bsr<f64>, Option<ReadError>), ReadError> {
+        let (file, refusal) = (self.file.clone(), Cell::new(None));
+        let matrix = self.sparse(|header| {
+            let refused = header.check_system().err();
+            refusal.set(refused.map(|problem| ReadError {
+                file: file.clone(),
+                line: Some(header.line),
+                problem,
+            }));
+            header.check_sparse()
+        })?;
+        Ok((matrix, refusal.into_inner()))
     }
 
     /// A dense matrix; see [`read_dense`](super::read_dense).
@@ -181,6 +200,16 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_system_is_looked_at_all_the_same() {
+        let wide = "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n";
+        let (matrix, refusal) = Source::new(wide.as_bytes()).matrix_and_refusal().unwrap();
+        assert_eq!(matrix.shape(), (2, 3));
+        assert_eq!(refusal, Source::new(wide.as_bytes()).system().err());
+        let (_, refusal) = Source::new(FILES[0].as_bytes()).matrix_and_refusal().unwrap();
+        assert_eq!(refusal, None);
+    }
 
     const FILES: [&str; 3] = [
         "%%MatrixMarket matrix coordinate real symmetric\n% c\n\n3 3 4\n1 1 2.5\n2 1 -1e-3\n%\n3 3 1\n2 2 7",

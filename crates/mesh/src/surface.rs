@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Mesh;
+use super::vector::{cross, dot, sub};
 
 /// The corners opposite to each corner of a positively oriented tetrahedron, seen counter-clockwise from outside.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
@@ -64,21 +65,6 @@ impl Mesh {
             [pick(low, f64::min), pick(high, f64::max)]
         })
     }
-}
-
-/// a − b.
-pub(crate) fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// a · b.
-pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// a × b.
-pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats"; cells as offsets and
 //! connectivity since version 5.1.
 
-use super::fields::{Encoding, Fault, Fields, fan, number, quote};
+use super::fields::{Encoding, Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
 /// Cells: where each one's corners end, and all corners.
@@ -56,25 +56,94 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     if polygon.len() < 3 {
                         return Err(fields.fault(Problem::Corners { corners: polygon.len() }));
                     }
-                    fan(polygon, &mut mesh.triangles);
+                    fields.fan(polygon, &mut mesh.triangles)?;
+                }
+            }
+            b"TRIANGLE_STRIPS" if polygons => {
+                for strip in self::cells(&mut fields, version, mesh.positions.len())?.iter() {
+                    self::strip(&fields, strip, &mut mesh)?;
                 }
             }
             b"VERTICES" | b"LINES" if polygons => {
                 self::cells(&mut fields, version, mesh.positions.len())?;
             }
-            b"CELL_TYPES" => types(&mut fields, &cells, &mut mesh)?,
-            b"METADATA" => {
-                fields.line(); // the rest of its own; an empty line ends it
-                while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
+            b"CELL_TYPES" => {
+                types(&mut fields, &cells, &mut mesh)?;
+                cells = Cells::default();
             }
-            b"POINT_DATA" | b"CELL_DATA" | b"FIELD" => break,
+            b"METADATA" => metadata(&mut fields),
+            b"FIELD" => field(&mut fields)?,
+            b"POINT_DATA" | b"CELL_DATA" => break,
             other => {
                 let expected = "POINTS, CELLS, CELL_TYPES or POLYGONS";
                 return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
             }
         }
     }
+    if !cells.ends.is_empty() {
+        return Err(fields.fault(Problem::End { what: "CELL_TYPES" }));
+    }
     Ok(mesh)
+}
+
+/// Adds a strip: every other triangle is turned, so that all show the same side.
+fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Fault> {
+    if strip.len() < 3 {
+        return Err(fields.fault(Problem::Corners { corners: strip.len() }));
+    }
+    for (k, three) in strip.windows(3).enumerate() {
+        let [a, b, c] = [three[0], three[1], three[2]];
+        if a == b || b == c || a == c {
+            continue; // a stitch between two strips
+        }
+        fields.fan(&if k.is_multiple_of(2) { [a, b, c] } else { [b, a, c] }, &mut mesh.triangles)?;
+    }
+    Ok(())
+}
+
+/// Passes over what is said of an array: an empty line ends it.
+fn metadata(fields: &mut Fields<'_>) {
+    fields.line(); // the rest of its own
+    while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
+}
+
+/// Passes over arrays that belong to the whole file, such as the time.
+fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    fields.expect("the name of a field")?;
+    for _ in 0..fields.text::<usize>("the number of arrays")? {
+        let mut name = fields.expect("the name of an array")?;
+        if name == b"METADATA" {
+            metadata(fields);
+            name = fields.expect("the name of an array")?;
+        }
+        let of = |fields: &Fields<'_>, count: Option<usize>| {
+            count
+                .ok_or_else(|| fields.fault(Problem::Number { what: "size of an array", found: quote(name) }))
+        };
+        let components: usize = fields.text("the number of components")?;
+        let tuples = fields.text("the number of tuples")?;
+        let count = of(fields, components.checked_mul(tuples))?;
+        let bytes = match fields.expect("the type of an array")? {
+            b"char" | b"unsigned_char" | b"signed_char" => 1,
+            b"short" | b"unsigned_short" => 2,
+            b"int" | b"unsigned_int" | b"float" | b"vtktypeint32" | b"vtktypeuint32" => 4,
+            b"long" | b"unsigned_long" | b"double" | b"vtkIdType" | b"vtktypeint64" | b"vtktypeuint64" => 8,
+            other => {
+                let expected = "a type of numbers";
+                return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
+            }
+        };
+        data(fields)?;
+        if fields.encoding != Encoding::Text {
+            let bytes = of(fields, count.checked_mul(bytes))?;
+            fields.skip(bytes, "an array")?;
+            continue;
+        }
+        for _ in 0..count {
+            fields.expect("an array")?;
+        }
+    }
+    Ok(())
 }
 
 /// Moves to the data behind a header line, which are bytes of a binary file.
@@ -163,17 +232,33 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
         let kind = fields.signed(4, "a cell type")?;
         let wrong = |expected| Problem::Count { what: "corners of a cell", expected, found: corners.len() };
         match kind {
-            1..=4 => {} // vertices and lines
+            0..=4 | 21 | 35 | 68 => {} // nothing, vertices and lines
             5 | 7 | 9 => {
                 if corners.len() < 3 {
                     return Err(fields.fault(wrong(3)));
                 }
-                fan(corners, &mut mesh.triangles);
+                fields.fan(corners, &mut mesh.triangles)?;
             }
-            10 => {
-                let corners = corners.try_into().map_err(|_| fields.fault(wrong(4)))?;
-                mesh.tetrahedra.push(corners);
-            }
+            6 => strip(fields, corners, mesh)?,
+            8 => match *corners {
+                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?, // a pixel: x runs first, then y
+                _ => return Err(fields.fault(wrong(4))),
+            },
+            // Curved ones: the corners come first.
+            22 | 34 | 69 => match corners.first_chunk::<3>() {
+                Some(corners) => fields.fan(corners, &mut mesh.triangles)?,
+                None => return Err(fields.fault(wrong(3))),
+            },
+            23 | 28 | 70 => match corners.first_chunk::<4>() {
+                Some(corners) => fields.fan(corners, &mut mesh.triangles)?,
+                None => return Err(fields.fault(wrong(4))),
+            },
+            10 | 24 | 71 => match corners.first_chunk::<4>() {
+                Some(&four) if kind != 10 || corners.len() == 4 => {
+                    fields.tetrahedron(four, &mut mesh.tetrahedra)?;
+                }
+                _ => return Err(fields.fault(wrong(4))),
+            },
             _ => return Err(fields.fault(Problem::Element { kind })),
         }
     }
@@ -218,5 +303,37 @@ mod tests {
         let text = b"# vtk DataFile Version 2.0\n\nASCII\nDATASET POLYDATA\nPOINTS 4 double\n\
             0 0 0\n1 0 0\n1 1 0\n0 1 0\nPOLYGONS 1 5\n4 0 1 2 3\n";
         assert_eq!(parse(text).unwrap().triangles, [[0, 1, 2], [0, 2, 3]]);
+    }
+
+    const HEAD: &str = "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n";
+
+    #[test]
+    fn the_time_of_a_step_is_passed_over() {
+        let text = format!(
+            "{HEAD}FIELD FieldData 2\nTIME 1 1 double\n0.5\nCYCLE 1 1 int\n7\nPOINTS 3 float\n0 0 0 1 0 0 0 1 0\nCELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\n"
+        );
+        assert_eq!(parse(text.as_bytes()).unwrap().triangles, [[0, 1, 2]]);
+        let mut bytes = HEAD.replace("ASCII", "BINARY").into_bytes();
+        bytes.extend(b"FIELD FieldData 1\nTIME 1 1 double\n");
+        bytes.extend(0.5_f64.to_be_bytes());
+        bytes.extend(b"\nPOINTS 1 float\n");
+        [1_f32, 2.0, 3.0].iter().for_each(|x| bytes.extend(x.to_be_bytes()));
+        assert_eq!(parse(&bytes).unwrap().positions, [[1.0, 2.0, 3.0]]);
+    }
+
+    #[test]
+    fn curved_cells_pixels_and_strips() {
+        let points = "0 0 0\n".repeat(10);
+        let head = format!("{HEAD}POINTS 10 float\n{points}");
+        let text = format!(
+            "{head}CELLS 4 28\n10 0 1 2 3 4 5 6 7 8 9\n6 0 1 2 4 5 6\n4 0 1 2 3\n4 0 1 2 3\nCELL_TYPES 4\n24\n22\n8\n6\n"
+        );
+        let mesh = parse(text.as_bytes()).unwrap();
+        assert_eq!(mesh.tetrahedra, [[0, 1, 2, 3]]);
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 1, 3], [0, 3, 2], [0, 1, 2], [2, 1, 3]]);
+        let untold = parse(format!("{head}CELLS 1 5\n4 0 1 2 3\n").as_bytes()).unwrap_err();
+        assert_eq!(untold.problem, Problem::End { what: "CELL_TYPES" });
+        let hexahedron = parse(format!("{head}CELLS 1 9\n8 0 1 2 3 4 5 6 7\nCELL_TYPES 1\n12\n").as_bytes());
+        assert_eq!(hexahedron.unwrap_err().problem, Problem::Element { kind: 12 });
     }
 }

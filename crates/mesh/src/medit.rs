@@ -2,8 +2,11 @@
 //!
 //! *Reference* Frey 2001, "MEDIT: an interactive mesh visualization software", INRIA RT-0253, §3.
 
-use super::fields::{Fault, Fields, fan, number, quote};
+use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
+
+/// Elements of volume that are no tetrahedra, of any order.
+const VOLUMES: [&[u8]; 4] = [b"hexahedra", b"hexaedra", b"prisms", b"pyramids"];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let (mut fields, mut mesh) = (Fields::with_comments(bytes), Mesh::default());
@@ -33,25 +36,44 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     mesh.positions.push(x);
                 }
             }
+            // Curved elements: the middles of edges and faces come after the corners.
+            b"trianglesp2" => {
+                for _ in 0..fields.text::<usize>("the number of triangles")? {
+                    let triangle: [u32; 3] = element(&mut fields, mesh.positions.len(), 3)?;
+                    fields.fan(&triangle, &mut mesh.triangles)?;
+                }
+            }
+            b"quadrilateralsq2" => {
+                for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
+                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len(), 5)?;
+                    fields.fan(&quad, &mut mesh.triangles)?;
+                }
+            }
+            b"tetrahedrap2" => {
+                for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
+                    let tetrahedron = element(&mut fields, mesh.positions.len(), 6)?;
+                    fields.tetrahedron(tetrahedron, &mut mesh.tetrahedra)?;
+                }
+            }
             b"triangles" => {
                 for _ in 0..fields.text::<usize>("the number of triangles")? {
-                    let triangle = element(&mut fields, mesh.positions.len())?;
-                    mesh.triangles.push(triangle);
+                    let triangle: [u32; 3] = element(&mut fields, mesh.positions.len(), 0)?;
+                    fields.fan(&triangle, &mut mesh.triangles)?;
                 }
             }
             b"quadrilaterals" => {
                 for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
-                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len())?;
-                    fan(&quad, &mut mesh.triangles);
+                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len(), 0)?;
+                    fields.fan(&quad, &mut mesh.triangles)?;
                 }
             }
             b"tetrahedra" => {
                 for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
-                    let tetrahedron = element(&mut fields, mesh.positions.len())?;
-                    mesh.tetrahedra.push(tetrahedron);
+                    let tetrahedron = element(&mut fields, mesh.positions.len(), 0)?;
+                    fields.tetrahedron(tetrahedron, &mut mesh.tetrahedra)?;
                 }
             }
-            b"hexahedra" | b"hexaedra" | b"prisms" | b"pyramids" => {
+            other if VOLUMES.iter().any(|volume| other.starts_with(volume)) => {
                 return Err(fields.fault(Problem::Word {
                     expected: "triangles, quadrilaterals or tetrahedra",
                     found: quote(word),
@@ -70,12 +92,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// The corners of an element and its reference.
-fn element<const N: usize>(fields: &mut Fields<'_>, vertices: usize) -> Result<[u32; N], Fault> {
+/// The corners of an element, `middles` more of its vertices, and its reference.
+fn element<const N: usize>(
+    fields: &mut Fields<'_>,
+    vertices: usize,
+    middles: usize,
+) -> Result<[u32; N], Fault> {
     let mut corners = [0; N];
     for corner in &mut corners {
         let index = fields.text("corner")?;
         *corner = fields.corner(index, 1, vertices)?;
+    }
+    for _ in 0..middles {
+        let index = fields.text("the middle of an edge")?;
+        fields.corner(index, 1, vertices)?;
     }
     fields.float(8, "a reference")?;
     Ok(corners)
@@ -92,5 +122,17 @@ mod tests {
         let mesh = parse(text).unwrap();
         assert_eq!(mesh.positions[2], [1.0, 1.0, 0.0]);
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]]);
+    }
+
+    #[test]
+    fn curved_elements_are_read_by_their_corners() {
+        let points = "0 0 0 0\n".repeat(10);
+        let head = format!("MeshVersionFormatted 2\nDimension 3\nVertices 10\n{points}");
+        let text =
+            format!("{head}TetrahedraP2 1\n1 2 3 4 5 6 7 8 9 10 0\nTrianglesP2 1\n1 2 3 5 6 7 1\nEnd\n");
+        let mesh = parse(text.as_bytes()).unwrap();
+        assert_eq!((mesh.tetrahedra, mesh.triangles), (vec![[0, 1, 2, 3]], vec![[0, 1, 2]]));
+        let refused = parse(format!("{head}HexahedraQ2 1\n").as_bytes()).unwrap_err();
+        assert!(matches!(refused.problem, Problem::Word { .. }));
     }
 }

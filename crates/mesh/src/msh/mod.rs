@@ -93,30 +93,81 @@ impl Nodes {
     }
 }
 
-/// Corners of an element type; none for one that is not read.
-fn corners(fields: &Fields<'_>, kind: i64) -> Result<usize, Fault> {
-    match kind {
-        15 => Ok(1),
-        1 => Ok(2),
-        2 => Ok(3),
-        3 | 4 => Ok(4),
-        _ => Err(fields.fault(Problem::Element { kind })),
+/// What an element is, whatever its order.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Point,
+    Line,
+    Triangle,
+    Quadrangle,
+    Tetrahedron,
+}
+
+/// Number, shape and nodes of the element types that are read; corners come first, then the nodes of edges, faces and inside.
+const TYPES: [(i64, Shape, usize); 25] = [
+    (15, Shape::Point, 1),
+    (1, Shape::Line, 2),
+    (8, Shape::Line, 3),
+    (26, Shape::Line, 4),
+    (27, Shape::Line, 5),
+    (28, Shape::Line, 6),
+    (2, Shape::Triangle, 3),
+    (9, Shape::Triangle, 6),
+    (20, Shape::Triangle, 9),
+    (21, Shape::Triangle, 10),
+    (22, Shape::Triangle, 12),
+    (23, Shape::Triangle, 15),
+    (24, Shape::Triangle, 15),
+    (25, Shape::Triangle, 21),
+    (3, Shape::Quadrangle, 4),
+    (10, Shape::Quadrangle, 9),
+    (16, Shape::Quadrangle, 8),
+    (36, Shape::Quadrangle, 16),
+    (37, Shape::Quadrangle, 25),
+    (38, Shape::Quadrangle, 36),
+    (4, Shape::Tetrahedron, 4),
+    (11, Shape::Tetrahedron, 10),
+    (29, Shape::Tetrahedron, 20),
+    (30, Shape::Tetrahedron, 35),
+    (31, Shape::Tetrahedron, 56),
+];
+
+/// Shape and nodes of an element type.
+fn shape(fields: &Fields<'_>, kind: i64) -> Result<(Shape, usize), Fault> {
+    match TYPES.iter().find(|found| found.0 == kind) {
+        Some(&(_, shape, nodes)) => Ok((shape, nodes)),
+        None => Err(fields.fault(Problem::Element { kind })),
     }
 }
 
-/// Adds an element of a type that [`corners`] knows.
-fn push(mesh: &mut Mesh, kind: i64, c: [u32; 4]) {
-    match kind {
-        2 => mesh.triangles.push([c[0], c[1], c[2]]),
-        3 => super::fields::fan(&c, &mut mesh.triangles),
-        4 => mesh.tetrahedra.push(c),
-        _ => {} // points and lines
+/// Reads the nodes of an element, integers of `bytes` in a binary file, and adds what its corners make.
+fn element(
+    fields: &mut Fields<'_>,
+    (shape, count): (Shape, usize),
+    bytes: usize,
+    nodes: &Nodes,
+    mesh: &mut Mesh,
+) -> Result<(), Fault> {
+    let mut corners = [0; 4];
+    for k in 0..count {
+        let tag = fields.signed(bytes, "corner")?;
+        let vertex = nodes.vertex(fields, tag)?;
+        if let Some(corner) = corners.get_mut(k) {
+            *corner = vertex;
+        }
+    }
+    match shape {
+        Shape::Point | Shape::Line => Ok(()),
+        Shape::Triangle => fields.fan(&corners[..3], &mut mesh.triangles),
+        Shape::Quadrangle => fields.fan(&corners, &mut mesh.triangles),
+        Shape::Tetrahedron => fields.tetrahedron(corners, &mut mesh.tetrahedra),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Place;
 
     const POINTS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
@@ -146,6 +197,19 @@ mod tests {
         fn point(&mut self, x: [f64; 3]) {
             x.iter().for_each(|x| self.put(&x.to_le_bytes()));
         }
+    }
+
+    #[test]
+    fn curved_elements_are_read_by_their_corners() {
+        let nodes: String = (1..=10).map(|k| format!("{k} {k} 0 0\n")).collect();
+        let head = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n10\n{nodes}$EndNodes\n");
+        let elements = "$Elements\n3\n1 8 2 0 1 1 2 5\n2 9 2 1 1 1 2 3 5 6 7\n3 11 2 1 1 1 2 3 4 5 6 7 8 9 10\n$EndElements\n";
+        let mesh = parse(format!("{head}{elements}").as_bytes()).unwrap();
+        assert_eq!((&mesh.triangles[..], &mesh.tetrahedra[..]), (&[[0, 1, 2]][..], &[[0, 1, 2, 3]][..]));
+        assert_eq!(mesh.without_unused().positions.len(), 4);
+        let hexahedron = format!("{head}$Elements\n1\n1 5 0 1 2 3 4 5 6 7 8\n$EndElements\n");
+        let fault = parse(hexahedron.as_bytes()).unwrap_err();
+        assert_eq!((fault.place, fault.problem), (Some(Place::Line(19)), Problem::Element { kind: 5 }));
     }
 
     #[test]

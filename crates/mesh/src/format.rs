@@ -33,8 +33,9 @@ pub enum Format {
 /// The mesh of a file, its format told by the extension: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node` and `ele`,
 /// either of which may be named. A last extension `.gz` is taken off; whether the bytes are gzip-ed is seen by themselves.
 ///
-/// Polygons become fans of triangles; points and lines are left out; anything else that is no linear triangle or
-/// tetrahedron is refused. Vertices that no element uses stay: see [`Mesh::without_unused`].
+/// Polygons become fans of triangles; points and lines are left out; curved elements (of higher order) are read by their corners;
+/// anything else that is no triangle or tetrahedron is refused. Vertices that no element uses stay, the middles of curved edges
+/// among them: see [`Mesh::without_unused`].
 ///
 /// # Errors
 /// [`ReadError`] names the file, the place, what is wrong there and what to do.
@@ -75,9 +76,9 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Mesh, ReadError> {
 ///
 /// ```
 /// let node = b"4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
-/// let mesh = examples_common::mesh::parse_tetgen(node, b"1 4 0\n1 1 2 3 4\n")?;
+/// let mesh = coarsen_mesh::parse_tetgen(node, b"1 4 0\n1 1 2 3 4\n")?;
 /// assert_eq!(mesh.tetrahedra, [[0, 1, 2, 3]]);
-/// # Ok::<(), examples_common::mesh::ReadError>(())
+/// # Ok::<(), coarsen_mesh::ReadError>(())
 /// ```
 ///
 /// # Errors
@@ -99,8 +100,7 @@ fn parse_as(format: Format, file: &Path, bytes: &[u8]) -> Result<Mesh, ReadError
 
 fn tetgen_of(node: &Path, nodes: &[u8], ele: &Path, elements: &[u8]) -> Result<Mesh, ReadError> {
     let vertices = tetgen::vertices(nodes).map_err(|fault| blame(node, fault))?;
-    let tetrahedra = tetgen::tetrahedra(elements, &vertices).map_err(|fault| blame(ele, fault))?;
-    finish(Mesh { positions: vertices.positions, triangles: Vec::new(), tetrahedra }, ele)
+    finish(tetgen::mesh(elements, vertices).map_err(|fault| blame(ele, fault))?, ele)
 }
 
 fn blame(file: &Path, fault: Fault) -> ReadError {

@@ -1,9 +1,9 @@
-//! TetGen NODE and ELE: a count and a list in each.
+//! TetGen NODE and ELE: a count and a list in each; those of Triangle, its elder of two dimensions, are the same.
 //!
 //! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2); manual, §5.2.
 
-use super::Problem;
 use super::fields::{Fault, Fields};
+use super::{Mesh, Problem};
 
 /// The vertices of a NODE file, numbered from 0 or 1 as its first line is.
 pub(super) struct Vertices {
@@ -42,26 +42,37 @@ pub(super) fn vertices(bytes: &[u8]) -> Result<Vertices, Fault> {
     Ok(Vertices { positions, base })
 }
 
-pub(super) fn tetrahedra(bytes: &[u8], vertices: &Vertices) -> Result<Vec<[u32; 4]>, Fault> {
+/// The mesh of an ELE file: tetrahedra of TetGen, or triangles of Triangle.
+pub(super) fn mesh(bytes: &[u8], vertices: Vertices) -> Result<Mesh, Fault> {
+    let Vertices { positions, base } = vertices;
     let mut fields = Fields::with_comments(bytes);
-    let count: usize = fields.text("the number of tetrahedra")?;
-    let corners: usize = fields.text("the number of corners")?;
-    if corners != 4 && corners != 10 {
-        return Err(fields.fault(Problem::Count { what: "corners", expected: 4, found: corners }));
-    }
+    let count: usize = fields.text("the number of elements")?;
+    let nodes: usize = fields.text("the number of corners")?;
+    // Curved elements have the middles of their edges after the corners.
+    let corners = match nodes {
+        3 | 6 => 3,
+        4 | 10 => 4,
+        _ => return Err(fields.fault(Problem::Count { what: "corners", expected: 4, found: nodes })),
+    };
     let attributes: usize = fields.text("the number of attributes")?;
-    let mut tetrahedra = Vec::new();
+    let mut mesh = Mesh { positions, ..Mesh::default() };
     for _ in 0..count {
-        fields.text::<i64>("the number of a tetrahedron")?;
-        let mut tetrahedron = [0; 4];
-        for corner in &mut tetrahedron {
+        fields.text::<i64>("the number of an element")?;
+        let mut element = [0; 4];
+        for k in 0..nodes {
             let index = fields.text("corner")?;
-            *corner = fields.corner(index, vertices.base, vertices.positions.len())?;
+            let corner = fields.corner(index, base, mesh.positions.len())?;
+            if k < corners {
+                element[k] = corner;
+            }
         }
-        for _ in 0..(corners - 4).saturating_add(attributes) {
-            fields.float(8, "an attribute")?; // and the midpoints of second-order elements, which start after the corners
+        for _ in 0..attributes {
+            fields.float(8, "an attribute")?;
         }
-        tetrahedra.push(tetrahedron);
+        match corners {
+            3 => fields.fan(&element[..3], &mut mesh.triangles)?,
+            _ => fields.tetrahedron(element, &mut mesh.tetrahedra)?,
+        }
     }
-    Ok(tetrahedra)
+    Ok(mesh)
 }

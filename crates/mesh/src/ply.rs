@@ -2,7 +2,7 @@
 //!
 //! *Reference* Turk 1994, "The PLY Polygon File Format", Stanford University.
 
-use super::fields::{Encoding, Fault, Fields, fan, quote};
+use super::fields::{Encoding, Fault, Fields, quote};
 use super::{Mesh, Problem};
 
 /// A number type, as bytes of a binary file.
@@ -111,7 +111,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
             }
             match element.name {
                 b"vertex" => mesh.positions.push(x),
-                b"face" => fan(&polygon, &mut mesh.triangles),
+                b"face" => fields.fan(&polygon, &mut mesh.triangles)?,
                 _ => {}
             }
         }
@@ -167,6 +167,13 @@ fn header<'a>(fields: &mut Fields<'a>) -> Result<(Encoding, Vec<Element<'a>>), F
         }
     }
     let encoding = encoding.ok_or_else(|| fields.fault(Problem::End { what: "the format" }))?;
+    for element in elements.iter().filter(|e| e.name == b"vertex" && e.count > 0) {
+        let has = |axis: &[u8]| element.properties.iter().any(|p| p.name == axis && p.length.is_none());
+        if !(has(b"x") && has(b"y") && has(b"z")) {
+            let (expected, found) = ("a vertex with the properties x, y and z", quote(b"end_header"));
+            return Err(fields.fault(Problem::Word { expected, found }));
+        }
+    }
     fields.line(); // of end_header
     Ok((encoding, elements))
 }
@@ -220,9 +227,11 @@ mod tests {
 
     #[test]
     fn a_declared_count_allocates_nothing() {
-        let bomb = b"ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\nend_header\n";
+        let bomb = b"ply\nformat binary_little_endian 1.0\nelement other 4000000000\nend_header\n";
         assert_eq!(parse(bomb).unwrap(), Mesh::default());
-        let bomb = b"ply\nformat ascii 1.0\nelement vertex 4000000000\nproperty float x\nend_header\n1\n";
+        let flat = b"ply\nformat ascii 1.0\nelement vertex 4000000000\nproperty float x\nend_header\n1\n";
+        assert!(matches!(parse(flat), Err(Fault { problem: Problem::Word { .. }, .. })));
+        let bomb = b"ply\nformat ascii 1.0\nelement vertex 4000000000\nproperty float x\nproperty float y\nproperty float z\nend_header\n1\n";
         assert!(matches!(parse(bomb), Err(Fault { problem: Problem::End { .. }, .. })));
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! *Reference* Wavefront Technologies, "Object Files (.obj)", Advanced Visualizer Manual, Appendix B1.
 
-use super::fields::{Fault, Fields, fan, number, quote};
+use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// A face of vertex numbers, and where it stands: it may name vertices that follow.
+/// Where a face stands, and where its corners end in the list of all: it may name vertices that follow.
 struct Face {
     at: usize,
-    corners: Vec<i64>,
+    end: usize,
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
-    let (mut fields, mut mesh, mut faces) = (Fields::new(bytes), Mesh::default(), Vec::new());
+    let (mut fields, mut mesh) = (Fields::new(bytes), Mesh::default());
+    let (mut faces, mut corners) = (Vec::new(), Vec::new());
     loop {
         let at = fields.position();
         let Some(line) = fields.line() else { break };
@@ -32,7 +33,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                 mesh.positions.push(x);
             }
             Some(b"f") => {
-                let mut corners = Vec::with_capacity(4);
+                let begin = corners.len();
                 for word in words {
                     let index = word.split(|&byte| byte == b'/').next().unwrap_or(word); // v/vt/vn
                     let index: i64 = number(index)
@@ -41,22 +42,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     let back = index < 0;
                     corners.push(if back { mesh.positions.len() as i64 + index + 1 } else { index });
                 }
-                if corners.len() < 3 {
-                    return Err(fault(Problem::Corners { corners: corners.len() }));
+                if corners.len() - begin < 3 {
+                    return Err(fault(Problem::Corners { corners: corners.len() - begin }));
                 }
-                faces.push(Face { at, corners });
+                faces.push(Face { at, end: corners.len() });
             }
             _ => {} // normals, groups, materials, comments
         }
     }
-    let mut polygon = Vec::new();
+    let (mut polygon, mut begin) = (Vec::new(), 0);
     for face in faces {
         polygon.clear();
-        for &index in &face.corners {
-            let corner = fields.corner(index, 1, mesh.positions.len());
-            polygon.push(corner.map_err(|fault| fields.fault_at(face.at, fault.problem))?);
+        let there = |fault: Fault| fields.fault_at(face.at, fault.problem);
+        for &index in &corners[begin..face.end] {
+            polygon.push(fields.corner(index, 1, mesh.positions.len()).map_err(there)?);
         }
-        fan(&polygon, &mut mesh.triangles);
+        fields.fan(&polygon, &mut mesh.triangles).map_err(there)?;
+        begin = face.end;
     }
     Ok(mesh)
 }
@@ -64,7 +66,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::Place;
+    use crate::{MeshError, Place};
 
     #[test]
     fn corners_are_counted_both_ways() {
@@ -87,5 +89,7 @@ mod tests {
         assert_eq!(problem(b"v 0 0 0\nf 1 1 2"), (line(2), Problem::Index { index: 2, vertices: 1 }));
         assert_eq!(problem(b"v 0 0 0\nf 1 1 0"), (line(2), Problem::Index { index: 0, vertices: 1 }));
         assert_eq!(problem(b"v 0 0 0\n\nf 1 -2"), (line(3), Problem::Corners { corners: 2 }));
+        let repeated = MeshError::Repeated { kind: "triangle", element: 0, corner: 0 };
+        assert_eq!(problem(b"v 0 0 0\nv 1 0 0\nf 1 2 -2"), (line(3), repeated.into()));
     }
 }

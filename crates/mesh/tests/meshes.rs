@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use examples_common::Mesh;
-use examples_common::mesh::{Format, Place, Problem, parse, parse_tetgen, read};
+use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
 use proptest::prelude::*;
 
 /// Name, vertices, triangles, tetrahedra; `None` where the index of the data folder does not say.
@@ -91,7 +90,7 @@ const SAMPLES: [(Format, &[u8]); 8] = [
 ];
 
 /// What damage leaves: a mesh that holds together, or words.
-fn harmless(result: Result<Mesh, examples_common::mesh::ReadError>) {
+fn harmless(result: Result<Mesh, ReadError>) {
     match result {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -107,6 +106,19 @@ fn samples_are_good_and_every_cut_is_harmless() {
     }
     assert_eq!(parse_tetgen(NODE, ELE).unwrap().tetrahedra, [[0, 1, 2, 3]]);
     (0..NODE.len()).for_each(|end| harmless(parse_tetgen(&NODE[..end], ELE)));
+}
+
+/// TetGen's second order, and the triangles of Triangle: corners from 0.
+#[test]
+fn curved_tetrahedra_and_triangles_of_ele_files() {
+    let points: String = (0..10).map(|k| format!("{k} {k} 0 0\n")).collect();
+    let node = format!("10 3 0 0\n{points}");
+    let mesh = parse_tetgen(node.as_bytes(), b"1 10 0\n1 0 1 2 3 4 5 6 7 8 9\n").unwrap();
+    assert_eq!((mesh.tetrahedra, mesh.triangles.len()), (vec![[0, 1, 2, 3]], 0));
+    let mesh = parse_tetgen(b"3 2 0 0\n1 0 0\n2 1 0\n3 0 1\n", b"1 3 0\n1 1 2 3\n").unwrap();
+    assert_eq!((mesh.triangles, mesh.tetrahedra.len()), (vec![[0, 1, 2]], 0));
+    let twice = parse_tetgen(NODE, b"# one\n1 4 0\n1 1 2 3 1\n").unwrap_err();
+    assert_eq!(twice.to_string(), "<ele>:3: tetrahedron 0 has corner 0 twice; remove it, it has no extent");
 }
 
 /// Bytes written over a sample, at random places.

@@ -1,7 +1,7 @@
 //! `$Nodes` and `$Elements` of version 4.1: `int` has 4 bytes, `size_t` 8.
 
 use super::super::fields::{Encoding, Fault, Fields};
-use super::{Mesh, Nodes, corners, push};
+use super::{Mesh, Nodes, element, shape};
 
 pub(super) fn nodes(fields: &mut Fields<'_>, nodes: &mut Nodes) -> Result<(), Fault> {
     for_each_block(fields, |fields| {
@@ -31,15 +31,10 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
         fields.signed(4, "the dimension of an entity")?;
         fields.signed(4, "the number of an entity")?;
         let kind = fields.signed(4, "the type of elements")?;
-        let size = corners(fields, kind)?;
+        let shape = shape(fields, kind)?;
         for _ in 0..fields.unsigned(8, "the number of elements")? {
             fields.unsigned(8, "the number of an element")?;
-            let mut element = [0; 4];
-            for corner in &mut element[..size] {
-                let tag = fields.unsigned(8, "corner")?;
-                *corner = nodes.vertex(fields, tag)?;
-            }
-            push(mesh, kind, element);
+            element(fields, shape, 8, nodes, mesh)?;
         }
         Ok(())
     })?;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Place, Problem};
+use super::{Place, Problem, check_distinct};
 
 /// Characters that a quotation in a message shows at most.
 const QUOTED: usize = 40;
@@ -209,6 +209,32 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Adds a polygon, which ends here, as the fan of its first corner.
+    pub(super) fn fan(&self, corners: &[u32], triangles: &mut Vec<[u32; 3]>) -> Result<(), Fault> {
+        for edge in corners.windows(2).skip(1) {
+            let triangle = [corners[0], edge[0], edge[1]];
+            check_distinct("triangle", triangles.len(), &triangle).map_err(|e| self.fault(e.into()))?;
+            triangles.push(triangle);
+        }
+        Ok(())
+    }
+
+    /// Adds a tetrahedron, which ends here.
+    pub(super) fn tetrahedron(&self, corners: [u32; 4], tetrahedra: &mut Vec<[u32; 4]>) -> Result<(), Fault> {
+        check_distinct("tetrahedron", tetrahedra.len(), &corners).map_err(|e| self.fault(e.into()))?;
+        tetrahedra.push(corners);
+        Ok(())
+    }
+
+    /// Passes over bytes of a binary file.
+    pub(super) fn skip(&mut self, bytes: usize, what: &'static str) -> Result<(), Fault> {
+        if bytes > self.bytes.len() - self.at {
+            return Err(self.fault(Problem::End { what }));
+        }
+        self.at += bytes;
+        Ok(())
+    }
+
     /// Moves behind the next occurrence of `mark`.
     pub(super) fn skip_behind(&mut self, mark: &[u8], what: &'static str) -> Result<(), Fault> {
         match self.bytes[self.at..].windows(mark.len().max(1)).position(|window| window == mark) {
@@ -231,9 +257,4 @@ pub(super) fn number<T: FromStr>(word: &[u8]) -> Option<T> {
 pub(super) fn quote(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
     text.trim().chars().take(QUOTED).flat_map(char::escape_debug).collect()
-}
-
-/// Adds a polygon as the fan of its first corner.
-pub(super) fn fan(corners: &[u32], triangles: &mut Vec<[u32; 3]>) {
-    triangles.extend(corners.windows(2).skip(1).map(|edge| [corners[0], edge[0], edge[1]]));
 }

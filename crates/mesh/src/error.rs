@@ -16,7 +16,7 @@ pub enum Place {
 /// A mesh file that cannot be read: `file:place: what is wrong, what was expected, and the cure`.
 ///
 /// ```
-/// use examples_common::mesh::{Format, Place, Problem, parse};
+/// use coarsen_mesh::{Format, Place, Problem, parse};
 /// let error = parse(Format::Obj, b"v 0 0 0\nv 1 zero 0\n").unwrap_err();
 /// assert_eq!(error.place, Some(Place::Line(2)));
 /// assert_eq!(error.problem, Problem::Number { what: "coordinate", found: "zero".into() });
@@ -29,6 +29,13 @@ pub struct ReadError {
     pub place: Option<Place>,
     /// What is wrong there.
     pub problem: Problem,
+}
+
+impl ReadError {
+    /// An error of the mesh as a whole.
+    pub fn of_whole(file: impl Into<PathBuf>, problem: impl Into<Problem>) -> Self {
+        Self { file: file.into(), place: None, problem: problem.into() }
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -122,8 +129,10 @@ pub enum Problem {
         /// Corners found.
         corners: usize,
     },
-    /// An element that is neither a linear triangle, polygon nor tetrahedron.
-    #[error("element type {kind} is not read; export linear triangles or tetrahedra")]
+    /// An element that is neither a triangle, a polygon nor a tetrahedron.
+    #[error(
+        "element type {kind} is not read; export triangles or tetrahedra, of which curved ones are read by their corners"
+    )]
     Element {
         /// The number of the type in the format.
         kind: i64,
@@ -147,6 +156,18 @@ pub enum Problem {
         expected: usize,
         /// The number found.
         found: usize,
+    },
+    /// A mesh of other elements than those needed.
+    #[error(
+        "no {needed} in the file: triangles {triangles}, tetrahedra {tetrahedra}; mesh the body anew with {needed}, or name another file"
+    )]
+    Missing {
+        /// Triangles or tetrahedra.
+        needed: &'static str,
+        /// Triangles found.
+        triangles: usize,
+        /// Tetrahedra found.
+        tetrahedra: usize,
     },
     /// A mesh that cannot be computed with.
     #[error(transparent)]
@@ -176,7 +197,7 @@ pub enum MeshError {
         vertices: usize,
     },
     /// The same vertex twice in one element.
-    #[error("{kind} {element} has corner {corner} twice; remove it, it has no area")]
+    #[error("{kind} {element} has corner {corner} twice; remove it, it has no extent")]
     Repeated {
         /// Triangle or tetrahedron.
         kind: &'static str,
@@ -184,5 +205,17 @@ pub enum MeshError {
         element: usize,
         /// The corner.
         corner: u32,
+    },
+    /// An element whose corners lie in a plane, or on a line.
+    #[error(
+        "{kind} {element} (from 0, in the order of the file) has no {what}; remove it, or mesh the body anew"
+    )]
+    Flat {
+        /// Triangle or tetrahedron.
+        kind: &'static str,
+        /// Its number.
+        element: usize,
+        /// Area or volume.
+        what: &'static str,
     },
 }

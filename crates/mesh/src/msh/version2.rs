@@ -1,7 +1,7 @@
 //! `$Nodes` and `$Elements` of version 2.
 
 use super::super::fields::{Encoding, Fault, Fields};
-use super::{Mesh, Nodes, Problem, corners, push};
+use super::{Mesh, Nodes, Problem, element, shape};
 
 pub(super) fn nodes(fields: &mut Fields<'_>, nodes: &mut Nodes) -> Result<(), Fault> {
     let count: usize = fields.text("the number of nodes")?;
@@ -33,7 +33,7 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
             let what = "elements of a block";
             return Err(fields.fault(Problem::Count { what, expected: count - read, found: block }));
         }
-        let size = corners(fields, kind)?;
+        let shape = shape(fields, kind)?;
         for _ in 0..block {
             if fields.encoding != Encoding::Text {
                 fields.signed(4, "the number of an element")?;
@@ -41,12 +41,7 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
             for _ in 0..tags {
                 fields.signed(4, "a tag")?;
             }
-            let mut element = [0; 4];
-            for corner in &mut element[..size] {
-                let tag = fields.signed(4, "corner")?;
-                *corner = nodes.vertex(fields, tag)?;
-            }
-            push(mesh, kind, element);
+            element(fields, shape, 4, nodes, mesh)?;
         }
         read += block;
     }
