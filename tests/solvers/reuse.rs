@@ -141,7 +141,7 @@ fn a_patch_keeps_transfers_while_couplings_come() {
         // The new couplings stay, and their values follow.
         assert_eq!(m.update(s.system()).unwrap(), Reused::Structure);
         let after = m.prolongation(0).unwrap().clone();
-        assert_eq!((&after == &before, after.pattern()), (keep == Keep::Transfers, before.pattern()));
+        assert_eq!((after == before, after.pattern()), (keep == Keep::Transfers, before.pattern()));
         assert_triple(m.matrix(1).unwrap(), &whole, &after, "an update after a patch");
         let r = noise(b.len(), 3);
         let once = applied(&mut m, &r);
