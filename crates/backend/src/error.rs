@@ -117,6 +117,16 @@ pub enum SetupError {
         /// What the factorisation said.
         why: String,
     },
+    /// Sets of nodes whose numbers leave one out.
+    #[error(
+        "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
+    )]
+    EmptySet {
+        /// The first number without a node.
+        set: usize,
+        /// One more than the largest number.
+        sets: usize,
+    },
     /// Coarsening makes no progress, and what is left is too large to factor.
     #[error(
         "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; give fewer near-kernel vectors, a lower strength θ, or use another preconditioner"
