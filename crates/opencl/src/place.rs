@@ -50,6 +50,8 @@ pub struct Counters {
     pub launches: u64,
     /// Buffers made.
     pub allocations: u64,
+    /// Bytes that were written into buffers that there were.
+    pub sent: u64,
     /// Programs compiled; those that an earlier process left in the cache are not counted.
     pub compiled: u64,
     /// Bytes of the buffers there are now.

@@ -11,7 +11,7 @@ use num_traits::One;
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::links::Links;
-use crate::place::{Domains, Inverses, Packed, Place};
+use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::{Limits, Plan};
 use crate::precompute::{Next, Repair, Room, Stage};
 use crate::schwarz::{Coarse, Schwarz, Storage};
@@ -215,7 +215,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
         let begun = Instant::now();
-        domains.edit(&mut |inverses| {
+        domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
             numbers.compute(recipe, plan, &system, which, inverses);
         })?;

@@ -4,6 +4,7 @@
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::{ptr, slice};
 
 use coarsen_core::{Error, Real};
@@ -104,6 +105,29 @@ impl<T: Real> Queue<T> {
         done
     }
 
+    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host, with one wait for all of them.
+    pub(crate) fn write_runs<S: Real>(
+        &mut self,
+        to: &Buffer,
+        first: usize,
+        host: &[S],
+        runs: &[Range<usize>],
+    ) -> Result<(), Error> {
+        self.state()?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let written = runs.iter().try_for_each(|run| {
+            let from = bytes(&host[run.clone()]);
+            self.enqueue_write(to, (first + run.start) * size_of::<S>(), from, ffi::CL_FALSE)
+        });
+        // The driver may still read: nobody leaves before it is done, whether all was enqueued or not.
+        self.idle = false;
+        let done = written.and(self.finish());
+        self.keep(done.clone());
+        done
+    }
+
     /// Overwrites the start of a list, waiting for it.
     pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
         self.state()?;
@@ -159,6 +183,9 @@ impl<T: Real> Queue<T> {
         }
         buffer.check(0, count * size_of::<S>())?;
         self.counters.waits += 1;
+        if flags != ffi::CL_MAP_READ {
+            self.counters.sent += (count * size_of::<S>()) as u64;
+        }
         let mut status = 0;
         // SAFETY: the buffer holds `count` entries; the call blocks until the host may use them.
         let there = unsafe {
@@ -218,15 +245,23 @@ impl<T: Real> Queue<T> {
         if host.is_empty() {
             return Ok(());
         }
-        to.check(0, host.len())?;
         self.counters.waits += 1;
-        // SAFETY: the call blocks until `host` is read, and the buffer holds as many bytes.
+        let done = self.enqueue_write(to, 0, host, ffi::CL_TRUE);
+        self.idle = done.is_ok();
+        done
+    }
+
+    /// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until [`finish`](Self::finish) returns.
+    fn enqueue_write(&mut self, to: &Buffer, start: usize, host: &[u8], blocking: u32) -> Result<(), Error> {
+        to.check(start, host.len())?;
+        self.counters.sent += host.len() as u64;
+        // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives until its caller has waited.
         let status = unsafe {
             ffi::clEnqueueWriteBuffer(
                 self.queue.as_ptr(),
                 to.mem.as_ptr(),
-                ffi::CL_TRUE,
-                0,
+                blocking,
+                start,
                 host.len(),
                 host.as_ptr().cast::<c_void>().cast_mut(),
                 0,
@@ -234,7 +269,6 @@ impl<T: Real> Queue<T> {
                 ptr::null_mut(),
             )
         };
-        self.idle = status == 0;
         check("clEnqueueWriteBuffer", status)
     }
 }

@@ -284,8 +284,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     ///
     /// # Errors
     /// [`Error::Capacity`] where nodes have moved ([`restructure_here`](Self::restructure_here)) so that a level has no room for its nodes: it is left out,
-    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and has some now: M is positive definite, but
-    /// no domain knows of them. [`Error::Device`] when the place has failed.
+    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and
+    /// has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
