@@ -153,20 +153,30 @@ impl<S: Steps> Drive<'_, '_, S> {
         }
     }
 
+    /// Whether the factor is bought before a setup, where nothing else goes on; orders where that is due.
+    fn buys_before(&mut self, setup: f64) -> bool {
+        if self.rental.before(setup, true) == Advice::Order {
+            self.ordered();
+        }
+        self.rental.before(setup, true) == Advice::Buy
+    }
+
     /// Tries a preconditioner, again in f64 where f32 may be the cause; `None` where something else is to follow.
     fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
         let setup = self.plan.costs.setup(kind);
         let tried = self.rental.ledger.rent() > 0.0;
-        if tried && self.rental.before(setup, true) == Advice::Order {
-            self.ordered();
-        }
-        let cheaper =
-            matches!(self.rental.price(), Price::Known { whole, .. } if whole < self.promised(kind));
-        if tried && (cheaper || self.rental.before(setup, true) == Advice::Buy) {
-            return self.buy();
+        if tried {
+            let buys = self.buys_before(setup);
+            let price = self.rental.price();
+            if buys || matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
+                return self.buy();
+            }
         }
         let mut ended = self.iterate(kind, self.terms.narrow, against)?;
         if ended.0 == End::Rounding && self.terms.narrow {
+            if self.buys_before(setup) {
+                return self.buy();
+            }
             self.events.push(Event::Retried { kind });
             ended = self.iterate(kind, false, against)?;
         }

@@ -16,7 +16,7 @@
 //! | rule | when |
 //! |---|---|
 //! | order | C₀ is rented, or twice that where the structure promises a dear factor or the rest of the iterations to cost less than O; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
-//! | buy | C/2 is rented and the rest of the iterations promises to cost more than F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
+//! | buy | C/2 is rented and the rest of the iterations promises to cost more than 1.5 F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
 //!
 //! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
 //! factor does: C/2 ≤ R ≤ 2 C + g, so all work R + C is at most 3 R and 3 C + g. Forecasts that are wrong change nothing of it. A factor that nothing was
@@ -95,6 +95,9 @@ pub enum Advice {
 /// Share of F under which the rest of the iterations is waited for.
 const SOON: f64 = 0.5;
 
+/// Share of F above which it is not worth renting more than C/2: early forecasts are long.
+const FAR: f64 = 1.5;
+
 /// The ledger, and the factor that iterations are rented instead of.
 #[derive(Clone, Debug)]
 pub struct Rental {
@@ -163,7 +166,7 @@ impl Rental {
             Price::Known { factor, whole } => {
                 let buy = rent >= 2.0 * whole
                     || rent >= whole && rest.is_some_and(|rest| rest > SOON * factor)
-                    || rent >= 0.5 * whole && rest.is_some_and(|rest| rest > factor);
+                    || rent >= 0.5 * whole && rest.is_some_and(|rest| rest > FAR * factor);
                 if buy { Advice::Buy } else { Advice::GoOn }
             }
         }
@@ -238,8 +241,8 @@ mod tests {
         let price = Price::Known { factor: 8.0, whole: 10.0 };
         for (rent, rest, advice) in [
             (4.9, Some(1e9), Advice::GoOn),
-            (5.0, Some(8.1), Advice::Buy),
-            (5.0, Some(7.9), Advice::GoOn),
+            (5.0, Some(12.1), Advice::Buy),
+            (5.0, Some(11.9), Advice::GoOn),
             (5.0, None, Advice::GoOn),
             (10.0, None, Advice::GoOn),
             (20.0, None, Advice::Buy),

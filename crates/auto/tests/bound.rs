@@ -90,7 +90,7 @@ fn costs() -> impl Strategy<Value = Costs> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn work_is_at_most_three_times_the_cheaper(

@@ -5,7 +5,8 @@ use std::fmt;
 use coarsen_core::Real;
 
 use super::Symmetry;
-use super::facts::{Facts, Tally};
+use super::facts::Facts;
+use super::values::Tally;
 use crate::{Bsr, Classes};
 
 /// What is known about the eigenvalues of a symmetric matrix without computing any.

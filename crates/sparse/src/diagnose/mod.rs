@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `structure` | sizes, components, blocks, memory: what the pattern says |
 //! | `facts` | one pass over the rows: diagonal, sums, signs |
+//! | `values` | what follows from all rows together |
 //! | `symmetry` | A against Aᵀ |
 //! | `definiteness` | what the diagonal, dominance and small minors prove |
 //! | `finding` | findings, their severity and what to do |
@@ -13,12 +14,13 @@ mod facts;
 mod finding;
 mod structure;
 mod symmetry;
+mod values;
 
 pub use definiteness::{Definiteness, Witness};
-pub use facts::Values;
 pub use finding::{Finding, Sample, Severity};
 pub use structure::{Memory, Structure};
 pub use symmetry::Symmetry;
+pub use values::Values;
 
 use std::fmt;
 
