@@ -114,7 +114,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             let m = recipe
                 .build_from(System { positions, near_kernel, ..System::from(&narrow) }, &Cpu::single())?;
             (table, bytes) = (m.to_string(), m.bytes());
-            let mut m = Narrow::new(m, b.len());
+            let mut m = Narrow::new(m, b.len())?;
             if settings.rounded {
                 bytes += size_of_val(narrow.values());
                 iterations = solve_with(&Rounded::new::<Vec<f64>>(a, &narrow)?, &mut m)?;

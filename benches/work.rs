@@ -53,7 +53,7 @@ fn main() {
                 println!("{name}: not there");
                 continue;
             };
-            let size = diagnose::diagnose(&a).structure.best_blocking().map_or(1, |best| best.size);
+            let size = diagnose::diagnose(&a).structure.blocking.map_or(1, |best| best.size);
             rows(name, &a.reblock((size, size), Zeros::Keep).expect("a block size that divides"), None);
         }
     };
@@ -115,7 +115,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     if let (seconds, Ok(m)) = fastest(|| sa.build(single, &Cpu::single())) {
         line("sa", seconds, costs.setup(Kind::SmoothedAggregation));
         let complexity = m.operator_complexity();
-        let mut m = coarsen::Narrow::new(m, a.shape().0);
+        let mut m = coarsen::Narrow::new(m, a.shape().0).expect("m was built from a");
         iterations(Kind::SmoothedAggregation, complexity, &mut m);
     }
     let (ordering, figures) = fastest(|| Direct::default().estimate(a));

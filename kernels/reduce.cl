@@ -1,6 +1,6 @@
 // Sums over vectors, in two launches and with the same bits at every run.
 //
-// First each of G work groups adds its stretch into partial[k G + group], for up to four sums k; G depends on the length
+// First each of G work groups adds its stretch into partial[k G + group], for up to six sums k; G depends on the length
 // alone. Then coarsen_total adds the G partial sums in one group.
 
 // x·y0 .. x·y3, of which the first `count` are wanted                   Twin: Vector::dots for Vec
@@ -61,6 +61,45 @@ void coarsen_dot_magnitude(const ulong n, __global const REAL *x, __global const
         partial[get_num_groups(0) + get_group_id(0)] = magnitude;
 }
 
+// x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are wanted; the bits are those of coarsen_dot_magnitude.
+// Twin: Vector::dot_magnitudes for Vec
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL *x0, __global const REAL *y0,
+                            __global const REAL *x1, __global const REAL *y1, __global const REAL *x2,
+                            __global const REAL *y2, __global SUM *partial) {
+    __local SUM shared[WIDTH];
+    const size_t first = FIRST(n), last = LAST(n);
+    PACK v0 = 0, v1 = 0, v2 = 0, m0 = 0, m1 = 0, m2 = 0;
+#define MEET(x, y, i, value, magnitude) \
+    { \
+        const PACK t = LOAD(x, i) * LOAD(y, i); \
+        value += t; \
+        magnitude += fabs(t); \
+    }
+    PACKS(i, first, last) {
+        MEET(x0, y0, i, v0, m0)
+        if (count > 1)
+            MEET(x1, y1, i, v1, m1)
+        if (count > 2)
+            MEET(x2, y2, i, v2, m2)
+    }
+#undef MEET
+    SUM s[6] = {coarsen_across(v0), coarsen_across(m0), coarsen_across(v1), coarsen_across(m1), coarsen_across(v2),
+                coarsen_across(m2)};
+    REST(i, first, last) {
+        const SUM t[3] = {(SUM)x0[i] * y0[i], (SUM)x1[i] * y1[i], (SUM)x2[i] * y2[i]};
+        for (uint k = 0; k < 3; k++) {
+            s[2 * k] += t[k];
+            s[2 * k + 1] += fabs(t[k]);
+        }
+    }
+    for (uint k = 0; k < 2 * count; k++) {
+        const SUM total = coarsen_tree(shared, s[k]);
+        if (get_local_id(0) == 0)
+            partial[k * get_num_groups(0) + get_group_id(0)] = total;
+    }
+}
+
 // x += a p, r -= a q, r·r                                               Twin: Vector::advance for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __global const REAL *p,
@@ -91,9 +130,10 @@ void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __
 // The sums of `groups` partial sums each, into the first `count` slots, by one group. Twin: parallel::tree
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_total(const uint groups, const uint count, __global const SUM *partial, __global REAL *slots,
-                   const uint out0, const uint out1, const uint out2, const uint out3) {
+                   const uint out0, const uint out1, const uint out2, const uint out3, const uint out4,
+                   const uint out5) {
     __local SUM shared[WIDTH];
-    const uint out[4] = {out0, out1, out2, out3};
+    const uint out[6] = {out0, out1, out2, out3, out4, out5};
     for (uint k = 0; k < count; k++) {
         SUM s = 0;
         for (uint g = get_local_id(0); g < groups; g += WIDTH)

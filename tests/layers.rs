@@ -86,15 +86,61 @@ fn features_stay_in_interop_facade_and_programs() {
             assert_ne!(dependency["optional"], true, "{name}: optional dependency {}", dependency["name"]);
         }
         let folder = Path::new(text(&package["manifest_path"])).parent().expect("a folder").to_path_buf();
+        // A program may ask what it was built with; what it is built of does not depend on that.
+        let program = folder.join("src/main.rs").exists();
         for file in sources(&folder.join("src")) {
             let body = std::fs::read_to_string(&file).expect("a source file");
-            assert!(
-                !body.contains("cfg(feature"),
-                "{}: cfg(feature) belongs into interop or the facade",
-                file.display()
-            );
+            if let Some(line) = asks_for_feature(&body, program) {
+                panic!("{}, line {line}: cfg(feature) belongs into interop or the facade", file.display());
+            }
         }
     }
+}
+
+/// The first line with a condition on a feature, alone or within `any`, `all` and `not`; `cfg!` does not count where it is `allowed`.
+fn asks_for_feature(source: &str, allowed: bool) -> Option<usize> {
+    let mut from = 0;
+    while let Some(found) = source[from..].find("cfg") {
+        let at = from + found;
+        from = at + 3;
+        // cfg(..), cfg!(..) and cfg_attr(..)
+        let rest = source[from..].trim_start_matches("_attr");
+        let rest = if allowed { rest } else { rest.trim_start_matches('!') };
+        let Some(condition) = rest.strip_prefix('(') else { continue };
+        let mut depth = 1;
+        let end = condition.find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        });
+        let condition = &condition[..end.unwrap_or(condition.len())];
+        let mut words = condition.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        if words.any(|word| word == "feature") {
+            return Some(source[..at].lines().count().max(1));
+        }
+    }
+    None
+}
+
+#[test]
+fn conditions_on_features_are_found_wherever_they_stand() {
+    // The word is put together here, so that this file has none.
+    let with = |condition: &str| format!("//! A file.\n#[{}({condition})]\nmod a;\n", "cfg");
+    for asks in [
+        "feature = \"a\"",
+        "any(feature = \"a\", feature = \"b\")",
+        "all(unix, not(feature = \"a\"))",
+        "all(\n    unix,\n    feature = \"a\"\n)",
+    ] {
+        assert_eq!(asks_for_feature(&with(asks), true), Some(2), "{asks}");
+    }
+    for other in ["unix", "test", "all(unix, target_feature = \"avx2\")"] {
+        assert_eq!(asks_for_feature(&with(other), false), None, "{other}");
+    }
+    let attribute = format!("#[{}_attr(feature = \"a\", derive(Debug))]", "cfg");
+    let branch = format!("if {}!(feature = \"a\") {{}}", "cfg");
+    assert!(asks_for_feature(&attribute, true).is_some() && asks_for_feature(&branch, false).is_some());
+    assert_eq!(asks_for_feature(&branch, true), None);
+    assert_eq!(asks_for_feature("let cfg = 1; // a feature", false), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// z = sum over levels of C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the residuals of the coarse levels, then
+// z = sum over levels of w C^T (sum over domains of S^T A^-1 S) C r (Wu, Wang, Wang 2022, §7): first the residuals of the coarse levels, then
 // the domains of all coarse levels at once, then those of the finest, which add what the levels above have to say.
 //
 // Deviation: Fig. 12 and 13 walk rows and columns of the matrix with the threads of a warp, which must run in step. Here an item of a group
@@ -33,11 +33,20 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 
 #define DOMAINS \
     const uint fine, __global const uint *order, __global const uint *ranges, __global const uint *offsets, \
-    __global const uint *parent, __global const STORED *packed
+    __global const uint *parent, __global const STORED *packed, __global const REAL *weights
 
 #if !WIDE
 
-// Domain d by a group of 64 items: z = A^-1 r, and what `coarse` adds on the finest level (above = 1).
+// Tiles along a side up to which all of them, 528, are unrolled, so that sums stay in registers: domains of 256 unknowns. Larger ones are loops: PoCL compiles the
+// 8256 tiles of 1024 unknowns for 35 s where it unrolls them, and for 3 s where not.
+#define UNROLLED 32
+#if TILES <= UNROLLED
+#define BOUND TILES
+#else
+#define BOUND n
+#endif
+
+// Domain d by a group of 64 items: z = w A^-1 r, and what `coarse` adds on the finest level (above = 1).
 void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global const REAL *r,
                            __global const REAL *coarse, const uint above, __global REAL *z, __local REAL *x,
                            __local REAL *sums) {
@@ -49,18 +58,22 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
     barrier(CLK_LOCAL_MEM_FENCE);
     __global const STORED *a = packed + (size_t)offsets[d] * TILE + t;
     REAL y[TILES], yt[TILES]; // shares of y = A x by this entry's row, and by its column
-    for (uint i = 0; i < TILES; i++)
+    for (uint i = 0; i < BOUND; i++)
         y[i] = 0;
+#if TILES <= UNROLLED
 #pragma unroll
-    for (uint j = 0; j < TILES; j++) {
+#endif
+    for (uint j = 0; j < BOUND; j++) {
         const REAL xj = x[j * SIDE + column];
         REAL s = 0;
         if (j < n) {
             y[j] += (REAL)*a * xj;
             a += TILE;
         }
+#if TILES <= UNROLLED
 #pragma unroll
-        for (uint i = j + 1; i < TILES; i++)
+#endif
+        for (uint i = j + 1; i < BOUND; i++)
             if (i < n) {
                 const REAL v = *a;
                 a += TILE;
@@ -69,10 +82,10 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
             }
         yt[j] = s;
     }
-    for (uint i = 0; i < TILES; i++)
+    for (uint i = 0; i < BOUND; i++)
         sums[i * TILE + t] = y[i];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint j = 0; j < TILES; j++)
+    for (uint j = 0; j < BOUND; j++)
         sums[j * TILE + row * SIDE + column] += yt[j];
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint q = t; q < m; q += TILE) {
@@ -80,6 +93,7 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
         REAL s = 0;
         for (uint u = 0; u < SIDE; u++)
             s += sums[q / SIDE * TILE + u * SIDE + q % SIDE];
+        s *= weights[d];
         if (above)
             s += coarsen_schwarz_above(i, k, fine, parent, coarse);
         z[(size_t)(i - start) * BLOCK + k] = s;
@@ -90,7 +104,7 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r, __global REAL *z) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];
-    coarsen_schwarz_tiles(d0 + get_group_id(0), fine, order, ranges, offsets, parent, packed, fine, r, r, 0, z, x, sums);
+    coarsen_schwarz_tiles(d0 + get_group_id(0), fine, order, ranges, offsets, parent, packed, weights, fine, r, r, 0, z, x, sums);
 }
 
 // The finest level: the first `count` domains.                          Twin: CpuDomains::apply
@@ -98,7 +112,7 @@ __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
                           __global REAL *z) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];
-    coarsen_schwarz_tiles(get_group_id(0), fine, order, ranges, offsets, parent, packed, 0, r, coarse, 1, z, x, sums);
+    coarsen_schwarz_tiles(get_group_id(0), fine, order, ranges, offsets, parent, packed, weights, 0, r, coarse, 1, z, x, sums);
 }
 
 #else
@@ -152,7 +166,7 @@ void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global cons
     for (uint p = 0; p < nodes; p++) {
         const uint i = order[first + p];
         for (uint k = 0; k < BLOCK; k++) {
-            const REAL s = sums[p * BLOCK + k];
+            const REAL s = weights[d] * sums[p * BLOCK + k];
             z[(size_t)(i - start) * BLOCK + k] = above ? s + coarsen_schwarz_above(i, k, fine, parent, coarse) : s;
         }
     }
@@ -164,7 +178,7 @@ __kernel void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, _
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = each * get_global_id(0), end = min(count, begin + each);
     for (uint d = begin; d < end; d++)
-        coarsen_schwarz_rows(d0 + d, fine, order, ranges, offsets, parent, packed, fine, r, r, 0, z);
+        coarsen_schwarz_rows(d0 + d, fine, order, ranges, offsets, parent, packed, weights, fine, r, r, 0, z);
 }
 
 // The finest level: the first `count` domains, shared among the items.  Twin: CpuDomains::apply
@@ -173,7 +187,7 @@ __kernel void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REA
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = each * get_global_id(0), end = min(count, begin + each);
     for (uint d = begin; d < end; d++)
-        coarsen_schwarz_rows(d, fine, order, ranges, offsets, parent, packed, 0, r, coarse, 1, z);
+        coarsen_schwarz_rows(d, fine, order, ranges, offsets, parent, packed, weights, 0, r, coarse, 1, z);
 }
 
 #endif

@@ -12,20 +12,20 @@
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges, __global const uint *offsets,
                             const uint some, __global const uint *marks, __global const SUM *diagonals,
-                            __global const SUM *sizes, const REAL trust, __global STORED *packed,
-                            __global uint *repairs) {
+                            __global const SUM *sizes, const uint run, const REAL trust,
+                            __global STORED *packed, __global uint *repairs) {
     __local WORK a[TILES * (TILES + 1) / 2 * TILE], f[TILES * SIDE], g[TILES * SIDE], d[TILES * SIDE];
     __local SUM scale[TILES * SIDE];
     const uint domain = get_group_id(0), t = get_local_id(0), row = t % SIDE, column = t / SIDE;
     const uint first = ranges[2 * domain], nodes = ranges[2 * domain + 1] - first;
     const uint m = nodes * BLOCK, n = (m + SIDE - 1) / SIDE, tiles = n * (n + 1) / 2;
-    if (some && !coarsen_schwarz_marked(first, nodes, order, marks))
+    if ((some && !coarsen_schwarz_marked(first, nodes, order, marks)) || (run == LEFT && repairs[domain] != UNTRUSTED))
         return;
     for (uint r = t; r < n * SIDE; r += TILE)
         scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, fine, own, values, diagonals, sizes) : 0;
     WORK least = 0, shift = 0;
     uint attempt = 0;
-    for (; attempt < ATTEMPTS && !(least > trust); attempt++) {
+    for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
         for (uint k = 0; k < tiles; k++)
             a[k * TILE + t] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -57,6 +57,11 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
+    }
+    if (run == ONCE && !(least > trust)) {
+        if (t == 0)
+            repairs[domain] = UNTRUSTED;
+        return;
     }
     __global STORED *out = packed + (size_t)offsets[domain] * TILE;
     if (least > trust) {
@@ -234,8 +239,8 @@ WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE
 // Several domains an item.                                              Twin: Workspace::invert
 __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges,
                                      __global const uint *offsets, const uint some, __global const uint *marks,
-                                     __global const SUM *diagonals, __global const SUM *sizes, const REAL trust,
-                                     __global STORED *packed, __global uint *repairs) {
+                                     __global const SUM *diagonals, __global const SUM *sizes, const uint run,
+                                     const REAL trust, __global STORED *packed, __global uint *repairs) {
     WIDE_WORK tiles[TILES * (TILES + 1) / 2 * SIDE], q[TILES * (TILES + 1) / 2 * SIDE];
     WIDE_WORK d[TILES * SIDE], f[TILES * SIDE];
     SUM scale[TILES * SIDE];
@@ -245,13 +250,13 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
     for (uint domain = begin; domain < end; domain++) {
         const uint first = ranges[2 * domain], nodes = ranges[2 * domain + 1] - first;
         const uint m = nodes * BLOCK, n = (m + SIDE - 1) / SIDE;
-        if (some && !coarsen_schwarz_marked(first, nodes, order, marks))
+        if ((some && !coarsen_schwarz_marked(first, nodes, order, marks)) || (run == LEFT && repairs[domain] != UNTRUSTED))
             continue;
         for (uint r = 0; r < n * SIDE; r++)
             scale[r] = r < m ? coarsen_schwarz_scale(order[first + r / BLOCK], r % BLOCK, fine, own, values, diagonals, sizes) : 0;
         WORK least = 0, shift = 0;
         uint attempt = 0;
-        for (; attempt < ATTEMPTS && !(least > trust); attempt++) {
+        for (; attempt < (run == ONCE ? 1 : ATTEMPTS) && !(least > trust); attempt++) {
             for (uint k = 0; k < n * (n + 1) / 2 * SIDE; k++)
                 tiles[k] = 0;
             for (uint r = 0; r < m; r++)
@@ -267,7 +272,9 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
             shift = shift == 0 ? 10 * (WORK)trust : 10 * shift;
             least = coarsen_invert(n, tiles, q, d, f);
         }
-        repairs[domain] = attempt > 1;
+        repairs[domain] = run == ONCE && !(least > trust) ? UNTRUSTED : attempt > 1;
+        if (repairs[domain] == UNTRUSTED)
+            continue;
         if (!(least > trust)) {
             repairs[domain] = 2;
             for (uint k = 0; k < n * (n + 1) / 2 * SIDE; k++)

@@ -27,4 +27,13 @@ uint coarsen_tile(const uint n, const uint i, const uint j) {
 #ifdef SLICE
 // Entry e of the block in a slot.
 #define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
+
+// The first slot of row i, and blocks of it, of a matrix in slices; see matrix.cl.
+#define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
+#if SLICE == 1
+#define LENGTH(i) (offsets[(i) + 1] - offsets[i])
+#else
+#define LENGTH(i) lengths[i]
+#endif
+#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
 #endif

@@ -7,6 +7,7 @@
 //   own[i]        the slot of the diagonal block of node i of the finest level
 //   starts[p]     where the couplings of the node at position p begin, with nodes of its domain at earlier positions
 //   inner[2 q]    the slot of coupling q, and the position of the other node
+//   alone[i]      whether node i of the finest level had no couplings when the structure was chosen
 //   marks[i]      whether anything below node i has changed; looked at where `some` is 1
 //
 // Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node above it; so each block
@@ -150,6 +151,31 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
     }
 }
 
+// released[group] = the first node that a group met which had no couplings when the structure was chosen, and has some now; or NONE.
+// Twin: Plan::serves
+__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
+void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
+                              __global uint *released) {
+    __local uint first[WIDTH];
+    uint found = NONE;
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
+        if (!alone[i])
+            continue;
+        for (uint k = 0; k < LENGTH(i); k++) {
+            const uint slot = FIRST_SLOT(i) + k * SLICE;
+            for (uint e = 0; e < AREA && columns[slot] != i; e++)
+                found = ENTRY(slot, e) != 0 ? min(found, i) : found;
+        }
+    }
+    first[get_local_id(0)] = found;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        for (uint k = 1; k < WIDTH; k++)
+            found = min(found, first[k]);
+        released[get_group_id(0)] = found;
+    }
+}
+
 // Whether a domain has a node that is marked.
 uint coarsen_schwarz_marked(const uint first, const uint nodes, __global const uint *order,
                             __global const uint *marks) {
@@ -183,3 +209,9 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
 
 // Shifts tried, as shares of the diagonal and multiples of what a pivot must be: 0, 10, 100, ... Twin: precompute::SHIFTS
 #define ATTEMPTS 5
+
+// Which domains a run inverts: all; all, in one attempt, and what cannot be trusted is left to a run in a wider type; what was left. Twin: Stage::domain
+#define ALL 0
+#define ONCE 1
+#define LEFT 2
+#define UNTRUSTED 3 // what `repairs` says of a domain that is left

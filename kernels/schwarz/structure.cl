@@ -1,12 +1,13 @@
 // The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): nodes along a Morton curve, every NODES of them a domain, the
-// connected parts of a domain the nodes of the next level. Counts stay on the device: buffers have room for the most that may come, and
-// a level for which it does not suffice is left out. Build options define, beside those of lists.cl,
+// connected parts of a domain the nodes of the next level. Counts stay on the device: buffers have room for what usually comes, and
+// a level for which it does not suffice is left out, and told. Build options define, beside those of lists.cl,
 //   NODES  nodes of a domain, 32 at most
 //
 //   counts[l]             nodes of level l
 //   totals[l]             couplings inside the domains of the levels below l
 //   begins[s], ends[2 e]  where the couplings of node s of a level begin; their slot, and the node at their end
 //   position[i]           where node i is
+//   lacking               a level without room for its nodes, and how many they are; else 0
 //
 // As many positions as nodes are kept for a level, so that the first of either is number `first`. Nodes without couplings (constraints)
 // come last on the curve, or stay where they are where there are no positions; they are in domains, but in no node of a coarse level.
@@ -75,15 +76,6 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
     codes[i] = code | (ulong)alone[i] << 60;
 }
 
-// The first slot of row i, and blocks of it, of a matrix in slices; see matrix.cl.
-#define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
-#if SLICE == 1
-#define LENGTH(i) (offsets[(i) + 1] - offsets[i])
-#else
-#define LENGTH(i) lengths[i]
-#endif
-#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
-
 // Where the diagonal block of a node is, and whether all others of its row are zero. Twin: Links::of
 __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values, __global uint *own,
                                     __global uint *alone) {
@@ -135,7 +127,8 @@ __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const uint 
 // Nothing is anywhere yet.                                              Twin: Plan::new
 __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint coarse, const uint domains,
                                     const uint levels, __global uint *parent, __global uint *children,
-                                    __global uint *ranges, __global uint *counts, __global uint *totals) {
+                                    __global uint *ranges, __global uint *counts, __global uint *totals,
+                                    __global uint *lacking) {
     const uint i = get_global_id(0);
     if (i < nodes)
         parent[i] = NONE;
@@ -147,6 +140,8 @@ __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint c
         counts[i] = i ? 0 : n;
         totals[i] = 0;
     }
+    if (i < 2)
+        lacking[i] = 0;
 }
 
 // Where the nodes of a level come along the curve; those of coarse levels are numbered so. Twin: Domains::grow
@@ -228,14 +223,20 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
     tally[room + k] = out;
 }
 
-// Whether there is a next level: several domains, couplings between them, and room for all their parts. Twin: Plan::new
+// Whether there is a next level: several domains, couplings between them, and room for all their parts; a level that is not asked for has none, and is
+// not missed.                                                           Twin: Plan::new
 __kernel void coarsen_schwarz_decide(const uint level, const uint room, const uint domains, const uint next_room,
                                      __global const uint *tally, __global uint *counts,
-                                     __global uint *totals) {
+                                     __global uint *totals, __global uint *lacking) {
     const uint inside = tally[room], out = tally[2 * room] - inside;
     const uint parts = tally[2 * room + domains] - tally[2 * room];
     totals[level + 1] = totals[level] + inside;
-    counts[level + 1] = out > 0 && parts <= next_room && parts < counts[level] ? parts : 0;
+    const uint coarser = out > 0 && parts < counts[level];
+    counts[level + 1] = coarser && parts <= next_room ? parts : 0;
+    if (coarser && next_room > 0 && parts > next_room) {
+        lacking[0] = level + 1;
+        lacking[1] = parts;
+    }
 }
 
 // Domains, parents and children; couplings inside domains, and those out of them as couplings of the next level. An item a position.

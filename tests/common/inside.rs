@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use coarsen::Class;
 use coarsen::prelude::*;
 use coarsen::sparse::{Constraints, Projector};
 
@@ -35,6 +36,14 @@ impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         self.m.apply(r, &mut self.room);
         self.s.apply(&self.room, z);
+    }
+
+    fn class(&self) -> Class {
+        self.m.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.room.len())
     }
 }
 

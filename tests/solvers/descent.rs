@@ -155,6 +155,20 @@ fn a_placed_body_is_the_same_body() {
     }
 }
 
+/// A place that does not take the gradient leaves no old one behind: a descent sees NaN and ends.
+#[test]
+fn a_gradient_that_is_not_written_is_not_a_number() {
+    let Scene { body, start } = Scene::bar_twist(2).unwrap();
+    let idle = Follower::constant(Box::new(Identity));
+    let mut f = Placed::new(body, &start, idle, &Cpu::new()).unwrap();
+    let mut g = vec![1.0; start.len()];
+    f.gradient(&start, &mut g);
+    assert!(g.iter().all(|v| v.is_finite()));
+    let mut other = vec![1.0; start.len() - 1]; // which the place refuses
+    f.gradient(&start, &mut other);
+    assert!(other.iter().all(|v| v.is_nan()));
+}
+
 /// The question of Wang et al. 2020, §7.4, on a bar of 8281 vertices: a middle that is 10⁵ times stiffer than its ends costs L-BFGS around
 /// a cycle at most half as many iterations again, in the node-wise characteristic norm.
 #[test]

@@ -5,7 +5,7 @@ use coarsen::backend::{Reference, SetupError};
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
-use coarsen::problems::{Options, Sequence};
+use coarsen::problems::{Options, Problem, Sequence};
 use coarsen::sparse::{GalerkinPlan, multiply};
 use coarsen::{Class, Error};
 
@@ -108,7 +108,7 @@ fn updates_that_do_not_fit() {
         let value = |p: &(u32, u32)| if p.0 == p.1 { 2.1 } else { -1.0 };
         let values: Vec<f64> =
             places.iter().flat_map(|p| (0..b * b).map(move |e| unit(e, value(p)))).collect();
-        assembly::from_blocks(200, 200, (b, b), &places, &values).unwrap()
+        assembly::from_blocks(b * 200, b * 200, (b, b), &places, &values).unwrap()
     };
     for keep in [Keep::Transfers, Keep::Aggregates] {
         let mut m = Multigrid { keep, ..small_sa(Cycle::V) }.build(&blocks(1), &Cpu::new()).unwrap();
@@ -121,7 +121,7 @@ fn updates_that_do_not_fit() {
 #[test]
 fn a_patch_keeps_transfers_while_couplings_come() {
     let mut s = Sequence::parse("cloth-contact:20", 4, &Options::default()).unwrap();
-    for keep in [Keep::Transfers, Keep::Nothing] {
+    for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
         let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
         let mut m = recipe.build(s.system(), &Cpu::new()).unwrap();
         let before = m.prolongation(0).unwrap().clone();
@@ -136,12 +136,91 @@ fn a_patch_keeps_transfers_while_couplings_come() {
         let whole = s.sum().merge().unwrap();
         assert_triple(m.matrix(1).unwrap(), &whole, &before, "a patch");
         let (b, mut x) = (s.right_hand_side(1), vec![0.0; whole.shape().0]);
-        let _ =
-            Cg::new(Stop::relative(1e-6)).solve(&s.sum(), &mut m, &b, &mut x).unwrap().converged().unwrap();
+        let report = Cg::new(Stop::relative(1e-6)).solve(&s.sum(), &mut m, &b, &mut x).unwrap();
+        let first = report.converged().unwrap().iterations;
+        // The new couplings stay, and their values follow.
+        assert_eq!(m.update(s.system()).unwrap(), Reused::Structure);
+        let after = m.prolongation(0).unwrap().clone();
+        assert_eq!((after == before, after.pattern()), (keep == Keep::Transfers, before.pattern()));
+        assert_triple(m.matrix(1).unwrap(), &whole, &after, "an update after a patch");
+        let r = noise(b.len(), 3);
+        let once = applied(&mut m, &r);
+        m.update(s.system()).unwrap();
+        assert_eq!(applied(&mut m, &r), once, "{keep:?}: the same values");
+        x.fill(0.0);
+        let again = Cg::new(Stop::relative(1e-6)).solve(&s.sum(), &mut m, &b, &mut x);
+        let again = again.unwrap().converged().unwrap().iterations;
+        assert!(10 * again <= 11 * first, "{keep:?}: {again} iterations after {first}");
         let outside = m.patch(s.system(), &[u32::MAX]).unwrap_err();
         assert!(matches!(outside, SetupError::Place(Error::Shape { .. })));
         assert_eq!(m.update(s.elastic()).unwrap(), Reused::Nothing);
     }
+}
+
+/// `a` with springs of this stiffness along the third axis between nodes of opposite sides.
+fn touching(a: &Bsr<f64>, stiffness: f64) -> Bsr<f64> {
+    let n = a.pattern().rows() as u32;
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        for (j, block) in a.row(i as usize) {
+            places.push((i, j as u32));
+            values.extend_from_slice(block);
+        }
+    }
+    for i in (5..n / 2 - 30).step_by(20) {
+        let j = n - 1 - i;
+        for (place, sign) in [((i, i), 1.0), ((j, j), 1.0), ((i, j), -1.0), ((j, i), -1.0)] {
+            places.push(place);
+            values.extend((0..9).map(|e| if e == 8 { sign * stiffness } else { 0.0 }));
+        }
+    }
+    assembly::from_blocks(a.shape().0, a.shape().1, (3, 3), &places, &values).unwrap()
+}
+
+/// What a step says of weak couplings goes with them when others come between: P follows values on a pattern that it was not made for, as it would
+/// without contact while contact has no stiffness.
+#[test]
+fn weak_couplings_stay_weak_where_contact_comes() {
+    let p = problem("cloth:21");
+    let elastic = &p.matrix;
+    let size = elastic.diagonal().iter().fold(0.0_f64, |m, &d| m.max(d));
+    let (empty, whole) = (touching(elastic, 0.0), touching(elastic, 100.0 * size));
+    assert!(whole.pattern().len() > elastic.pattern().len());
+    let all: Vec<u32> = (0..whole.pattern().rows() as u32).collect();
+    fn with<'a>(p: &'a Problem, matrix: &'a Bsr<f64>) -> System<'a, f64> {
+        System { matrix, ..p.system() }
+    }
+    let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    let mut unfiltered = recipe;
+    unfiltered.coarsening.filter = false;
+    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let before = m.prolongation(0).unwrap().clone();
+    let full = unfiltered.build(p.system(), &Cpu::new()).unwrap();
+    assert!(&before != full.prolongation(0).unwrap(), "nothing is weak here");
+
+    assert!(matches!(m.patch(with(&p, &empty), &all).unwrap(), Reused::Rest { .. }));
+    assert_eq!(m.update(with(&p, &empty)).unwrap(), Reused::Structure);
+    let after = m.prolongation(0).unwrap();
+    let largest = before.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * largest;
+    assert!(after.pattern() == before.pattern() && after.values().iter().zip(before.values()).all(near));
+
+    assert_eq!(m.update(with(&p, &whole)).unwrap(), Reused::Structure);
+    assert_triple(m.matrix(1).unwrap(), &whole, m.prolongation(0).unwrap(), "stiff contact");
+    let count = |m: &mut dyn Preconditioner<Vec<f64>>| {
+        let (b, mut x) = (noise(whole.shape().0, 5), vec![0.0; whole.shape().0]);
+        let report = Cg::new(Stop::relative(1e-8)).solve(&whole, m, &b, &mut x).unwrap();
+        report.converged().unwrap().iterations
+    };
+    let mut kept = Multigrid { keep: Keep::Transfers, ..recipe }.build(p.system(), &Cpu::new()).unwrap();
+    kept.patch(with(&p, &whole), &all).unwrap();
+    let [followed, as_it_was] = [count(&mut m), count(&mut kept)];
+    assert!(10 * followed <= 11 * as_it_was, "{followed} iterations, {as_it_was} with the P of before");
+
+    // Contact goes, and what was there before it is there again.
+    m.patch(p.system(), &all).unwrap();
+    m.update(p.system()).unwrap();
+    assert!(m.prolongation(0).unwrap().values().iter().zip(before.values()).all(near));
 }
 
 /// A chain of n nodes of three unknowns: blocks 2 I on the diagonal, `coupling` J beside it, J the 3 x 3 matrix of ones.
@@ -154,7 +233,7 @@ fn chain(n: u32, coupling: f64) -> Bsr<f64> {
         false => coupling,
     };
     let values: Vec<f64> = places.iter().flat_map(|p| (0..9).map(move |e| entry(p, e))).collect();
-    assembly::from_blocks(n as usize, n as usize, (3, 3), &places, &values).unwrap()
+    assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap()
 }
 
 /// Each fine diagonal block stays 2 I, and the coarse ones become indefinite with a positive diagonal in their inverse: only the estimate of

@@ -225,7 +225,13 @@ impl Auto {
         };
         let terms = Terms { tolerance: self.tolerance, max_iterations: self.max_iterations, narrow: true };
         let matrix = work.matrix();
-        let mut order = || DIRECT.estimate(matrix).map(|(_, f)| f).map_err(|_| NoFactor::Failed);
+        let ordered = work.ordered.clone();
+        let mut order = || {
+            let analysis = DIRECT.analyse(matrix).map_err(|_| NoFactor::Failed)?;
+            let figures = analysis.figures();
+            ordered.set(Some(analysis));
+            Ok(figures)
+        };
         let course = drive(plan, terms, work, &mut order)?;
         Ok((course.last, course.end, Some(course)))
     }

@@ -288,7 +288,7 @@ fn preconds(method: Method, values: Option<&Values>) -> (Vec<Kind>, Reason) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen_problems::{elasticity3d, poisson2d};
+    use coarsen_problems::{elasticity3d, poisson2d, poisson3d};
     use coarsen_sparse::Bsr;
     use coarsen_sparse::assembly::from_triplets;
     use coarsen_sparse::diagnose::diagnose;
@@ -332,8 +332,8 @@ mod tests {
             Price::Unknown { outlook, .. } => outlook,
             price => panic!("{price:?}"),
         };
-        assert_eq!(outlook(&poisson2d(60).unwrap().matrix), Outlook::Cheap, "narrow");
-        assert_eq!(outlook(&poisson2d(700).unwrap().matrix), Outlook::Dear, "wide");
+        assert_eq!(outlook(&poisson2d(25).unwrap().matrix), Outlook::Cheap, "narrow");
+        assert_eq!(outlook(&poisson3d(30).unwrap().matrix), Outlook::Dear, "wide");
         let elastic = elasticity3d(6, 1.0).unwrap().matrix;
         assert_eq!(choose(&elastic, false).plan.unwrap().trial, Kind::BlockJacobi);
         let plan = choose(&elastic, true).plan.unwrap();

@@ -1,8 +1,11 @@
 //! Who does the work for [`Auto::solve`](crate::Auto::solve): Krylov methods and factors on the CPU.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Iteration, LinearOperator, Narrow, Outcome, Preconditioner, Real, Stop};
-use coarsen_direct::{Direct, Factor};
+use coarsen_direct::{Analysis, Direct, Factor};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
 use coarsen_multigrid::Multigrid;
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
@@ -24,6 +27,8 @@ pub(crate) struct Work<'a> {
     left: usize,
     /// Built before, as they take turns.
     kept: Vec<(Kind, bool, Built)>,
+    /// The matrix as it was ordered to learn the price of its factor.
+    pub(crate) ordered: Rc<Cell<Option<Analysis>>>,
     pub(crate) x: Vec<f64>,
     /// ‖b − A x‖ / ‖b‖ of this x.
     pub(crate) residual: f64,
@@ -42,8 +47,9 @@ impl<'a> Work<'a> {
         (tolerance, max_iterations): (f64, usize),
     ) -> Self {
         let residual = relative_residual(system.matrix, b, &x);
-        let (kept, outcome) = (Vec::new(), Outcome::Stopped);
-        Self { system, b, tolerance, left: max_iterations, kept, x, residual, iterations: 0, outcome }
+        let (kept, ordered, outcome) = (Vec::new(), Rc::default(), Outcome::Stopped);
+        let (left, iterations) = (max_iterations, 0);
+        Self { system, b, tolerance, left, kept, ordered, x, residual, iterations, outcome }
     }
 
     /// A.
@@ -84,7 +90,7 @@ impl<'a> Work<'a> {
                 let system = System { positions, near_kernel, links, ..System::from(&matrix) };
                 let built = hierarchy().build_from(system, &Cpu::single())?;
                 let complexity = built.operator_complexity();
-                Ok((Box::new(Narrow::new(built, matrix.shape().0)), complexity))
+                Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
             }
             (Kind::SmoothedAggregation, false) => {
                 let built = hierarchy().build_from(self.system, &Cpu::new())?;
@@ -163,7 +169,12 @@ impl Steps for Work<'_> {
     }
 
     fn factor(&mut self) -> Result<Factored, AutoError> {
-        Ok(match DIRECT.build(self.system.matrix) {
+        let matrix = self.system.matrix;
+        let built = match self.ordered.take() {
+            Some(analysis) => analysis.factor(matrix),
+            None => DIRECT.build(matrix),
+        };
+        Ok(match built {
             Ok(mut factor) => {
                 let twice = factor.fallback().is_some();
                 Factored { end: self.solve_by(&mut factor), twice }

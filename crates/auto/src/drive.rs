@@ -213,7 +213,8 @@ impl<S: Steps> Drive<'_, '_, S> {
             work: self.plan.costs.iteration(kind, 1.0),
             spent: setup,
             done: 0,
-            check: Meter::FIRST,
+            check: Meter::first(kind),
+            total: None,
             verdict: None,
         };
         let step = Step { method: self.plan.method, kind, narrow };

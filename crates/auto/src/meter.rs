@@ -13,9 +13,12 @@ use crate::{Forecast, Kind, Plan};
 /// Iterations before the first forecast.
 const LEAST: usize = 10;
 
+/// The same for smoothed aggregation, whose residuals fall evenly from the start, and how often after that.
+const LEAST_OF_A_HIERARCHY: usize = 4;
+
 /// Shares of what the next preconditioner costs, and how many times that cost the rest may promise there. Early forecasts
 /// are bad, late ones costly: fitted to the gallery, scrambled, where that cost was wrong by up to a quarter.
-const PATIENCE: [(f64, f64); 5] = [(0.05, 1.8), (0.10, 1.6), (0.15, 1.4), (0.20, 1.2), (f64::INFINITY, 1.0)];
+const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
 /// The first turn, in what smoothed aggregation promises to cost.
 pub(crate) const FIRST_TURN: f64 = 2.0;
@@ -64,6 +67,8 @@ pub struct Meter<'a> {
     pub(crate) spent: f64,
     pub(crate) done: usize,
     pub(crate) check: usize,
+    /// Iterations in all, by the last forecast.
+    pub(crate) total: Option<f64>,
     pub(crate) verdict: Option<Verdict>,
 }
 
@@ -98,12 +103,14 @@ impl Meter<'_> {
             self.done += 1;
         }
         let checked = self.done >= self.check;
-        let total = checked.then(|| self.forecast.total(condition()));
         if checked {
-            self.check = LEAST.max(self.done + (self.done / 10).max(5));
+            self.total = Some(self.forecast.total(condition()));
+            let wait = if self.kind == Kind::SmoothedAggregation { 1 } else { (self.done / 10).max(5) };
+            self.check = self.done + wait;
         }
-        let rest = total.map(|total| (total - self.done as f64).max(0.0) * self.work);
-        self.verdict = self.judge(total, rest);
+        // Between two forecasts the last one counts.
+        let rest = self.total.map(|total| (total - self.done as f64).max(1.0) * self.work);
+        self.verdict = self.judge(checked.then_some(self.total).flatten(), rest);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -162,8 +169,9 @@ impl Meter<'_> {
 /// Orders the matrix, pays for it, and notes what it says.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        if figures.bytes > plan.memory {
-            return Err(NoFactor::TooLarge { bytes: figures.bytes, allowed: plan.memory });
+        let bytes = figures.bytes.saturating_add(figures.products);
+        if bytes > plan.memory {
+            return Err(NoFactor::TooLarge { bytes, allowed: plan.memory });
         }
         let work = plan.costs.factor(&figures).ok_or(NoFactor::Unknown)?;
         Ok((work, figures))
@@ -175,7 +183,9 @@ pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, eve
     rental.ordered(sized.map(|(work, _)| work));
 }
 
-impl<'a> Meter<'a> {
-    /// The first check.
-    pub(crate) const FIRST: usize = LEAST;
+impl Meter<'_> {
+    /// Iterations before the first forecast.
+    pub(crate) fn first(kind: Kind) -> usize {
+        if kind == Kind::SmoothedAggregation { LEAST_OF_A_HIERARCHY } else { LEAST }
+    }
 }

@@ -15,8 +15,8 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | C₀ is rented, or twice that where the structure promises a dear factor; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor |
-//! | buy | C/2 is rented and the rest of the iterations promises to cost more than F; C is rented, unless the rest promises to be under F/2; 2 C is rented; before a setup that would exceed 2 C |
+//! | order | C₀ is rented, or twice that where the structure promises a dear factor or the rest of the iterations to cost less than O; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
+//! | buy | C/2 is rented and the rest of the iterations promises to cost more than F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
 //!
 //! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
 //! factor does: C/2 ≤ R ≤ 2 C + g, so all work R + C is at most 3 R and 3 C + g. Forecasts that are wrong change nothing of it. A factor that nothing was
@@ -141,9 +141,11 @@ impl Rental {
             Price::Unknown { ordering, least, outlook } => {
                 let early = outlook == Outlook::Cheap || rent + setup > 2.0 * least;
                 match early {
-                    true if forced || rent >= 0.5 * ordering => Advice::Order,
-                    true => Advice::Wait,
-                    false => self.order(rent),
+                    true if rent >= 0.5 * ordering => Advice::Order,
+                    // Nothing is left to rent before the setup, which counts.
+                    true if forced && rent + setup >= 0.5 * ordering => Advice::Order,
+                    true if !forced => Advice::Wait,
+                    _ => self.order(rent, None),
                 }
             }
             Price::Known { whole, .. } if rent + setup <= 2.0 * whole => Advice::GoOn,
@@ -157,22 +159,20 @@ impl Rental {
         let rent = self.ledger.rent();
         match self.price {
             Price::None(_) => Advice::GoOn,
-            Price::Unknown { .. } => self.order(rent),
+            Price::Unknown { .. } => self.order(rent, rest),
             Price::Known { factor, whole } => {
                 let buy = rent >= 2.0 * whole
-                    || rent >= whole && rest.is_none_or(|rest| rest > SOON * factor)
+                    || rent >= whole && rest.is_some_and(|rest| rest > SOON * factor)
                     || rent >= 0.5 * whole && rest.is_some_and(|rest| rest > factor);
                 if buy { Advice::Buy } else { Advice::GoOn }
             }
         }
     }
 
-    fn order(&self, rent: f64) -> Advice {
-        match self.price {
-            Price::Unknown { least, outlook: Outlook::Dear, .. } if rent < 2.0 * least => Advice::GoOn,
-            Price::Unknown { least, .. } if rent >= least => Advice::Order,
-            _ => Advice::GoOn,
-        }
+    fn order(&self, rent: f64, rest: Option<f64>) -> Advice {
+        let Price::Unknown { ordering, least, outlook } = self.price else { return Advice::GoOn };
+        let patient = outlook == Outlook::Dear || rest.is_some_and(|rest| rest < ordering);
+        if rent >= if patient { 2.0 * least } else { least } { Advice::Order } else { Advice::GoOn }
     }
 }
 
@@ -205,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn an_ordering_waits_for_iterations_that_promise_to_be_cheaper() {
+        for (rent, rest, advice) in
+            [(4.0, 2.9, Advice::GoOn), (4.0, 3.1, Advice::Order), (8.0, 0.1, Advice::Order)]
+        {
+            assert_eq!(rented(rent, unknown(Outlook::Open)).after(Some(rest)), advice, "{rent} {rest}");
+        }
+    }
+
+    #[test]
     fn a_large_setup_waits_until_half_of_the_ordering_is_rented() {
         for (rent, setup, outlook, advice) in [
             (1.0, 7.0, Outlook::Dear, Advice::GoOn),
@@ -216,6 +225,12 @@ mod tests {
             assert_eq!(rented(rent, unknown(outlook)).before(setup, false), advice, "{rent} {setup}");
         }
         assert_eq!(rented(0.1, unknown(Outlook::Open)).before(9.0, true), Advice::Order);
+        assert_eq!(rented(0.1, unknown(Outlook::Cheap)).before(1.4, true), Advice::Order);
+        assert_eq!(
+            rented(0.1, unknown(Outlook::Cheap)).before(1.3, true),
+            Advice::GoOn,
+            "dearer than what it may save"
+        );
     }
 
     #[test]
@@ -226,7 +241,8 @@ mod tests {
             (5.0, Some(8.1), Advice::Buy),
             (5.0, Some(7.9), Advice::GoOn),
             (5.0, None, Advice::GoOn),
-            (10.0, None, Advice::Buy),
+            (10.0, None, Advice::GoOn),
+            (20.0, None, Advice::Buy),
             (10.0, Some(4.1), Advice::Buy),
             (10.0, Some(3.9), Advice::GoOn),
             (20.0, Some(0.1), Advice::Buy),

@@ -102,7 +102,7 @@ proptest! {
     ) {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
-        let figures = Figures { nnz: Some(nnz as usize), bytes: 1, flops: Some(10_f64.powf(flops)) };
+        let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), outlook };
         let plan = Plan {
             costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once, memory: 2,
@@ -142,7 +142,7 @@ proptest! {
         let plan = Plan {
             costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once: false, memory: 1,
         };
-        let figures = Figures { nnz: Some(1 << 40), bytes: 2, flops: Some(1e9) };
+        let figures = Figures { nnz: Some(1 << 40), bytes: 2, products: 0, flops: Some(1e9) };
         let factor = Factored { end: End::Broken, twice: false };
         let able = secrets[1..].iter().any(|s| s.fails.is_none());
         let indefinite = secrets.iter().any(|s| s.fails == Some(End::Indefinite));

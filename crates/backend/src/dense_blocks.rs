@@ -329,8 +329,8 @@ mod tests {
     fn matrix(blocks: &[[f64; 4]]) -> Bsr<f64> {
         let places: Vec<(u32, u32)> = (0..blocks.len() as u32).map(|i| (i, i)).collect();
         coarsen_sparse::assembly::from_blocks(
-            blocks.len(),
-            blocks.len(),
+            2 * blocks.len(),
+            2 * blocks.len(),
             (2, 2),
             &places,
             blocks.as_flattened(),

@@ -97,6 +97,16 @@ pub enum SetupError {
         /// The method.
         method: &'static str,
     },
+    /// A node without couplings, which a structure leaves alone, has some now.
+    #[error(
+        "node {node} (rows {first_row} and following) had no couplings when domains were chosen and has some now, as a constraint that was released: it is still solved alone; build anew, or update with the matrix of the host"
+    )]
+    Released {
+        /// The block row.
+        node: usize,
+        /// Its first scalar row.
+        first_row: usize,
+    },
     /// The coarsest matrix of a hierarchy cannot be solved.
     #[error(
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"
@@ -106,6 +116,16 @@ pub enum SetupError {
         unknowns: usize,
         /// What the factorisation said.
         why: String,
+    },
+    /// Sets of nodes whose numbers leave one out.
+    #[error(
+        "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
+    )]
+    EmptySet {
+        /// The first number without a node.
+        set: usize,
+        /// One more than the largest number.
+        sets: usize,
     },
     /// Coarsening makes no progress, and what is left is too large to factor.
     #[error(

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use coarsen::Outcome;
 use coarsen::auto::{End, Factored, Meter, NoFactor, Step, Steps, Terms, drive};
-use coarsen::direct::Direct;
 use coarsen::sparse::NearKernel;
 
 use crate::args::{Given, Method, Precision, Precond};
 use crate::choose::Choice;
 use crate::ending::Ending;
 use crate::error::Failure;
+use crate::factor::order;
 use crate::job::Solution;
 use crate::progress::Progress;
 use crate::ready::Ready;
@@ -38,7 +38,8 @@ pub(crate) fn by_choice(
     let narrow = precision == Precision::Auto && fits(&ready.matrix);
     let terms = Terms { tolerance: given.tol, max_iterations: given.max_iterations, narrow };
     let mut order = || {
-        Direct::default().estimate(&ready.matrix).map(|(_, figures)| figures).map_err(|_| NoFactor::Failed)
+        let ordered = || order(&ready.matrix, &ready.ordered).map_err(|_| NoFactor::Failed);
+        ready.looks.borrow_mut().time("ordering for a factor", ordered)
     };
     let near_kernel = ready.near_kernel()?;
     let mut attempts = Attempts { ready, given, place, progress, near_kernel, done: 0, best: None };
@@ -77,7 +78,10 @@ impl Attempts<'_> {
             job.since.set(Instant::now());
         }
         job.max_iterations = job.max_iterations.saturating_sub(self.done);
-        let solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
+        // Ordering for a factor, in the middle of an attempt, is a look of its own.
+        let looked = self.ready.looks.borrow().seconds();
+        let mut solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
+        solution.solve_seconds -= self.ready.looks.borrow().seconds() - looked;
         if method != Method::Direct {
             self.done += solution.iterations;
         }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use coarsen::direct::Direct;
 use coarsen::parallel;
 use coarsen::sparse::diagnose::Definiteness;
 
@@ -14,6 +13,7 @@ use crate::chart;
 use crate::choose::{Choice, Wish};
 use crate::ending::Ending;
 use crate::error::Failure;
+use crate::factor::order;
 use crate::input::Input;
 use crate::job::{Job, Solution};
 use crate::memory::peak_of;
@@ -26,7 +26,7 @@ use crate::stage::Stages;
 use crate::table::{Row, Table, label};
 
 /// Operations a second of a sparse factorisation on one core, on the low side.
-const SPEED: f64 = 2e9;
+const SPEED: f64 = 1e10;
 
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
@@ -79,8 +79,8 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
             job.since.set(begun);
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
-            match too_long(&job, options.limit) {
-                Some(seconds) => Ok(Solution::new(&job, "cpu").fail(Ending::TooLong { seconds })),
+            match left_out(&job, options.limit, given.memory()) {
+                Some(why) => Ok(Solution::new(&job, "cpu").fail(why)),
                 None => attempt(&job, on, Precision::Auto, &ready.diagnosis, None),
             }
         });
@@ -204,12 +204,19 @@ fn check_words(
     Ok(())
 }
 
-/// The seconds of a factorisation that would take longer than `limit`, by what its structure says: it cannot be interrupted.
-fn too_long(job: &Job<'_>, limit: f64) -> Option<f64> {
+/// Why a factorisation is not begun, by what its structure says: it takes more memory than is allowed, or longer than `limit` seconds, and cannot be
+/// interrupted.
+fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     if job.method != Method::Direct {
         return None;
     }
-    let (_, figures) = Direct::default().estimate(job.system.matrix).ok()?;
-    let seconds = figures.flops? / SPEED;
-    (seconds > limit).then_some(seconds)
+    let figures = order(job.system.matrix, job.ordered).ok()?;
+    let seconds = figures.flops.map_or(0.0, |flops| flops / SPEED);
+    let why = match figures.bytes {
+        bytes if bytes > allowed => Ending::TooLarge { bytes, allowed },
+        _ if seconds > limit => Ending::TooLong { seconds },
+        _ => return None,
+    };
+    job.ordered.take(); // what follows is timed with an ordering of its own
+    Some(why)
 }

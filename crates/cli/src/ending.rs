@@ -8,6 +8,8 @@ use coarsen::backend::SetupError;
 use coarsen::direct::DirectError;
 use coarsen::krylov::NullSpaceError;
 
+use crate::report::mib;
+
 /// The end of a solve. All but [`Outcome::Converged`] are exit code 4.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
@@ -19,6 +21,8 @@ pub(crate) enum Ending {
     TimeLimit,
     /// It would have taken longer than there was time: the seconds it was estimated at.
     TooLong { seconds: f64 },
+    /// A factor would have taken more bytes than it may.
+    TooLarge { bytes: usize, allowed: usize },
     /// What the method said of a matrix with constants in its kernel, and no null space was given.
     Singular(Outcome),
     /// A method for symmetric matrices was given another one.
@@ -64,7 +68,7 @@ impl Ending {
             Self::Method(outcome) => outcome.name(),
             Self::Floor(_) => "not_attainable",
             Self::TimeLimit => "time_limit",
-            Self::TooLong { .. } => "left_out",
+            Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
             Self::Singular(_) => "singular_matrix",
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
@@ -84,6 +88,12 @@ impl fmt::Display for Ending {
             Self::Floor(floor) => floor.fmt(f),
             Self::TimeLimit => f.write_str("the time was up; raise --limit, or take a stronger preconditioner"),
             Self::TooLong { seconds } => write!(f, "it would take about {seconds:.0} s; raise --limit"),
+            Self::TooLarge { bytes, allowed } => write!(
+                f,
+                "its factor would take {:.0} MiB and may take {:.0}; raise --memory",
+                mib(*bytes),
+                mib(*allowed)
+            ),
             Self::Singular(outcome) => write!(
                 f,
                 "the matrix is singular: its row sums vanish, so that constants are in its kernel (the method ended: {outcome}); \

@@ -1,17 +1,33 @@
 //! A direct method.
 
+use std::cell::Cell;
+
 use coarsen::Outcome;
-use coarsen::direct::{Direct, Method};
+use coarsen::direct::{Analysis, Direct, DirectError, Figures, Method};
+use coarsen::sparse::Bsr;
 
 use crate::ending::Ending;
 use crate::job::{Job, Solution};
 
+/// The residual that counts is judged against the tolerance: nothing is refused before.
+const DIRECT: Direct = Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY };
+
+/// Orders the matrix of a job and keeps that for [`factor`]; what its factor takes.
+pub(crate) fn order(a: &Bsr<f64>, ordered: &Cell<Option<Analysis>>) -> Result<Figures, DirectError> {
+    let analysis = DIRECT.analyse(a)?;
+    let figures = analysis.figures();
+    ordered.set(Some(analysis));
+    Ok(figures)
+}
+
 /// Factors and solves `job` in `f64`; iterations are steps of refinement.
 pub(crate) fn factor(job: &Job<'_>) -> Solution {
     let mut solution = Solution::new(job, "cpu");
-    // The residual that counts is judged here, against the tolerance: nothing is refused before.
-    let direct = Direct { accept: f64::INFINITY, ..Direct::default() };
-    let mut factor = match direct.build(job.system.matrix) {
+    let built = match job.ordered.take() {
+        Some(analysis) => analysis.factor(job.system.matrix),
+        None => DIRECT.build(job.system.matrix),
+    };
+    let mut factor = match built {
         Ok(factor) => factor,
         Err(error) => return solution.fail(Ending::Factor(error)),
     };

@@ -35,14 +35,15 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     }
     input.b = vec![0.0; input.matrix.shape().0];
     let ready = Ready::new(&options.given, &input, true)?;
-    say(&format!("{}{}\n", described(&ready.diagnosis), factor(&ready.matrix)));
+    // Of the matrix as it was read; what decides is that of its blocks.
+    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
     let choice = decide(options, &Stages::Cpu, &ready)?;
     say(&format!("solve would take\n  {}\n  {}\n", choice.because[0], choice.because[1]));
     Ok(ExitCode::SUCCESS)
 }
 
 fn described(diagnosis: &Diagnosis) -> String {
-    let blocks = diagnosis.structure.best_blocking().map_or_else(
+    let blocks = diagnosis.structure.blocking.map_or_else(
         || "block size 1".to_owned(),
         |best| format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill),
     );

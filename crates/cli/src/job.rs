@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use coarsen::auto::{Floor, attainable, is_floor};
 use coarsen::backend::Backend;
+use coarsen::direct::Analysis;
 use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 use coarsen::{LinearOperator, Outcome, Real};
@@ -49,6 +50,8 @@ pub(crate) struct Job<'a> {
     pub(crate) since: Cell<Instant>,
     /// When an iteration is the last.
     pub(crate) deadline: Option<Instant>,
+    /// The matrix of `system` as it was ordered for a factor, until the factor takes it.
+    pub(crate) ordered: &'a Cell<Option<Analysis>>,
 }
 
 impl Job<'_> {

@@ -42,6 +42,7 @@ mod info;
 mod input;
 mod iterate;
 mod job;
+mod looks;
 mod memory;
 mod minimize;
 mod names;

@@ -1,18 +1,20 @@
 //! A system in blocks, looked at: what `solve` and `compare` begin with.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use coarsen::auto::Costs;
+use coarsen::direct::Analysis;
 use coarsen::sparse::diagnose::{Diagnosis, diagnose};
-use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros};
+use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros, detect_block_size};
 
 use crate::args::{Given, Method, NullSpace, Precond};
 use crate::choose::{Choice, Wish};
 use crate::error::Failure;
 use crate::input::Input;
 use crate::job::Job;
+use crate::looks::Looks;
 use crate::progress::Progress;
 use crate::renumber;
 
@@ -34,33 +36,39 @@ pub(crate) struct Ready<'a> {
     null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
+    /// What the looks took, here and later.
+    pub(crate) looks: RefCell<Looks>,
+    /// `matrix` as it was ordered for a factor.
+    pub(crate) ordered: Cell<Option<Analysis>>,
 }
 
 impl<'a> Ready<'a> {
     /// Looks at the matrix, puts it in blocks and, where that pays and is allowed, in another order.
     pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
-        let parsed = Instant::now();
-        let diagnosis = diagnose(&input.matrix);
-        let block = block_size(given, input, &diagnosis)?;
+        let (parsed, mut looks) = (Instant::now(), Looks::default());
+        let block = looks.time("block size", || block_size(given, input))?;
         let mut matrix = if input.matrix.block() == (block, block) {
             Cow::Borrowed(&input.matrix)
         } else {
-            let blocked = input.matrix.reblock((block, block), Zeros::Keep);
+            let blocked = looks.time("blocks", || input.matrix.reblock((block, block), Zeros::Keep));
             Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
         };
-        let order = if renumber { renumber::order(&matrix) } else { None };
+        let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
+        let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
         if let Some(order) = &order {
-            matrix = Cow::Owned(matrix.permute(order)?);
+            matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
         }
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
         let positions = points.map(|points| renumber::arranged(order.as_ref(), 1, points));
         let null_space = null_space(given, input, &matrix, order.as_ref())?;
-        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed })
+        let (looks, ordered) = (RefCell::new(looks), Cell::new(None));
+        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed, looks, ordered })
     }
 
     /// What `auto` makes of it.
     pub(crate) fn choose(&self, wish: Wish) -> Choice {
-        Choice::new(wish, self.input.b.len(), &self.diagnosis, |factor| Costs::of(&self.matrix, factor))
+        let costs = |factor| self.looks.borrow_mut().time("forecasts", || Costs::of(&self.matrix, factor));
+        Choice::new(wish, self.input.b.len(), &self.diagnosis, costs)
     }
 
     /// The near-kernel of the input, in the order of the matrix.
@@ -99,13 +107,14 @@ impl<'a> Ready<'a> {
             progress,
             begun: self.parsed,
             deadline: None,
-            since: Cell::new(self.parsed),
+            since: Cell::new(Instant::now()),
+            ordered: &self.ordered,
         }
     }
 }
 
 /// What is asked for, else what the coordinates say, else the natural blocks, else what the pattern shows.
-fn block_size(given: &Given, input: &Input, diagnosis: &Diagnosis) -> Result<usize, Failure> {
+fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     let n = input.b.len();
     let natural = input.matrix.block().0;
     let nodes = input.positions.as_ref().filter(|_| given.source.coordinates.is_some()).map(Vec::len);
@@ -120,7 +129,7 @@ fn block_size(given: &Given, input: &Input, diagnosis: &Diagnosis) -> Result<usi
             size => size,
         },
         (None, None) if natural > 1 => natural,
-        (None, None) => diagnosis.structure.best_blocking().map_or(1, |blocking| blocking.size),
+        (None, None) => detect_block_size(input.matrix.pattern()),
     };
     if !n.is_multiple_of(size) {
         return Err(Failure::BlockSize { size, n });

@@ -11,6 +11,7 @@ use crate::args::{Method, Precision, Precond, Solve};
 use crate::choose::Choice;
 use crate::error::Failure;
 use crate::job::{Solution, Try};
+use crate::looks::Looks;
 use crate::ready::Ready;
 
 /// What a run began with.
@@ -35,8 +36,10 @@ pub(crate) struct Report {
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// From the parsed matrix to the first iteration: diagnosis, conversion, preconditioner or factors.
+    /// From the parsed matrix to the first iteration: looks, preconditioner or factors; without `tries`.
     setup_seconds: f64,
+    /// Looking at the matrix, of that: each step with its seconds.
+    looks: Looks,
     solve_seconds: f64,
     /// Of the method that ended the solve; of a direct one, steps of refinement.
     iterations: usize,
@@ -96,7 +99,8 @@ impl Report {
             precision: solution.precision,
             threads: setting.threads,
             read_seconds: setting.read_seconds,
-            setup_seconds: solution.setup_seconds,
+            setup_seconds: ready.looks.borrow().seconds() + solution.setup_seconds,
+            looks: ready.looks.borrow().clone(),
             solve_seconds: solution.solve_seconds,
             iterations: solution.iterations,
             tries: solution.tries.clone(),
@@ -197,12 +201,19 @@ impl fmt::Display for Report {
         let memory = self
             .peak_memory_bytes
             .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
+        writeln!(f, "reading   {:.3} s", self.read_seconds)?;
+        writeln!(f, "looks     {}", self.looks)?;
         for Try { method, precond, setup_seconds, solve_seconds, iterations, .. } in &self.tries {
             let tried = format!("{} with {}", crate::args::name(*method), crate::args::name(*precond));
             let done = count(*iterations, "iteration");
             writeln!(f, "tried     {tried}: {setup_seconds:.3} s of setup, {solve_seconds:.3} s, {done}")?;
         }
-        writeln!(f, "setup     {:.3} s on {}", self.setup_seconds, count(*threads, "thread"))?;
+        writeln!(
+            f,
+            "setup     {:.3} s on {}, looks included",
+            self.setup_seconds,
+            count(*threads, "thread")
+        )?;
         let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
         writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;
         let condition =

@@ -115,7 +115,7 @@ fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError>
     let system = System { positions, near_kernel, links, ..System::from(&matrix) };
     let built = job.aggregation.build_from(system, &Cpu::single())?;
     let grids = Grids::of(&built);
-    Ok((Box::new(Narrow::new(built, matrix.shape().0)), Some(grids)))
+    Ok((Box::new(Narrow::new(built, matrix.shape().0)?), Some(grids)))
 }
 
 /// Multilevel domains whose numbers are computed on the host.

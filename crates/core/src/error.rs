@@ -2,6 +2,15 @@
 
 use crate::{Class, NotConverged};
 
+/// What a method asks of a preconditioner.
+fn needs(class: Class) -> &'static str {
+    match class {
+        Class::Symmetric => "symmetric positive definite and fixed",
+        Class::Linear => "the same linear map at every application",
+        Class::Variable => "a map of vectors",
+    }
+}
+
 /// What stops a computation before or outside the mathematics; see [`Outcome`](crate::Outcome) for the rest.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -82,7 +91,7 @@ pub enum Error {
     },
     /// A method was given a preconditioner it cannot use.
     #[error(
-        "{method} needs a preconditioner that is at least {needed:?}, found {found:?}; use FlexibleCg or flexible Gmres"
+        "{method} needs a preconditioner that is {}, but this one {}", needs(*.needed), .found.instead_of(*.needed)
     )]
     Preconditioner {
         /// The method.
@@ -127,4 +136,24 @@ pub enum Error {
     /// A solve ended without convergence, and the caller asked for an error.
     #[error(transparent)]
     NotConverged(#[from] NotConverged),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A refusal advises what takes the preconditioner found, never what would fail with it.
+    #[test]
+    fn advice_follows_the_class_found() {
+        let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();
+        let unsymmetric = refusal(Class::Symmetric, Class::Linear);
+        assert!(
+            unsymmetric.contains("Gmres or BiCgStab") && !unsymmetric.contains("lexible"),
+            "{unsymmetric}"
+        );
+        let varying = refusal(Class::Symmetric, Class::Variable);
+        assert!(varying.contains("FlexibleCg") && varying.contains("flexible Gmres"), "{varying}");
+        let varying = refusal(Class::Linear, Class::Variable);
+        assert!(!varying.contains("FlexibleCg") && varying.contains("flexible"), "{varying}");
+    }
 }

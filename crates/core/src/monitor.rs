@@ -13,7 +13,8 @@ pub struct Iteration<'a, V: Vector> {
     pub residual: V::Real,
     /// The same as a share of ‖b‖₂ (of 1 where b = 0).
     pub relative: V::Real,
-    /// The current solution, where the method has it at hand (`Gmres` forms it only at restarts).
+    /// The current solution, where the method has it at hand (`Gmres` forms it only at restarts, and of a right-hand side whose square leaves
+    /// the range of the numbers methods hold a scaled one).
     pub x: Option<&'a V>,
     /// What the method has learned of the eigenvalues of M⁻¹A, where it learns them (`Cg` with `look_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,

@@ -1,7 +1,7 @@
 //! A preconditioner in f32 under vectors in f64.
 
 use crate::parallel::{self, LEAF, each};
-use crate::{Class, Preconditioner, Real, largest, power_of_two};
+use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
 
 /// M in f32, vectors too: z = s M⁻¹ (r / s), where the power of two s brings r into the range of f32.
 ///
@@ -14,10 +14,11 @@ use crate::{Class, Preconditioner, Real, largest, power_of_two};
 ///
 /// ```
 /// use coarsen_core::{Identity, Narrow, Preconditioner};
-/// let mut m = Narrow::new(Identity, 2);
+/// let mut m = Narrow::new(Identity, 2)?;
 /// let mut z = vec![0.0_f64; 2];
 /// m.apply(&vec![1e-60, 3e-60], &mut z); // out of the range of f32
 /// assert!((z[1] / 3e-60 - 1.0).abs() < 1e-7);
+/// # Ok::<(), coarsen_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Narrow<M> {
@@ -26,12 +27,20 @@ pub struct Narrow<M> {
     z: Vec<f32>,
 }
 
-impl<M> Narrow<M> {
+impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
     /// M for vectors of length n.
-    pub fn new(m: M, n: usize) -> Self {
-        Self { m, r: vec![0.0; n], z: vec![0.0; n] }
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for an M of another size.
+    pub fn new(m: M, n: usize) -> Result<Self, Error> {
+        match m.size() {
+            Some(found) if found != n => Err(Error::Shape { what: "M in f32", expected: n, found }),
+            _ => Ok(Self { m, r: vec![0.0; n], z: vec![0.0; n] }),
+        }
     }
+}
 
+impl<M> Narrow<M> {
     /// M.
     pub fn get(&self) -> &M {
         &self.m
@@ -45,6 +54,13 @@ impl<M> Narrow<M> {
 
 impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        let n = self.r.len();
+        assert!(
+            r.len() == n && z.len() == n,
+            "apply: a preconditioner of size {n} met vectors of {} and {}",
+            r.len(),
+            z.len()
+        );
         let scale = power_of_two(largest(r).wide());
         let reciprocal = scale.recip(); // exact
         let down = |(r, to): (&[V], &mut [f32])| {
@@ -74,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_stays_so() {
-        let mut m = Narrow::new(Identity, 3);
+        let mut m = Narrow::new(Identity, 3).unwrap();
         let mut z = vec![0.0; 3];
         m.apply(&vec![1.0, f64::NAN, 2.0], &mut z);
         assert!(z[1].is_nan());
@@ -83,11 +99,23 @@ mod tests {
     }
 
     #[test]
+    fn other_lengths_are_refused() {
+        let inner = Narrow::new(Identity, 3).unwrap();
+        let wrong = Narrow::new(inner, 4).err();
+        assert_eq!(wrong, Some(Error::Shape { what: "M in f32", expected: 4, found: 3 }));
+        for (r, z) in [(2, 3), (3, 2), (4, 3), (3, 4)] {
+            let meet = || Narrow::new(Identity, 3).unwrap().apply(&vec![1.0; r], &mut vec![0.0; z]);
+            assert!(std::panic::catch_unwind(meet).is_err(), "{r} and {z}");
+        }
+    }
+
+    #[test]
     fn it_is_linear_to_round_off_at_any_size() {
         let r: Vec<f64> = (0..10_000).map(|i| f64::from(i).sin()).collect();
         let mut z = r.clone();
         for size in [1e-300, 1e-20, 1.0, 1e300] {
-            Narrow::new(Identity, r.len()).apply(&r.iter().map(|r| r * size).collect(), &mut z);
+            let mut m = Narrow::new(Identity, r.len()).unwrap();
+            m.apply(&r.iter().map(|r| r * size).collect(), &mut z);
             assert!(z.iter().zip(&r).all(|(z, r)| (z / size - r).abs() < 1e-7), "{size}");
         }
     }

@@ -13,6 +13,24 @@ pub enum Class {
     Variable,
 }
 
+impl Class {
+    /// What a preconditioner of this class is where a method asks for the class `needed`, and what takes it; ends a refusal.
+    pub(crate) fn instead_of(self, needed: Class) -> &'static str {
+        match (self, needed) {
+            (Self::Variable, Self::Symmetric) => {
+                "may change from one application to the next; take FlexibleCg for symmetric positive definite A or flexible Gmres for any A, or a fixed preconditioner"
+            }
+            (Self::Variable, _) => {
+                "may change from one application to the next; take Gmres with its field flexible set, or a fixed preconditioner"
+            }
+            (Self::Linear, Self::Symmetric) => {
+                "is not known to be symmetric positive definite (an unsymmetric or indefinite matrix, or one-sided sweeps); take Gmres or BiCgStab with it, or a symmetric preconditioner where A is symmetric positive definite"
+            }
+            _ => "is one",
+        }
+    }
+}
+
 /// An approximation M⁻¹ of A⁻¹.
 ///
 /// `apply` takes `&mut self` because the built object owns its scratch vectors: no allocation, no interior
@@ -34,15 +52,11 @@ pub trait Preconditioner<V: Vector> {
         r.dot_magnitude(z)
     }
 
-    /// What this map promises; [`Class::Symmetric`] unless it says otherwise.
-    fn class(&self) -> Class {
-        Class::Symmetric
-    }
+    /// What this map promises: methods rely on it, so there is no default that a forgetful implementer would promise.
+    fn class(&self) -> Class;
 
-    /// The length of the vectors it takes, where it has one: solvers check it before the first iteration.
-    fn size(&self) -> Option<usize> {
-        None
-    }
+    /// The length of the vectors it takes, which solvers check before the first iteration; `None` for a map of vectors of any length.
+    fn size(&self) -> Option<usize>;
 }
 
 /// M = I: no preconditioning.
@@ -52,6 +66,12 @@ pub struct Identity;
 impl<V: Vector> Preconditioner<V> for Identity {
     fn apply(&mut self, r: &V, z: &mut V) {
         z.copy(r);
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
     }
 }
 

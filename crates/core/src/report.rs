@@ -27,6 +27,8 @@ pub enum Outcome {
     NotFinite,
     /// The right-hand side has a part outside the range of a singular A; the rest is solved.
     Inconsistent,
+    /// The residual grew far beyond where it began; x is the best iterate seen.
+    Diverged,
 }
 
 impl Outcome {
@@ -42,6 +44,7 @@ impl Outcome {
             Self::Breakdown => "breakdown",
             Self::NotFinite => "not_finite",
             Self::Inconsistent => "inconsistent",
+            Self::Diverged => "diverged",
         }
     }
 
@@ -53,23 +56,26 @@ impl Outcome {
                 "the preconditioner is too weak for this system or the budget too small; use a stronger preconditioner, a direct method, or raise max_iterations"
             }
             Self::Stagnated => {
-                "the tolerance is below what this precision can give on this matrix (round-off of b - A x), or A is singular; loosen it, work in f64, or scale the system"
+                "the tolerance is below what this precision can give on this matrix (round-off of b - A x), or A is singular (where row sums vanish, constants are in its kernel); loosen the tolerance, work in f64 or scale the system, or give the null space (NullSpace::constants with Projected) or fix a value"
             }
             Self::Stopped => "a monitor ended the solve; the solution so far is kept",
             Self::IndefiniteOperator => {
-                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix); use Minres, Gmres or a direct method, or make A positive definite"
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use Minres, Gmres or a direct method, or make A positive definite; of a singular one give the null space, or fix a value"
             }
             Self::IndefinitePreconditioner => {
                 "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); use a weaker or safer one"
             }
             Self::Breakdown => {
-                "a recurrence divided by zero, usually on a singular matrix; give its null space, or use Gmres or a direct method"
+                "a recurrence divided by zero, usually on a singular matrix (where row sums vanish, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix a value, or use Gmres or a direct method"
             }
             Self::NotFinite => {
                 "the matrix, the right-hand side or the starting guess holds NaN or infinity, or values overflowed; run diagnose on the system"
             }
             Self::Inconsistent => {
-                "b is not in the range of the singular A; the least-squares part is solved: remove the net load, or fix a degree of freedom"
+                "the matrix is singular (where row sums vanish, constants are in its kernel) and b is not in its range; the least-squares part is solved: remove the net load, give the null space (NullSpace::constants with Projected), or fix a value"
+            }
+            Self::Diverged => {
+                "the residual grew far beyond that of the starting guess, and x is the best iterate seen: A is not what the method is for (an unsymmetric A under Cg or Minres), or A is singular, or the damping is too weak; use Gmres or a direct method, or damp more; of a singular A give the null space, or fix a value"
             }
         }
     }
@@ -114,7 +120,7 @@ impl<T: Real> Report<T> {
     /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped, and finite.
     ///
     /// # Errors
-    /// [`NotConverged`] for breakdowns.
+    /// [`NotConverged`] for breakdowns, divergence and what has no solution.
     pub fn usable(self) -> Result<Accepted<T>, NotConverged> {
         match self.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => {

@@ -99,7 +99,11 @@ pub struct Upkeep {
     /// Builds to come before anything is kept again, and how many there will be after the next failure.
     waiting: usize,
     patience: usize,
+    /// The last decisions, [`Upkeep::KEPT`] to twice as many.
     log: Vec<Decision>,
+    /// Those no longer in the log, and how often each action is among all.
+    forgotten: usize,
+    counts: [usize; 4],
 }
 
 /// Builds in a row after keeping has failed: at first, and at most.
@@ -108,11 +112,23 @@ const MOST: usize = 16;
 
 impl Default for Upkeep {
     fn default() -> Self {
-        Self { price: 25, mark: None, lost: 0, waiting: 0, patience: PATIENCE, log: Vec::new() }
+        Self {
+            price: 25,
+            mark: None,
+            lost: 0,
+            waiting: 0,
+            patience: PATIENCE,
+            log: Vec::new(),
+            forgotten: 0,
+            counts: [0; 4],
+        }
     }
 }
 
 impl Upkeep {
+    /// Decisions that the log holds at least, where there have been as many; it never holds more than twice as many.
+    pub const KEPT: usize = 256;
+
     /// What to do before the next solve; `touched` says whether some rows changed more than the rest drifts.
     ///
     /// A decision whose solve nobody told about counts as a build that failed: the next one is a build.
@@ -129,6 +145,11 @@ impl Upkeep {
         if matches!(action, Action::Build | Action::Update) {
             self.lost = 0;
         }
+        if self.log.len() == 2 * Self::KEPT {
+            self.log.drain(..Self::KEPT);
+            self.forgotten += Self::KEPT;
+        }
+        self.counts[action as usize] += 1;
         self.log.push(Decision { action, first: last.is_none(), before, limit, iterations: None });
         action
     }
@@ -165,21 +186,22 @@ impl Upkeep {
         }
     }
 
-    /// All decisions, in their order.
+    /// The last decisions in their order: all of them up to twice [`KEPT`](Self::KEPT), then at least `KEPT`, so that a run of any length takes the same memory.
     pub fn log(&self) -> &[Decision] {
         &self.log
     }
 
-    /// How often an action was decided.
+    /// How often an action was decided, over the whole run.
     pub fn count(&self, action: Action) -> usize {
-        self.log.iter().filter(|decision| decision.action == action).count()
+        self.counts[action as usize]
     }
 }
 
 impl fmt::Display for Upkeep {
-    /// One line a decision.
+    /// One line a decision of the log, numbered from the first of the run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.log.iter().enumerate().try_for_each(|(k, decision)| writeln!(f, "{k:>4}  {decision}"))
+        let mut numbered = (self.forgotten..).zip(&self.log);
+        numbered.try_for_each(|(k, decision)| writeln!(f, "{k:>4}  {decision}"))
     }
 }
 
@@ -243,6 +265,27 @@ mod tests {
         };
         assert!(run(60) >= 54, "{}", run(60));
         assert_eq!(run(0), 1);
+    }
+
+    /// A simulation that runs for days takes no more memory than one of an hour, and its totals stay right.
+    #[test]
+    fn the_log_is_bounded() {
+        let (mut upkeep, mut capacity) = (Upkeep::default(), 0);
+        let steps = 10 * Upkeep::KEPT + 3;
+        for step in 0..steps {
+            upkeep.decide(step % 2 == 0);
+            upkeep.learn(10);
+            assert!((Upkeep::KEPT.min(step + 1)..=2 * Upkeep::KEPT).contains(&upkeep.log().len()));
+            if step == 2 * Upkeep::KEPT {
+                capacity = upkeep.log.capacity();
+            }
+        }
+        assert_eq!(upkeep.log.capacity(), capacity);
+        let all = [Action::Build, Action::Update, Action::Patch, Action::Keep];
+        assert_eq!(all.map(|action| upkeep.count(action)).iter().sum::<usize>(), steps);
+        assert_eq!((upkeep.count(Action::Build), upkeep.count(Action::Keep)), (1, steps / 2));
+        let text = upkeep.to_string();
+        assert!(text.lines().last().unwrap().starts_with(&(steps - 1).to_string()), "{text}");
     }
 
     #[test]

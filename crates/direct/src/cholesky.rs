@@ -16,6 +16,7 @@ use faer::{Conj, MatMut, Par, Side, Spec};
 use crate::DirectError;
 use crate::columns::{Columns, Part, analyse};
 use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::products;
 
 /// The lower triangle of A, the structure of L, and L once it is computed.
 pub(crate) struct Cholesky {
@@ -55,6 +56,9 @@ impl Factorization for Cholesky {
         if let Some(row) = (0..self.lower.size()).find(|&i| self.lower.diagonal(i) <= 0.0) {
             return Err(DirectError::NotPositiveDefinite { row });
         }
+        if is_supernodal(&self.symbolic) {
+            products::reserve()?;
+        }
         let request = self
             .symbolic
             .factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default())
@@ -93,6 +97,11 @@ impl Factorization for Cholesky {
     fn figures(&self) -> Figures {
         figures(&self.symbolic, &self.lower, 0)
     }
+}
+
+/// Whether L is made of dense blocks.
+fn is_supernodal(symbolic: &SymbolicCholesky<usize>) -> bool {
+    matches!(symbolic.raw(), SymbolicCholeskyRaw::Supernodal(_))
 }
 
 /// Calls `f(k, L_kk)` for every column of L.
@@ -137,6 +146,7 @@ pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra
     Figures {
         nnz: Some(nnz),
         bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes() + extra,
+        products: if is_supernodal(symbolic) { products::buffer() } else { 0 },
         flops: Some(flops),
     }
 }

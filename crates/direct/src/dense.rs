@@ -12,6 +12,7 @@ use faer::{ColMut, MatMut, MatRef, Par, Spec};
 
 use crate::DirectError;
 use crate::factor::{check_finite, check_symmetric};
+use crate::products;
 
 /// Dense pseudo-inverses for small systems: the coarsest grid, a subdomain, a singular test matrix.
 ///
@@ -32,7 +33,7 @@ use crate::factor::{check_finite, check_symmetric};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dense {
-    /// Singular values below this, relative to the largest, count as 0; 1e-12 by default.
+    /// Singular values below this, relative to the largest, count as 0: 0 or more and below 1; 1e-12 by default.
     pub tolerance: f64,
 }
 
@@ -46,8 +47,12 @@ impl Dense {
     /// A⁺ of a square matrix of any block size, in `f64`; a zero matrix gives A⁺ = 0.
     ///
     /// # Errors
-    /// [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
+    /// [`DirectError::Parameter`], [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<PseudoInverse, DirectError> {
+        if !(0.0..1.0).contains(&self.tolerance) {
+            let (name, value) = ("Dense::tolerance", self.tolerance);
+            return Err(DirectError::Parameter { name, value, range: "0 or more and below 1" });
+        }
         let (n, columns) = a.shape();
         if n != columns {
             return Err(DirectError::NotSquare { rows: n, columns });
@@ -149,6 +154,7 @@ impl PseudoInverse {
         if n == 0 {
             return Ok(());
         }
+        products::reserve()?;
         if check_symmetric(a).is_ok() { self.invert_eigenvalues(n) } else { self.invert_singular_values(n) }
     }
 

@@ -3,17 +3,14 @@
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
-use crate::cholesky::Cholesky;
-use crate::factor::{Factorization, check_finite, check_symmetric};
-use crate::ldlt::Ldlt;
-use crate::lu::Lu;
-use crate::{DirectError, Factor, Figures};
+use crate::factor::{check_finite, check_symmetric};
+use crate::{Analysis, DirectError, Factor, Figures};
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// The cheapest that fits: Cholesky for symmetric matrices with a positive diagonal, LDLᵀ for other symmetric ones or
-    /// where Cholesky fails, LU for unsymmetric ones or where LDLᵀ is not accurate.
+    /// where Cholesky fails or is not accurate, LU for unsymmetric ones or where LDLᵀ is not accurate.
     #[default]
     Auto,
     /// A = L Lᵀ: symmetric positive definite matrices.
@@ -48,7 +45,7 @@ pub struct Direct {
     pub method: Method,
     /// At most this many steps of iterative refinement in a solve; 3 by default.
     pub refinements: usize,
-    /// The largest relative residual that a solve may return; 1e-6 by default.
+    /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6 by default.
     pub accept: f64,
 }
 
@@ -64,40 +61,53 @@ impl Direct {
     /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far from singular.
     ///
     /// # Errors
-    /// [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
+    /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
     /// [`DirectError::Memory`] when the factor does not fit.
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
-        let mut method = self.choose(a)?;
+        let method = self.choose(a)?;
         let a = a.to::<f64>();
-        let mut refused = None;
-        loop {
-            let error = match Factor::new(self, method, plan(method, &a)?, &a) {
-                Ok(factor) => return Ok(factor.instead_of(refused)),
-                Err(error) => error,
-            };
-            method = match (self.method, method, &error) {
-                (Method::Auto, Method::Cholesky, DirectError::NotPositiveDefinite { .. }) => Method::Ldlt,
-                (Method::Auto, Method::Ldlt, DirectError::Singular { .. }) => Method::Lu,
-                _ => return Err(error),
-            };
-            refused.get_or_insert(error);
-        }
+        Analysis::new(*self, method, &a)?.finish(&a)
     }
 
-    /// The method that [`build`](Self::build) tries first, and what it will need: structure only, no number is computed.
+    /// Orders a matrix and finds the structure of its factor; no number is computed.
     ///
-    /// Sizes of LU are not known beforehand, since fill depends on pivots.
+    /// [`Analysis::factor`] goes on from there: the two are [`build`](Self::build).
     ///
     /// # Errors
     /// As [`build`](Self::build), as far as the structure shows.
-    pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, Figures), DirectError> {
+    pub fn analyse<T: Real>(&self, a: &Bsr<T>) -> Result<Analysis, DirectError> {
         let method = self.choose(a)?;
-        let a = a.to::<f64>();
-        Ok((method, plan(method, &a)?.figures()))
+        Analysis::new(*self, method, &a.to::<f64>())
+    }
+
+    /// The method that [`build`](Self::build) tries first, and what it will need: [`analyse`](Self::analyse) for those who
+    /// do not factor afterwards.
+    ///
+    /// # Errors
+    /// As [`analyse`](Self::analyse).
+    pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, Figures), DirectError> {
+        let analysis = self.analyse(a)?;
+        Ok((analysis.method(), analysis.figures()))
+    }
+
+    /// What [`Method::Auto`] takes where `method` failed.
+    pub(crate) fn after(&self, method: Method, error: &DirectError) -> Option<Method> {
+        use DirectError::{NotPositiveDefinite, Singular};
+        match (self.method, method, error) {
+            (Method::Auto, Method::Cholesky, NotPositiveDefinite { .. } | Singular { .. }) => {
+                Some(Method::Ldlt)
+            }
+            (Method::Auto, Method::Ldlt, Singular { .. }) => Some(Method::Lu),
+            _ => None,
+        }
     }
 
     /// Checks the matrix and resolves [`Method::Auto`].
-    fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
+    pub(crate) fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
+        if self.accept.is_nan() || self.accept <= 0.0 {
+            let (name, value) = ("Direct::accept", self.accept);
+            return Err(DirectError::Parameter { name, value, range: "above 0" });
+        }
         let (rows, columns) = a.shape();
         if rows != columns {
             return Err(DirectError::NotSquare { rows, columns });
@@ -117,15 +127,6 @@ impl Direct {
             method => symmetric.map(|()| method),
         }
     }
-}
-
-/// Orders `a` for a factorisation.
-fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
-    Ok(match method {
-        Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
-        Method::Ldlt => Box::new(Ldlt::plan(a)?),
-        Method::Lu => Box::new(Lu::plan(a)?),
-    })
 }
 
 /// Rows and columns without a nonzero.

@@ -4,6 +4,16 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectError {
+    /// A field of a recipe out of its range.
+    #[error("{name} is {value:e}, but must be {range}")]
+    Parameter {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
     /// A square matrix is needed.
     #[error(
         "the matrix is {rows} x {columns}, but a square one is needed; for least squares form AᵀA or add rows"

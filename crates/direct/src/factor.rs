@@ -4,7 +4,7 @@ use coarsen_core::{Class, LinearOperator, Preconditioner, Real, power_of_two};
 use coarsen_sparse::{Bsr, Pattern};
 use faer::dyn_stack::{MemBuffer, StackReq};
 
-use crate::{Direct, DirectError, Method};
+use crate::{Analysis, Direct, DirectError, Method};
 
 /// One factorisation of one sparsity pattern: what `cholesky.rs`, `ldlt.rs` and `lu.rs` implement.
 pub(crate) trait Factorization: Send + Sync {
@@ -45,6 +45,9 @@ pub struct Figures {
     pub nnz: Option<usize>,
     /// Bytes of the factor, its structure and its copy of the matrix; without L and U for LU.
     pub bytes: usize,
+    /// Bytes of the buffer for dense products that each thread keeps which factors, about twice its last cache; 0 where no dense products are
+    /// made. One buffer serves all factors of a thread.
+    pub products: usize,
     /// Multiplications and additions of the numeric factorisation; unknown for LU.
     pub flops: Option<f64>,
 }
@@ -79,8 +82,7 @@ pub struct Factor {
     pivots: Pivots,
     matrix: Bsr<f64>,
     spare: Bsr<f64>,
-    refinements: usize,
-    accept: f64,
+    recipe: Direct,
     work: Work,
 }
 
@@ -95,7 +97,7 @@ struct Work {
 impl Factor {
     /// Factors `a` as planned, and makes sure that it can be solved with.
     pub(crate) fn new(
-        recipe: &Direct,
+        recipe: Direct,
         method: Method,
         mut factors: Box<dyn Factorization>,
         a: &Bsr<f64>,
@@ -104,9 +106,8 @@ impl Factor {
         let mut work = Work { b: vec![0.0; n], x: vec![0.0; n], r: vec![0.0; n], previous: vec![0.0; n] };
         let pivots = factors.factor(a)?;
         work.examine(&mut *factors, a, method, pivots)?;
-        let (refinements, accept) = (recipe.refinements, recipe.accept);
         let (matrix, spare) = (a.clone(), a.clone());
-        Ok(Self { method, fallback: None, factors, pivots, matrix, spare, refinements, accept, work })
+        Ok(Self { method, fallback: None, factors, pivots, matrix, spare, recipe, work })
     }
 
     /// Notes why the first choice was left.
@@ -166,22 +167,25 @@ impl Factor {
         for (w, v) in self.work.b.iter_mut().zip(b) {
             *w = v.wide() / scale;
         }
-        let solved = self.work.refine(&mut *self.factors, &self.matrix, self.refinements);
+        let solved = self.work.refine(&mut *self.factors, &self.matrix, self.recipe.refinements);
         if let Some(index) = self.work.x.iter().position(|w| !V::of(w * scale).is_finite()) {
             return Err(DirectError::Overflow { index, storage: V::NAME });
         }
-        if solved.relative_residual <= self.accept {
+        if solved.relative_residual <= self.recipe.accept {
             x.iter_mut().zip(&self.work.x).for_each(|(x, w)| *x = V::of(w * scale));
             Ok(solved)
         } else {
-            Err(DirectError::Inaccurate { residual: solved.relative_residual, accepted: self.accept })
+            Err(DirectError::Inaccurate { residual: solved.relative_residual, accepted: self.recipe.accept })
         }
     }
 
-    /// Factors new values on the same pattern, by the same method, reusing ordering, structure and memory.
+    /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// *Cost* the numeric factorisation; no allocation, unless the pivots of LU choose more fill. After an error the old factor stays in use:
-    /// it is computed again from the old values, bit for bit.
+    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as [`Direct::build`]
+    /// does, and kept from there on.
+    ///
+    /// *Cost* the numeric factorisation; no allocation, unless another method is taken or the pivots of LU choose more fill. After an error the
+    /// old factor stays in use: it is computed again from the old values, bit for bit.
     ///
     /// # Errors
     /// As [`Direct::build`] with this factor's [`method`](Self::method), and [`DirectError::Pattern`].
@@ -198,17 +202,29 @@ impl Factor {
             self.work.examine(&mut *self.factors, &self.spare, self.method, pivots)?;
             Ok(pivots)
         });
-        match factored {
+        let error = match factored {
             Ok(pivots) => {
                 self.pivots = pivots;
                 std::mem::swap(&mut self.matrix, &mut self.spare);
-                Ok(())
+                return Ok(());
             }
-            Err(error) => {
-                self.factors.factor(&self.matrix)?;
-                Err(error)
+            Err(error) => error,
+        };
+        let last = match self.recipe.after(self.method, &error) {
+            Some(next) => {
+                let analysis = Analysis::new(self.recipe, next, &self.spare);
+                match analysis.and_then(|analysis| analysis.finish(&self.spare)) {
+                    Ok(factor) => {
+                        *self = factor.instead_of(Some(error));
+                        return Ok(());
+                    }
+                    Err(last) => last,
+                }
             }
-        }
+            None => error,
+        };
+        self.factors.factor(&self.matrix)?;
+        Err(last)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::DirectError;
 use crate::cholesky::figures;
 use crate::columns::{Columns, Part, analyse};
 use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::products;
 
 /// Chooses supernodes whatever the fill; the entrywise variant does not pivot.
 const SUPERNODES: SupernodalThreshold = SupernodalThreshold(-1.0);
@@ -102,6 +103,7 @@ impl Factorization for Ldlt {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.lower.refill(a);
         self.lower.sizes(&mut self.sizes);
+        products::reserve()?;
         let request = self
             .symbolic
             .factorize_numeric_intranode_lblt_scratch::<f64>(Par::Seq, Spec::default())

@@ -7,14 +7,17 @@
 //! | file | what |
 //! |---|---|
 //! | [`direct`](Direct) | chooses the factorisation |
+//! | [`analysis`](Analysis) | the matrix ordered, and not yet factored |
 //! | [`factor`](Factor) | the factored matrix: solve, apply, update |
 //! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
 //! | `ldlt` | A = L B Lᵀ for symmetric A, pivots of order 1 and 2 |
 //! | `lu` | A = L U with row exchanges, for everything else |
 //! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
 //! | `columns` | block matrices as scalar columns, and their ordering |
+//! | `products` | room for dense products, asked for where it may be refused |
 //! | [`error`](DirectError) | what cannot be factored, and why |
 
+mod analysis;
 mod cholesky;
 mod columns;
 mod dense;
@@ -24,7 +27,9 @@ mod error;
 mod factor;
 mod ldlt;
 mod lu;
+mod products;
 
+pub use analysis::Analysis;
 pub use dense::{Dense, PseudoInverse};
 pub use direct::{Direct, Method};
 pub use error::DirectError;

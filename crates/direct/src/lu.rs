@@ -16,6 +16,7 @@ use faer::{Conj, MatMut, Par, Spec};
 use crate::DirectError;
 use crate::columns::{Columns, Part};
 use crate::factor::{Factorization, Figures, Pivots, room};
+use crate::products;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.
 pub(crate) struct Lu {
@@ -38,6 +39,7 @@ impl Lu {
 impl Factorization for Lu {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.transpose.refill(a);
+        products::reserve()?; // faer alone knows whether it makes L and U of dense blocks
         let request = self
             .symbolic
             .factorize_numeric_lu_scratch::<f64>(Par::Seq, Spec::default())
@@ -74,6 +76,6 @@ impl Factorization for Lu {
     }
 
     fn figures(&self) -> Figures {
-        Figures { nnz: None, bytes: self.transpose.bytes(), flops: None }
+        Figures { nnz: None, bytes: self.transpose.bytes(), products: products::buffer(), flops: None }
     }
 }

@@ -89,3 +89,14 @@ fn threads_do_not_change_bits() {
     let one = parallel::threads(1, run).unwrap();
     assert_eq!(one, parallel::threads(7, run).unwrap());
 }
+
+#[test]
+fn a_tolerance_that_leaves_nothing_is_refused() {
+    let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 3.0)]).unwrap();
+    for tolerance in [f64::NAN, 1.0, 2.0, f64::INFINITY, -1e-3] {
+        let error = Dense { tolerance }.build(&a).err();
+        let named = matches!(error, Some(DirectError::Parameter { name: "Dense::tolerance", .. }));
+        assert!(named, "{tolerance}: {error:?}");
+    }
+    assert_eq!(Dense { tolerance: 0.0 }.build(&a).unwrap().rank(), 2);
+}

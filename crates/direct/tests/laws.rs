@@ -238,6 +238,19 @@ fn bad_matrices_are_named() {
 }
 
 #[test]
+fn an_acceptance_of_no_sense_is_refused() {
+    let a = laplace(4, 1, 0.0);
+    for accept in [f64::NAN, 0.0, -1.0] {
+        let direct = Direct { accept, ..Direct::default() };
+        for error in [direct.build(&a).err(), direct.analyse(&a).err(), direct.estimate(&a).err()] {
+            let named = matches!(error, Some(DirectError::Parameter { name: "Direct::accept", .. }));
+            assert!(named, "{accept}: {error:?}");
+        }
+    }
+    assert!(Direct { accept: f64::INFINITY, ..Direct::default() }.build(&a).is_ok());
+}
+
+#[test]
 fn right_hand_sides_at_the_edge() {
     let a = laplace(6, 1, 0.0);
     let mut factor = build(Method::Auto, &a).unwrap();

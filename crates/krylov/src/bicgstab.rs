@@ -8,15 +8,17 @@
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: v, t, α and ω are those of A / unit |
 //!
 //! Names are those of van der Vorst 1992; (s, t) and the like are inner products.
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
 };
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::scale;
 use crate::start::{Workspace, check, round_off};
 use crate::watch::Watch;
 
@@ -70,9 +72,10 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
-        let [r, shadow, p, y, v, t, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor).smallest_residual();
+        let ([r, shadow, p, y, v, t, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value| b.scalar(value);
+        let mut unit = None; // until the first product
 
         while watch.goes_on(x, r)? {
             shadow.copy(r);
@@ -81,23 +84,33 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
             loop {
                 m.apply(p, y); // p̂ = M⁻¹ p
                 a.apply(y, v); // v = A p̂
-                let sigma = shadow.dot_magnitude(v);
-                let [sigma, size] = V::wait_for([&sigma.value, &sigma.magnitude]);
+                scale::shrink(v, unit.unwrap_or(1.0), y);
+                let [mut sigma, mut size] = wait::<V>(&shadow.dot_magnitude(v));
+                if unit.is_none() {
+                    let ratio = size / rho;
+                    unit = Some(scale::unit_of(v, [size, ratio * ratio], t));
+                    if unit != Some(1.0) {
+                        [sigma, size] = wait::<V>(&shadow.dot_magnitude(v));
+                    }
+                }
+                let unit = unit.unwrap_or(1.0);
+                let step = |length| number(scale::unscaled(length, unit.recip()));
                 if vanishes(sigma, size) {
                     watch.end(Outcome::Breakdown);
                     break;
                 }
                 let alpha = rho / sigma;
-                x.axpy(&number(alpha), y);
+                x.axpy(&step(alpha), y);
                 r.axpy(&number(-alpha), v); // s = r − α v
 
                 m.apply(r, y); // ŝ = M⁻¹ s
                 a.apply(y, t); // t = A ŝ
+                scale::shrink(t, unit, y);
                 let (ts, tt) = (t.dot_magnitude(r), t.dot(t));
                 let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt]);
                 let halfway = vanishes(ts, size); // s cannot be shortened: keep it
                 let omega = if halfway { zero() } else { ts / tt };
-                x.axpy(&number(omega), y);
+                x.axpy(&step(omega), y);
                 r.axpy(&number(-omega), t); // r = s − ω t
 
                 let (next, rr) = (shadow.dot_magnitude(r), r.dot(r));
@@ -121,6 +134,10 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         &mut self.stop
     }
+}
+
+fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
+    V::wait_for([&dot.value, &dot.magnitude])
 }
 
 /// Whether an inner product of that many absolute contributions is round-off.

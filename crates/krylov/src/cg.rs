@@ -97,8 +97,8 @@ impl<V: Vector> Krylov<V> for Cg<V> {
             return Err(Error::Parameter { name, value: share.wide(), range });
         }
         self.lanczos.clear();
-        let [r, z, p, q, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
         let unit = b.scalar(round_off());
 
         // Each pass runs Algorithm 9.1 from r = b − A x; a second one begins where round-off has spoilt r.

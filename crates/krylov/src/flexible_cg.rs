@@ -67,8 +67,8 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("FlexibleCg", Class::Variable, &self.stop, a, m, b, x)?;
-        let [r, z, p, q, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
         let (unit, one) = (b.scalar(round_off()), b.scalar(num_traits::one()));
 
         while watch.goes_on(x, r)? {

@@ -5,9 +5,14 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 /// An iterative method for A x = b, object safe.
 ///
 /// x is the starting guess on entry. On return it is the solution, the last iterate where the budget is spent or a monitor
-/// stopped the solve (`BiCgStab` and `Richardson`: the one of smallest residual), and the best finite one seen otherwise:
-/// never NaN unless the guess was. The residual in the report is recomputed from it. A method owns its vectors after the first solve: the next one of the same length
-/// allocates nothing. It belongs to the place of those vectors.
+/// stopped the solve (`BiCgStab`, `Minres` and `Richardson`: the one of smallest residual), and the best finite one seen otherwise, also where the
+/// solve diverged: never NaN unless the guess was. The residual in the report is recomputed from it. A method owns its vectors after the first solve: the next
+/// one of the same length at the same place allocates nothing. (Called from outside a thread pool, loops over more than
+/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries enter one, and the queue of rayon allocates 1.5 KB at every 63rd: wrap the program in
+/// [`threads`](coarsen_core::parallel::threads).)
+///
+/// b may have any size: where its square leaves the range of ordinary ones, x and b are divided by a power of two while the solve runs, which costs
+/// a vector and a few passes and loses nothing (monitors then see no x, and a guess whose residual has no square in those units counts as zeros).
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -27,7 +32,7 @@ pub trait Krylov<V: Vector> {
     /// # Errors
     /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Parameter`] for the stopping rule and
     /// the fields of the method, [`Error::Preconditioner`] for one of a class the method cannot use. Later only
-    /// [`Error::Device`].
+    /// [`Error::Device`] and [`Error::Memory`].
     fn solve_with(
         &mut self,
         a: &dyn LinearOperator<V>,

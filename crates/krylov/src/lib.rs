@@ -18,6 +18,7 @@
 //! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
 //! | `start` | what is checked before the first write; vectors kept between solves |
 //! | `watch` | who decides that a solve ends, and how |
+//! | `scale` | right-hand sides whose squares leave the range of their numbers |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
 //! | [`error`](NullSpaceError) | what cannot be a null space |
 
@@ -30,6 +31,7 @@ mod krylov;
 mod minres;
 mod null_space;
 mod richardson;
+mod scale;
 mod single_reduction_cg;
 mod spectrum;
 mod start;

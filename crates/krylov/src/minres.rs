@@ -9,6 +9,7 @@
 //! | c, s | `c`, `s` | cosines and sines of Givens rotations, of this step and the one before |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | what is left of the right-hand side of the least-squares problem |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: v, γ, δ and α are those of A / unit |
 //!
 //! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
 //! 1975 with a preconditioner.
@@ -21,6 +22,7 @@ use coarsen_core::{
 use num_traits::{Float, zero};
 
 use crate::Krylov;
+use crate::scale;
 use crate::start::{Workspace, check, round_off};
 use crate::watch::Watch;
 
@@ -31,9 +33,12 @@ use crate::watch::Watch;
 /// r ← s² r + (c η / γ) v.
 /// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
 /// [`Cg`](crate::Cg) is cheaper and as fast.
-/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner).
+/// Returns the iterate of the smallest residual seen (within a factor 2) where it does not converge.
+/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner); a residual r that A maps to
+/// nearly nothing and that no further step shortens, while x runs away, as [`Inconsistent`](Outcome::Inconsistent): A is singular, b is not in its range, and
+/// x is the least-squares solution.
 /// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one a look; 8 vectors.
-/// *Reference* Paige & Saunders 1975, §5; Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+/// *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};
@@ -73,9 +78,11 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let [r, v, v0, z, q, w, w0, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
+        // ‖A‖ in the norm of M⁻¹, from below and over all runs: one that starts from a least-squares residual learns nothing of it.
+        let (mut norm, mut unit) = (0.0_f64, None);
 
         while watch.goes_on(x, r)? {
             v.copy(r);
@@ -89,11 +96,21 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                     continue;
                 }
             };
-            let (mut gamma0, mut eta, mut norm) = (1.0, gamma, 0.0_f64);
+            let (mut gamma0, mut eta, mut held) = (1.0, gamma, None);
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
                 // Deviation: z stays unnormalised, its 1/γ moves into the factors.
-                let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma); // δ = (A z, z)
+                let [mut product, size] = wait::<V>(&a.apply_dot(z, q));
+                let known = unit.is_some();
+                let unit = *unit.get_or_insert_with(|| {
+                    let ratio = V::Real::of(size.wide() / (gamma * gamma));
+                    scale::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero, and nowhere read
+                });
+                if unit != 1.0 {
+                    scale::shrink(q, if known { unit } else { 1.0 }, z);
+                    [product, _] = wait::<V>(&z.dot_magnitude(q));
+                }
+                let delta = product.wide() / (gamma * gamma); // δ = (A z, z)
                 v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
                 v0.axpy(&number(-delta / gamma), v);
                 mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
@@ -111,21 +128,36 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let alpha2 = s * delta + c0 * c * gamma;
                 let alpha3 = s0 * gamma;
                 norm = norm.max(delta.abs() + next);
-                if alpha1 <= round_off::<V::Real>().wide() * norm {
-                    watch.end(Outcome::Breakdown); // the Lanczos matrix is singular
+                // ‖A r‖ / ‖r‖ of the residual before this step: 0 for that of a least-squares solution, and where α₁ is.
+                let slope = alpha0.hypot(c * next);
+                if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
+                    watch.hold(x);
+                    held = Some(x.dot(x).read());
+                }
+                if slope <= round_off::<V::Real>().wide() * norm {
+                    watch.end(Outcome::Inconsistent);
                     break;
                 }
                 (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
                 w0.axpby(&number(1.0 / (gamma * alpha1)), z, &number(-alpha3 / alpha1));
                 w0.axpy(&number(-alpha2 / alpha1), w);
                 mem::swap(w, w0); // w = (z − α₃ w₀ − α₂ w) / α₁
-                x.axpy(&number(c * eta), w);
+                x.axpy(&number(c * eta / unit), w);
                 eta *= -s;
                 let share = if next > 0.0 { c * eta / next } else { 0.0 };
                 r.axpby(&number(share), v, &number(s * s));
 
-                if watch.step() && watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
-                    break;
+                if watch.step() {
+                    if watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
+                        break;
+                    }
+                    // From a least-squares solution on, x runs away along the null space.
+                    if let Some(xx) = held
+                        && x.dot(x).read() * V::Real::EPSILON > xx
+                    {
+                        watch.end(Outcome::Inconsistent);
+                        break;
+                    }
                 }
                 if next == 0.0 {
                     watch.end(Outcome::Breakdown);
@@ -143,9 +175,13 @@ impl<V: Vector> Krylov<V> for Minres<V> {
     }
 }
 
+fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
+    V::wait_for([&dot.value, &dot.magnitude])
+}
+
 /// √(v, M⁻¹ v), or the outcome that its sign means.
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
-    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]);
+    let [value, magnitude] = wait::<V>(dot);
     let floor = Dot { value, magnitude }.floor(&round_off());
     match value {
         v if !v.is_finite() => Err(Outcome::NotFinite),

@@ -5,6 +5,7 @@ use coarsen_core::{
 };
 use num_traits::{Float, one, zero};
 
+use crate::scale::{self, Size, Unscaled};
 use crate::start::{Workspace, check};
 use crate::{Krylov, NullSpaceError};
 
@@ -74,6 +75,18 @@ impl<V: Vector> NullSpace<V> {
             x.axpy(&-share, n);
         }
     }
+
+    /// Projects b in its place; the squares of b, of its part in the null space, and of the rest.
+    fn split(&self, b: &mut V) -> [V::Real; 3] {
+        let (bb, mut part) = (b.dot(b), b.scalar(zero()));
+        for n in &self.vectors {
+            let share = n.dot(b);
+            b.axpy(&-share.clone(), n);
+            part = part + share.clone() * share;
+        }
+        self.project(b); // once more: what round-off left
+        V::wait_for([&bb, &part, &b.dot(b)])
+    }
 }
 
 /// Any method on a symmetric singular system: right-hand side, preconditioned residuals and solution are kept orthogonal to
@@ -131,16 +144,23 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
-        let mut part = b.scalar(zero());
-        for n in &space.vectors {
-            let share = n.dot(load);
-            load.axpy(&-share.clone(), n);
-            part = part + share.clone() * share;
+        let mut squares = space.split(load);
+        let mut power = 1.0; // what b and x are divided by
+        if !scale::is_ordinary(squares[0]) {
+            match scale::fit(b, squares[0], r) {
+                Size::Power(near) if scale::divide(x, near, load) => {
+                    power = near;
+                    load.copy(r);
+                    squares = space.split(load);
+                }
+                Size::Power(_) | Size::NotFinite => return Ok(not_finite(&stop)),
+                Size::Zero => (),
+            }
         }
-        space.project(load); // once more: what round-off left
-        let [bb, part, rest] = V::wait_for([&b.dot(b), &part, &load.dot(load)]);
-        let scale = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
-        let threshold = stop.threshold(bb.sqrt());
+        let [bb, part, rest] = squares;
+        let length = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
+        let threshold =
+            Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
 
         // Together with the part of b that stays, the residual of the rest must be within the threshold: where the two
         // cannot be, half of it is asked for.
@@ -148,31 +168,61 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
         space.project(x);
-        let solved = self.method.solve_with(a, &mut Orthogonal { m, space }, load, x, monitor);
+        let mut monitor = Unscaled { monitor, power };
+        let solved = self.method.solve_with(a, &mut Orthogonal { m, space }, load, x, &mut monitor);
         *self.method.stop_mut() = stop;
         let solved = solved?;
         space.project(x);
 
-        a.residual(b, x, r);
-        let left = r.norm();
+        let whole = if power == 1.0 {
+            b
+        } else {
+            scale::round(x, power, r);
+            load.scaled(&b.scalar(V::Real::of(power.recip())), b);
+            load
+        };
+        a.residual(whole, x, r);
+        let found = r.norm();
+        let mut left = found;
+        if power != 1.0 && !found.is_finite() {
+            x.fill(zero()); // in the unit of b, x is beyond the range of its numbers
+            a.residual(whole, x, r);
+            left = r.norm();
+        }
+        if power != 1.0 {
+            scale::restore(x, power, r);
+        }
         let outcome = match solved.outcome {
+            _ if !(found.is_finite() && left.is_finite()) => Outcome::NotFinite,
             _ if left <= threshold => Outcome::Converged,
             Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
             Outcome::Converged => Outcome::Stagnated, // A sees what it should not: N is not its null space
             other => other,
         };
-        let initial = (solved.initial_residual * scale(rest)).hypot(part.sqrt());
+        let initial = (solved.initial_residual * length(rest)).hypot(part.sqrt());
         Ok(Report {
             outcome,
-            initial_residual: initial / scale(bb),
-            true_residual: left / scale(bb),
-            tolerance: threshold / scale(bb),
+            initial_residual: initial / length(bb),
+            true_residual: left / length(bb),
+            tolerance: threshold / length(bb),
             ..solved
         })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         self.method.stop_mut()
+    }
+}
+
+/// What is said of a right-hand side or a guess with NaN or infinity, before x is written.
+fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
+    Report {
+        outcome: Outcome::NotFinite,
+        iterations: 0,
+        initial_residual: T::nan(),
+        true_residual: T::nan(),
+        tolerance: stop.relative,
+        condition: None,
     }
 }
 

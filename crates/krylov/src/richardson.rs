@@ -65,22 +65,23 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
             let value = self.omega.wide();
             return Err(Error::Parameter { name: "Richardson::omega", value, range: "above 0 and finite" });
         }
-        let [r, z, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor).smallest_residual();
+        let ([r, z, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let omega = b.scalar(self.omega);
 
         while watch.goes_on(x, r)? {
             loop {
                 m.apply(r, z);
                 x.axpy(&omega, z);
-                a.residual(b, x, r);
+                watch.recompute(x, r);
                 if watch.step() {
                     let (rr, zz, xx) = (r.dot(r), z.dot(z), x.dot(x));
                     let [rr, zz, xx] = V::wait_for([&rr, &zz, &xx]);
                     if watch.look(rr, &[], Some(x)).is_break() {
                         break;
                     }
-                    if self.omega * zz.sqrt() <= V::Real::EPSILON * xx.sqrt() {
+                    let known = xx.is_normal(); // the square of a tiny or huge x says nothing
+                    if known && self.omega * zz.sqrt() <= V::Real::EPSILON * xx.sqrt() {
                         watch.end(Outcome::Stagnated);
                         break;
                     }

@@ -73,8 +73,8 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("SingleReductionCg", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let [r, u, w, p, s, safe] = self.workspace.like(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let ([r, u, w, p, s, safe], spare) = self.workspace.with_spare(b)?;
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));
 
         while watch.goes_on(x, r)? {

@@ -43,24 +43,49 @@ pub(crate) fn round_off<T: Real>() -> T {
     T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
 }
 
-/// N vectors like b, made at the first solve and again when the length changes.
-pub(crate) struct Workspace<V, const N: usize>(Vec<V>);
+/// N vectors like b, made at the first solve and again when the length or the place changes.
+pub(crate) struct Workspace<V, const N: usize> {
+    vectors: Vec<V>,
+    spare: Spare<V>,
+}
 
 impl<V: Vector, const N: usize> Workspace<V, N> {
     pub(crate) fn new() -> Self {
-        Self(Vec::new())
+        Self { vectors: Vec::new(), spare: Spare(Vec::new()) }
     }
 
     /// The vectors, with whatever the last solve left in them.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
-        grow(&mut self.0, N, b)?;
-        Ok(self.0.first_chunk_mut().expect("grow makes N vectors"))
+        Ok(self.with_spare(b)?.0)
+    }
+
+    /// The same, and room for one more.
+    pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
+        grow(&mut self.vectors, N, b)?;
+        let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
+        Ok((vectors, &mut self.spare))
+    }
+}
+
+/// A vector that few solves need, made by the first that does.
+pub(crate) struct Spare<V>(Vec<V>);
+
+impl<V: Vector> Spare<V> {
+    /// The vector, made where there is none like b.
+    pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
+        grow(&mut self.0, 1, b)?;
+        Ok(&mut self.0[0])
+    }
+
+    /// The vector, where it has been made.
+    pub(crate) fn get(&self) -> Option<&V> {
+        self.0.first()
     }
 }
 
 /// Makes `kept` hold at least `count` vectors like b.
 pub(crate) fn grow<V: Vector>(kept: &mut Vec<V>, count: usize, b: &V) -> Result<(), Error> {
-    if kept.first().is_some_and(|v| v.size() != b.size()) {
+    if kept.first().is_some_and(|v| !v.meets(b)) {
         kept.clear();
     }
     while kept.len() < count {

@@ -17,10 +17,11 @@
 //! A look never ends a solve: it only stops the recurrence. The true residual is then recomputed, and
 //!
 //! - within the tolerance: `Converged`, whatever stopped the recurrence;
+//! - the recurrence saw a residual that A maps to nearly nothing and the truth has not fallen since: `Inconsistent`, with the iterate of that residual;
 //! - the recurrence claimed convergence, but the truth disagrees: the method restarts from the true residual, unless the
 //!   last run did not even halve it: `Stagnated`;
 //! - a breakdown: restart if the run made progress, else `Breakdown` (`Stagnated` from the second run on);
-//! - anything else is the outcome.
+//! - anything else is the outcome, `Diverged` where the residual has grown beyond what the method can mend.
 //!
 //! `safe` holds the last iterate known to be finite whose residual had halved: a few dozen copies a solve, and no NaN is
 //! ever handed back.
@@ -32,7 +33,8 @@ use coarsen_core::{
 };
 use num_traits::{Float, one, zero};
 
-use crate::start::round_off;
+use crate::scale::{self, Size};
+use crate::start::{Spare, round_off};
 
 /// Times as large as the recurrence has it, a true residual is not conjugate to the direction any more, and steps along it are no line search.
 const ASTRAY: f64 = 1.5;
@@ -47,10 +49,14 @@ pub(crate) struct Watch<'a, V: Vector> {
     safe: &'a mut V,
     /// Its ‖r‖.
     saved: V::Real,
+    /// b / power, where that is not b.
+    spare: &'a mut Spare<V>,
+    /// What x and b are divided by while the solve runs: 1, unless b·b leaves the range of ordinary squares.
+    power: f64,
     /// Whether the smallest residual wins when the budget is spent; methods that minimise another norm return their last
     /// iterate.
     smallest: bool,
-    /// ‖b‖, or 1 where b = 0.
+    /// ‖b‖, divided by `power` like every norm here, or 1 where b = 0.
     scale: V::Real,
     /// ‖r‖ that ends the solve.
     threshold: V::Real,
@@ -61,6 +67,10 @@ pub(crate) struct Watch<'a, V: Vector> {
     /// The same, or that of the last replacement: what the recurrence runs from.
     known: V::Real,
     replaced: bool,
+    /// ‖r‖ of the last look.
+    seen: V::Real,
+    /// Whether `safe` stays what it is until the run ends.
+    held: bool,
     iterations: usize,
     runs: usize,
     /// Why the recurrence stopped; `Converged` is its claim. `None`: it only finished a cycle.
@@ -68,12 +78,13 @@ pub(crate) struct Watch<'a, V: Vector> {
 }
 
 impl<'a, V: Vector> Watch<'a, V> {
-    /// A judge for A x = b; `safe` is a vector to keep iterates in.
+    /// A judge for A x = b; `safe` is a vector to keep iterates in, `spare` room for a scaled b.
     pub(crate) fn new(
         stop: Stop<V::Real>,
         a: &'a dyn LinearOperator<V>,
         b: &'a V,
         safe: &'a mut V,
+        spare: &'a mut Spare<V>,
         monitor: &'a mut dyn Monitor<V>,
     ) -> Self {
         let infinite = V::Real::infinity();
@@ -84,6 +95,8 @@ impl<'a, V: Vector> Watch<'a, V> {
             monitor,
             safe,
             saved: infinite,
+            spare,
+            power: 1.0,
             smallest: false,
             scale: one(),
             threshold: zero(),
@@ -91,6 +104,8 @@ impl<'a, V: Vector> Watch<'a, V> {
             truth: infinite,
             known: infinite,
             replaced: false,
+            seen: infinite,
+            held: false,
             iterations: 0,
             runs: 0,
             verdict: None,
@@ -102,12 +117,12 @@ impl<'a, V: Vector> Watch<'a, V> {
         Self { smallest: true, ..self }
     }
 
-    /// Sets r = b − A x and says whether to run from there; `false` once the report is ready.
+    /// Sets r = b − A x, both divided by a power of two where b asks for it, and says whether to run from there; `false` once the report is ready.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when b is not zero, but ‖b‖² underflows.
+    /// Those of [`Vector::like`] when a scaled b has no room.
     pub(crate) fn goes_on(&mut self, x: &mut V, r: &mut V) -> Result<bool, Error> {
-        let norm = if self.runs == 0 { self.open(x, r)? } else { measure(self.a, self.b, x, r) };
+        let norm = if self.runs == 0 { self.open(x, r)? } else { measure(self.a, self.load(), x, r) };
         let enough = match self.verdict {
             Some(Outcome::Converged) => V::Real::of(0.5),
             _ => one::<V::Real>() - V::Real::EPSILON.sqrt(),
@@ -116,22 +131,47 @@ impl<'a, V: Vector> Watch<'a, V> {
         let outcome = match self.verdict {
             _ if !norm.is_finite() => Some(Outcome::NotFinite),
             _ if norm <= self.threshold => Some(Outcome::Converged),
-            Some(end) if end != Outcome::Converged && end != Outcome::Breakdown => Some(end),
+            Some(end) if may_be_mended(end) && self.is_least(norm) => Some(Outcome::Inconsistent),
+            Some(end) if !may_be_mended(end) => Some(end),
             Some(Outcome::Breakdown) if !progress && self.runs == 1 => Some(Outcome::Breakdown),
             _ if !progress => Some(Outcome::Stagnated),
             _ if self.iterations >= self.stop.max_iterations => Some(Outcome::IterationLimit),
             _ => None,
         };
-        (self.truth, self.known, self.verdict) = (norm, norm, outcome);
+        (self.truth, self.known, self.seen, self.verdict) = (norm, norm, norm, outcome);
         let Some(end) = outcome else {
             self.runs += 1;
+            self.held = false;
             self.keep(x, norm);
             return Ok(true);
         };
         if self.runs > 0 {
             self.choose(end, x, r);
         }
+        self.restore(x, r);
         Ok(false)
+    }
+
+    /// r = b − A x of the system that is solved, which may be a scaled one; nobody judges it.
+    pub(crate) fn recompute(&self, x: &V, r: &mut V) {
+        self.a.residual(self.load(), x, r);
+    }
+
+    /// Keeps x as what may be a least-squares solution, until the run ends: once a run, whatever residuals come after it.
+    pub(crate) fn hold(&mut self, x: &V) {
+        if !self.held {
+            self.held = true;
+            self.safe.copy(x);
+            self.saved = self.seen;
+        }
+    }
+
+    /// Whether the residual that was held is the least there is: the truth is not below it, and it is more than round-off of b.
+    fn is_least(&self, norm: V::Real) -> bool {
+        let rest = V::Real::EPSILON.sqrt();
+        self.held
+            && norm > (one::<V::Real>() - V::Real::of(4.0) * rest) * self.saved
+            && norm > rest * self.scale
     }
 
     /// Counts an iteration; whether its numbers are to be looked at.
@@ -178,6 +218,9 @@ impl<'a, V: Vector> Watch<'a, V> {
         if residual <= self.threshold.max(V::Real::EPSILON * self.known) {
             return Some(Outcome::Converged);
         }
+        if residual > self.initial / V::Real::EPSILON {
+            return Some(Outcome::Diverged);
+        }
         for (negative, dot) in positive {
             let floor = dot.floor(&round_off());
             if dot.value <= floor {
@@ -204,7 +247,7 @@ impl<'a, V: Vector> Watch<'a, V> {
     /// r = b − A x in the middle of a run, where the recurrence has `residual`: whether that was far astray, so that no direction can be kept. `Break`
     /// where the truth has not halved since it was known.
     pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
-        let norm = measure(self.a, self.b, x, r);
+        let norm = measure(self.a, self.load(), x, r);
         self.replaced = true;
         if norm <= self.known / V::Real::of(2.0) {
             self.known = norm;
@@ -242,22 +285,33 @@ impl<'a, V: Vector> Watch<'a, V> {
         })
     }
 
-    /// The first true residual: also measures b, and answers b = 0 with x = 0.
+    /// The first true residual: also measures b, scales the system where that is needed, and answers b = 0 with x = 0.
     fn open(&mut self, x: &mut V, r: &mut V) -> Result<V::Real, Error> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
         let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
-        let mut norm = finite(rr, rx);
+        let mut norm = length(rr, rx, x, r);
         self.initial = norm;
-        self.threshold = self.stop.threshold(bb.sqrt());
-        if bb == zero() {
-            self.refuse_underflow()?;
-            x.fill(zero());
-            norm = measure(self.a, self.b, x, r);
-        } else if bb.is_finite() {
-            self.scale = bb.sqrt();
-        } else {
-            norm = V::Real::nan();
+        let mut size = bb.sqrt();
+        if !scale::is_ordinary(bb) {
+            let load = self.spare.like(self.b)?;
+            match scale::fit(self.b, bb, load) {
+                Size::Zero => {
+                    size = zero();
+                    x.fill(zero());
+                    norm = measure(self.a, self.b, x, r);
+                }
+                Size::Power(power) if scale::divide(x, power, r) => {
+                    (self.power, size) = (power, load.norm());
+                    norm = self.first_scaled(x, r);
+                }
+                Size::Power(_) | Size::NotFinite => (norm, size) = (V::Real::nan(), one()),
+            }
+        }
+        let absolute = scale::tolerance(self.stop.absolute, self.power);
+        self.threshold = Stop { absolute, ..self.stop }.threshold(size);
+        if size > zero() {
+            self.scale = size;
         }
         if norm.is_finite() && self.observe(norm, Some(x), None).is_break() {
             self.verdict = Some(Outcome::Stopped);
@@ -265,34 +319,63 @@ impl<'a, V: Vector> Watch<'a, V> {
         Ok(norm)
     }
 
-    /// b·b = 0 means b = 0 only if b, scaled up, still has no length. An absolute tolerance above the limit of the
-    /// squares answers either way.
-    fn refuse_underflow(&mut self) -> Result<(), Error> {
-        let least = V::Real::min_positive_value().sqrt();
-        if self.stop.absolute < least {
-            self.safe.scaled(&self.b.scalar(least.recip()), self.b);
-            let value = (self.safe.norm() * least).wide();
-            if value > 0.0 {
-                let range = "0, or large enough for its square; scale the system, or set Stop::absolute";
-                return Err(Error::Parameter { name: "the norm of b", value, range });
-            }
+    /// The first residual of the scaled system; a guess whose residual has no square there is worth less than zeros.
+    fn first_scaled(&mut self, x: &mut V, r: &mut V) -> V::Real {
+        let mut norm = measure(self.a, self.load(), x, r);
+        if !norm.is_finite() {
+            x.fill(zero());
+            norm = measure(self.a, self.load(), x, r);
         }
-        Ok(())
+        self.initial = norm;
+        norm
+    }
+
+    /// The right-hand side of the system that is solved: b / power.
+    fn load(&self) -> &V {
+        if self.power == 1.0 { self.b } else { self.spare.get().unwrap_or(self.b) }
+    }
+
+    /// Gives x back in the unit of the caller, with the residual of what has been left of it there.
+    fn restore(&mut self, x: &mut V, r: &mut V) {
+        if self.power == 1.0 {
+            return;
+        }
+        let before = self.truth;
+        scale::round(x, self.power, r);
+        self.truth = measure(self.a, self.load(), x, r);
+        if before.is_finite() && !self.truth.is_finite() {
+            self.verdict = Some(Outcome::NotFinite); // x is beyond the range of its numbers
+            x.fill(zero());
+            self.truth = measure(self.a, self.load(), x, r);
+        } else if self.verdict == Some(Outcome::Converged) && self.truth > self.threshold {
+            self.verdict = Some(Outcome::Stagnated); // x is among the smallest numbers, which have few digits
+        }
+        scale::restore(x, self.power, r);
     }
 
     /// Goes back to the safe iterate where the last one is no good.
     fn choose(&mut self, end: Outcome, x: &mut V, r: &mut V) {
+        let ruined = self.truth > self.initial / V::Real::EPSILON.sqrt();
         let doubt = match end {
             Outcome::Converged => false,
             Outcome::NotFinite => true,
-            Outcome::IterationLimit | Outcome::Stopped => self.smallest && self.truth > self.saved,
+            Outcome::IterationLimit | Outcome::Stopped => {
+                (self.smallest || ruined) && self.truth > self.saved
+            }
             _ => self.truth > self.saved,
         };
+        if ruined && matches!(end, Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated) {
+            self.verdict = Some(Outcome::Diverged);
+        }
         if doubt {
-            let safe = measure(self.a, self.b, self.safe, r);
+            let safe = measure(self.a, self.load(), self.safe, r);
             if end == Outcome::NotFinite || safe < self.truth {
                 x.copy(self.safe);
                 self.truth = safe;
+            }
+            if !self.truth.is_finite() && !scale::is_finite(x, r) {
+                x.fill(zero()); // x overflowed while its residual fell
+                self.truth = measure(self.a, self.load(), x, r);
             }
         }
     }
@@ -303,16 +386,24 @@ impl<'a, V: Vector> Watch<'a, V> {
         x: Option<&V>,
         ritz_values: Option<&dyn RitzValues>,
     ) -> ControlFlow<()> {
+        self.seen = residual;
         let relative = residual / self.scale;
-        self.monitor.observe(&Iteration { number: self.iterations, residual, relative, x, ritz_values })
+        let (number, residual) = (self.iterations, scale::unscaled(residual, self.power));
+        let x = x.filter(|_| self.power == 1.0);
+        self.monitor.observe(&Iteration { number, residual, relative, x, ritz_values })
     }
 
     fn keep(&mut self, x: &V, residual: V::Real) {
-        if residual <= self.saved / V::Real::of(2.0) {
+        if !self.held && residual <= self.saved / V::Real::of(2.0) {
             self.safe.copy(x);
             self.saved = residual;
         }
     }
+}
+
+/// Whether a method may go on from the true residual after its recurrence stopped for that reason.
+fn may_be_mended(verdict: Outcome) -> bool {
+    matches!(verdict, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
 }
 
 /// r = b − A x and its norm; NaN if x or r is not finite.
@@ -320,10 +411,14 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     a.residual(b, x, r);
     let [rr, rx] = r.dots([r, x]);
     let [rr, rx] = V::wait_for([&rr, &rx]);
-    finite(rr, rx)
+    length(rr, rx, x, r)
 }
 
-/// ‖r‖ from r·r, or NaN where r·x, which touches every entry of x, is not finite.
-fn finite<T: Real>(rr: T, rx: T) -> T {
-    if rx.is_finite() { rr.sqrt() } else { T::nan() }
+/// ‖r‖ from r·r, also where that underflows; NaN where r·x, which touches every entry of x, is not finite.
+fn length<V: Vector>(rr: V::Real, rx: V::Real, x: &V, r: &mut V) -> V::Real {
+    match rx.is_finite() {
+        false => V::Real::nan(),
+        true if rr < V::Real::min_positive_value() => scale::tiny_norm(r, x),
+        true => rr.sqrt(),
+    }
 }

@@ -3,7 +3,9 @@
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
-use coarsen_core::{Identity, Stop, from_fn};
+use std::ops::Range;
+
+use coarsen_core::{Identity, Stop, from_fn, parallel};
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, Richardson, SingleReductionCg,
     SpectralRadius, start_vector,
@@ -48,4 +50,32 @@ fn main() {
     let mut estimate = || assert!(radius.estimate(&chain, &mut Identity, &b).unwrap() > 4.0);
     assert!(bytes(&mut estimate) > 0);
     assert_eq!(bytes(&mut estimate), 0);
+    on_several_threads(); // last: the threads of a pool ask for memory when they please
+}
+
+/// Systems large enough for several threads: nothing inside a pool, and from outside only what the queue of the pool asks for.
+fn on_several_threads() {
+    let n = parallel::THRESHOLD + 5;
+    let leaf = |(rows, x, y): (Range<usize>, &[f64], &mut [f64])| {
+        rows.zip(x.iter().zip(y)).for_each(|(i, (x, y))| *y = (1.0 + (i % 97) as f64) * x);
+    };
+    let scale = from_fn(n, |x: &Vec<f64>, y: &mut Vec<f64>| {
+        parallel::each((0..n, &x[..], &mut y[..]), parallel::LEAF, parallel::worth(n), &leaf);
+    });
+    let b: Vec<f64> = start_vector(n);
+    let mut method = Cg::new(Stop::relative(1e-10));
+    let mut x = vec![0.0; n];
+    let mut solve = || {
+        x.fill(0.0);
+        method.solve(&scale, &mut Identity, &b, &mut x).unwrap().iterations
+    };
+    let iterations = solve();
+    let outside = bytes(|| assert_eq!(solve(), iterations));
+    // Some seven loops an iteration, and a block of 1.5 KB for every 31 to 63 of them.
+    assert!(outside <= 512 * iterations, "{outside} bytes in {iterations} iterations");
+    let inside = parallel::threads(2, || {
+        solve(); // the threads of the pool make room for themselves
+        bytes(|| assert_eq!(solve(), iterations))
+    });
+    assert_eq!(inside.unwrap(), 0);
 }

@@ -164,7 +164,7 @@ impl Inversion {
             self.made_for = wanted;
         }
         let entry = Entry { module: self.module, kernel: 0 };
-        self.groups = if a.rows == 0 { 0 } else { queue.groups(a.rows) };
+        self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
         a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {
             queue.launch(entry, Items::Groups(self.groups), args);
         });

@@ -32,7 +32,23 @@ pub(crate) struct Memory {
 pub(crate) struct Buffer {
     pub(crate) mem: Handle<Mem>,
     pub(crate) entry: &'static str,
+    /// Bytes of it.
+    size: usize,
     _share: Share,
+}
+
+impl Buffer {
+    /// Whether it has so many bytes from byte `start` on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where it has not, before the driver sees a pointer.
+    pub(crate) fn check(&self, start: usize, bytes: usize) -> Result<(), Error> {
+        let (expected, found) = (self.size, start.saturating_add(bytes));
+        if found <= expected {
+            return Ok(());
+        }
+        Err(Error::Shape { what: "bytes of a device buffer", expected, found })
+    }
 }
 
 /// What a buffer takes of the memory of its place.
@@ -75,7 +91,13 @@ impl Memory {
         if bytes as u64 > self.most {
             return Err(Error::Memory { needed: bytes as u64, available: self.most });
         }
-        debug_assert!(host.is_none_or(|h| h.len() == bytes));
+        if let Some(found) = host.map(<[u8]>::len).filter(|&found| found != bytes) {
+            return Err(Error::Shape {
+                what: "bytes that a device buffer begins with",
+                expected: bytes,
+                found,
+            });
+        }
         let mut padded = [0; LEAST];
         let host = match host {
             Some([]) | None => None,
@@ -100,7 +122,7 @@ impl Memory {
         let mem = Handle::new(unsafe { Mem::from_raw_create_ptr(mem) });
         self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
         let share = Share { bytes: bytes as u64, taken: self.taken.clone() };
-        Ok(Buffer { mem, entry, _share: share })
+        Ok(Buffer { mem, entry, size: bytes.max(LEAST), _share: share })
     }
 }
 
@@ -138,7 +160,36 @@ pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
 
 #[cfg(test)]
 mod tests {
+    use coarsen_backend::Backend;
+    use coarsen_core::Error;
+
     use crate::{OpenCl, OpenClError};
+
+    /// Lengths are looked at in every build, before the driver is given a pointer.
+    #[test]
+    fn lengths_that_differ_are_refused() {
+        let refused = |found: Result<(), Error>, expected, length| match found {
+            Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
+            other => panic!("{other:?}"),
+        };
+        // The first failure of a place is its last, so that each case has a place of its own.
+        for case in 0..6 {
+            let Ok(on) = OpenCl::<f32>::default_device() else { return println!("skipped: no device") };
+            let [x, y] = [4, 8].map(|n| on.vector(&vec![1.0; n]).unwrap());
+            let mut queue = on.queue();
+            match case {
+                0 => refused(queue.allocate("float", 64, Some(&[0; 60])).map(drop), 64, 60),
+                1 => refused(queue.read(&x.memory, &mut [0.0_f32; 5]), 16, 20),
+                2 => refused(queue.write(&x.memory, &[0.0_f32; 5]), 16, 20),
+                3 => refused(queue.put(&x.memory, 5, |_: &mut [f32]| panic!("has no room")), 16, 20),
+                4 => refused(queue.write_list(&x.memory, &[0; 6]), 16, 24),
+                _ => {
+                    queue.copy(&y.memory, &x.memory, 32);
+                    refused(queue.finish(), 16, 32);
+                }
+            }
+        }
+    }
 
     /// A list of one entry takes that entry, and not what follows it on the host.
     #[test]

@@ -50,6 +50,8 @@ pub struct Counters {
     pub launches: u64,
     /// Buffers made.
     pub allocations: u64,
+    /// Bytes that were written into buffers that there were.
+    pub sent: u64,
     /// Programs compiled; those that an earlier process left in the cache are not counted.
     pub compiled: u64,
     /// Bytes of the buffers there are now.
@@ -147,8 +149,12 @@ impl<V: Real, S> OpenCl<V, S> {
         OpenCl { shared: self.shared.clone(), stored: PhantomData }
     }
 
+    pub(crate) fn is_same<R>(&self, other: &OpenCl<V, R>) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     pub(crate) fn assert_same<R>(&self, other: &OpenCl<V, R>) {
-        assert!(Arc::ptr_eq(&self.shared, &other.shared), "operands live in different OpenCL places");
+        assert!(self.is_same(other), "operands live in different OpenCL places");
     }
 }
 

@@ -92,7 +92,7 @@ impl Sorting {
     pub(crate) fn scan<V: Real>(&self, queue: &mut Queue<V>, list: &Buffer, count: usize) {
         let chunks = count.div_ceil(CHUNK);
         let [list, sums] = [list, &self.sums].map(Arg::Memory);
-        let [count, groups] = [count, chunks].map(Arg::count);
+        let [count, groups] = [count, chunks].map(Arg::Count);
         self.launch(queue, Step::Sums, Items::Entries(chunks), &[count, list, sums]);
         self.launch(queue, Step::Group, Items::Shaped(1, 64), &[groups, sums]);
         self.launch(queue, Step::Entries, Items::Entries(chunks), &[count, sums, list]);
@@ -100,7 +100,7 @@ impl Sorting {
 
     /// The order 0, 1, 2, ...
     pub(crate) fn as_numbered<V: Real>(&self, queue: &mut Queue<V>) -> &Buffer {
-        let args = [Arg::count(self.count), Arg::Memory(&self.orders[0])];
+        let args = [Arg::Count(self.count), Arg::Memory(&self.orders[0])];
         self.launch(queue, Step::Start, Items::Entries(self.count), &args);
         &self.orders[0]
     }
@@ -108,12 +108,12 @@ impl Sorting {
     /// The order of the keys, the lowest digit first.
     pub(crate) fn sort<V: Real>(&self, queue: &mut Queue<V>) {
         let items = self.count.div_ceil(SORTED);
-        let [n, there] = [self.count, items].map(Arg::count);
+        let [n, there] = [self.count, items].map(Arg::Count);
         self.as_numbered(queue);
         for (pass, shift) in (0..self.bits).step_by(DIGIT).enumerate() {
             let (from, to) = (&self.orders[pass % 2], &self.orders[(pass + 1) % 2]);
             let [from, keys, digits, to] = [from, &self.keys, &self.digits, to].map(Arg::Memory);
-            let shift = Arg::count(shift);
+            let shift = Arg::Count(shift);
             let all = Items::Entries(items);
             self.launch(queue, Step::Count, all, &[n, there, shift, from, keys, digits]);
             self.scan(queue, &self.digits, (1 << DIGIT) * items);

@@ -9,6 +9,12 @@ use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OpenCl};
 
+/// Vectors that one pass multiplies another one by.
+const DOTS: usize = 4;
+
+/// Pairs of vectors whose inner products and their magnitudes come from one pass.
+const PAIRS: usize = SUMS / 2;
+
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
 /// Operations enqueue kernels and return at once. Entry-wise ones give the bits of `Vec<T>`; sums differ from the host's
@@ -61,6 +67,10 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.zeros(self.n)
     }
 
+    fn meets(&self, other: &Self) -> bool {
+        self.n == other.n && self.on.is_same(&other.on)
+    }
+
     fn scalar(&self, v: T) -> DeviceScalar<T> {
         DeviceScalar::known(&self.on, v)
     }
@@ -97,8 +107,8 @@ impl<T: Real> Vector for DeviceVector<T> {
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
         self.assert_meets("dots", &with);
         let results = DeviceScalar::results(&self.on);
-        for (with, results) in with.chunks(SUMS).zip(results.chunks(SUMS)) {
-            let mut out = [0; SUMS];
+        for (with, results) in with.chunks(DOTS).zip(results.chunks(DOTS)) {
+            let mut out = [0; DOTS];
             out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot);
             let count = Arg::Index(with.len() as u32);
             let [y0, y1, y2, y3] = std::array::from_fn(|k| Arg::Memory(&with.get(k).unwrap_or(&self).memory));
@@ -114,6 +124,29 @@ impl<T: Real> Vector for DeviceVector<T> {
         let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Memory(&y.memory), Arg::Partial];
         self.on.queue().reduce(Kernel::DotMagnitude, self.n, &args, &[value.slot, magnitude.slot]);
         Dot { value, magnitude }
+    }
+
+    /// As many passes as there are groups of three pairs.
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DeviceScalar<T>>; N] {
+        let Some(&(first, _)) = pairs.first() else { return pairs.map(|(x, y)| x.dot_magnitude(y)) };
+        pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));
+        let sums: [Dot<_>; N] = std::array::from_fn(|_| {
+            let [value, magnitude] = DeviceScalar::results(&first.on);
+            Dot { value, magnitude }
+        });
+        for (pairs, sums) in pairs.chunks(PAIRS).zip(sums.chunks(PAIRS)) {
+            let mut out = [0; SUMS];
+            out.iter_mut()
+                .zip(sums.iter().flat_map(|d| [&d.value, &d.magnitude]))
+                .for_each(|(out, s)| *out = s.slot);
+            let there = |k: usize| pairs.get(k).unwrap_or(&pairs[0]);
+            let [x0, x1, x2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).0.memory));
+            let [y0, y1, y2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).1.memory));
+            let count = Arg::Count(pairs.len());
+            let args = [Arg::Length(first.n), count, x0, y0, x1, y1, x2, y2, Arg::Partial];
+            first.on.queue().reduce(Kernel::DotMagnitudes, first.n, &args, &out[..2 * pairs.len()]);
+        }
+        sums
     }
 
     fn wait_for<const N: usize>(s: [&DeviceScalar<T>; N]) -> [T; N] {

@@ -125,12 +125,12 @@ pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result
     if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// N vectors like x, made at the first step and again when the length changes.
+/// N vectors like x, made at the first step and again when the length or the place changes.
 pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
 ) -> Result<&'a mut [V; N], Error> {
-    if kept.first().is_some_and(|v| v.size() != x.size()) {
+    if kept.first().is_some_and(|v| !v.meets(x)) {
         kept.clear();
     }
     while kept.len() < N {

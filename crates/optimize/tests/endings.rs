@@ -74,6 +74,9 @@ impl Preconditioner<Vec<f64>> for Upside {
     fn class(&self) -> Class {
         Class::Variable
     }
+    fn size(&self) -> Option<usize> {
+        None
+    }
 }
 
 #[test]
@@ -149,6 +152,12 @@ impl Preconditioner<Vec<f64>> for Broken {
         if self.0 > 3 {
             z[5] = f64::NAN;
         }
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
     }
 }
 
@@ -235,6 +244,9 @@ fn what_does_not_fit_is_refused() {
     impl Preconditioner<Vec<f64>> for Three {
         fn apply(&mut self, _: &Vec<f64>, _: &mut Vec<f64>) {
             unreachable!("it does not fit")
+        }
+        fn class(&self) -> Class {
+            Class::Symmetric
         }
         fn size(&self) -> Option<usize> {
             Some(3)
@@ -330,6 +342,12 @@ fn slow_methods_are_given_their_time() {
     impl Preconditioner<Vec<f64>> for Timid {
         fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
             z.iter_mut().zip(r).for_each(|(z, r)| *z = 0.005 * r);
+        }
+        fn class(&self) -> Class {
+            Class::Symmetric
+        }
+        fn size(&self) -> Option<usize> {
+            Some(1)
         }
     }
     let mut parabola = Of(|x: &[f64]| 0.5 * x[0] * x[0] + 1.0, |x: &[f64], g: &mut [f64]| g[0] = x[0]);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use coarsen_core::{Identity, Preconditioner, Stop};
+use coarsen_core::{Class, Identity, Preconditioner, Stop};
 use coarsen_krylov::Krylov;
 use coarsen_optimize::*;
 use common::{Quadratic, Valley, noise};
@@ -87,6 +87,12 @@ struct Wrong(f64);
 impl Preconditioner<Vec<f64>> for Wrong {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         z.iter_mut().zip(r).for_each(|(z, r)| *z = self.0 * r);
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
     }
 }
 

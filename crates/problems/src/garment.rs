@@ -73,7 +73,7 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     for hinge in hinges(&mesh) {
         bending(&mesh.positions, hinge, dt, &mut places, &mut values);
     }
-    let mut matrix = coarsen_sparse::assembly::from_blocks(n, n, (3, 3), &places, &values)?;
+    let mut matrix = coarsen_sparse::assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values)?;
     if contact > 0.0 {
         let mut springs = Contacts::new(n, 3)?;
         let (places, values) = springs_between(&mesh, &matrix, contact, dt);
@@ -243,7 +243,7 @@ mod tests {
         let (mut places, mut values) = (Vec::new(), Vec::new());
         mesh.elements.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
         bending(&x, hinges(&mesh)[0], 1.0, &mut places, &mut values);
-        let a = coarsen_sparse::assembly::from_blocks(4, 4, (3, 3), &places, &values).unwrap();
+        let a = coarsen_sparse::assembly::from_blocks(12, 12, (3, 3), &places, &values).unwrap();
         let force = |motion: &dyn Fn([f64; 3]) -> [f64; 3]| {
             let u: Vec<f64> = x.iter().flat_map(|&p| motion(p)).collect();
             let mut f = vec![0.0; 12];

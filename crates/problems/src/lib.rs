@@ -29,6 +29,7 @@
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | `mesh` | triangles and tetrahedra that a problem is assembled on |
+//! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
 //! | [`error`](ProblemError) | what is no problem, and why |
 
@@ -47,6 +48,7 @@ mod pinned;
 mod poisson;
 mod problem;
 mod rows;
+mod scrambled;
 mod sequence;
 mod softbody;
 
@@ -65,5 +67,6 @@ pub use numpy_random::NumpyRandom;
 pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
+pub use scrambled::scrambled;
 pub use sequence::Sequence;
 pub use softbody::{Material, softbody, softcube};

@@ -123,7 +123,7 @@ fn body(
         places.extend((0..16).map(|ab| (t[ab / 4], t[ab % 4])));
         values.extend_from_slice(block);
     }
-    let matrix = coarsen_sparse::assembly::from_blocks(n, n, (3, 3), &places, &values)?;
+    let matrix = coarsen_sparse::assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values)?;
     matrix.check_finite()?;
     let near_kernel = NearKernel::rigid_body_modes(&deformed, 3)?;
     Ok(Problem { name, matrix, positions: deformed, near_kernel, constraints: None })

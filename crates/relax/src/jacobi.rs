@@ -52,11 +52,10 @@ pub(crate) fn check_omega(name: &'static str, value: f64) -> Result<(), Error> {
 }
 
 impl Jacobi {
-    /// ω dᵢ⁻¹ for every row into `d`, and what M promises; nothing is written when a row has none.
+    /// ω dᵢ⁻¹ for every row into `d`, and what M promises; nothing is written when a row has none, or one that V cannot hold.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<Class, SetupError> {
+        a.check_finite()?;
         let b = a.block().0;
-        let mut class = Class::Symmetric;
-        let mut failed = None;
         let entry = |row: usize| -> T {
             let (i, within) = (row / b, row % b);
             if self.l1 {
@@ -67,26 +66,23 @@ impl Jacobi {
                 a.get(row, row)
             }
         };
+        let mut class = Class::Symmetric;
         for row in 0..a.shape().0 {
-            let (v, diagonal) = (entry(row).wide(), a.get(row, row).wide());
-            if diagonal == 0.0 || !v.is_finite() || !diagonal.is_finite() || !(self.omega / v).is_finite() {
-                failed = Some(row);
-                break;
+            let diagonal = a.get(row, row);
+            if diagonal == T::zero() {
+                return Err(SetupError::ZeroDiagonal { row, method: "jacobi" });
             }
-            if diagonal < 0.0 {
+            let value = self.omega / entry(row).wide();
+            let stored = V::of(value);
+            if !stored.is_finite() || stored == V::zero() {
+                return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
+            }
+            if diagonal < T::zero() {
                 class = Class::Linear; // no inner product
             }
         }
-        match failed {
-            Some(row) if a.get(row, row) == T::zero() => {
-                Err(SetupError::ZeroDiagonal { row, method: "jacobi" })
-            }
-            Some(row) => Err(coarsen_sparse::SparseError::NotFinite { row, column: row }.into()),
-            None => {
-                d.iter_mut().enumerate().for_each(|(row, d)| *d = V::of(self.omega / entry(row).wide()));
-                Ok(class)
-            }
-        }
+        d.iter_mut().enumerate().for_each(|(row, d)| *d = V::of(self.omega / entry(row).wide()));
+        Ok(class)
     }
 }
 

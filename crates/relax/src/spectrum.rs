@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, each, tree};
-use coarsen_core::{LinearOperator, Preconditioner, Real};
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -135,6 +135,15 @@ impl<T: Real> Preconditioner<Vec<T>> for PartInverses<'_, T> {
             z.iter_mut().zip(r).zip(d).for_each(|((z, &r), &d)| *z = d * r);
         });
     }
+
+    /// The caller looks for negative entries, or the estimate does.
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
 }
 
 /// The same at a place that computes the numeric phase itself.
@@ -175,6 +184,16 @@ struct Inverses<'a, B: Backend>(&'a B::Blocks);
 impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.0.apply(one(), r, zero(), z);
+    }
+
+    /// Blocks that are not positive definite show in the estimate, which refuses them.
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    /// Blocks do not tell; the caller makes the vectors of the matrix they come from.
+    fn size(&self) -> Option<usize> {
+        None
     }
 }
 

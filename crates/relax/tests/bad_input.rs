@@ -1,12 +1,12 @@
 //! Bad parameters and bad matrices are named; M promises no more than it keeps.
 
-use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_backend::{Cpu, Setup, SetupError, Update};
 use coarsen_core::{Class, Error, Preconditioner};
 use coarsen_relax::{BlockJacobi, Chebyshev, Ic0, Ilu0, Jacobi};
 use coarsen_sparse::{Bsr, assembly};
 
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
-    assembly::from_blocks(1, 1, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
+    assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
 #[test]
@@ -20,6 +20,41 @@ fn damping_must_be_positive() {
                 matches!(fault, Some(SetupError::Place(Error::Parameter { name, .. })) if name == expected);
             assert!(named, "{omega}: {fault:?}");
         }
+    }
+}
+
+/// A diagonal whose inverse f32 cannot hold, and values that are none: named in a build and in an update, which leaves what was there.
+#[test]
+fn diagonals_beyond_the_range_and_numbers_that_are_none() {
+    let two = |d: f64, off: f64| {
+        assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, off), (1, 0, 1.0), (1, 1, d)]).unwrap()
+    };
+    let single = Cpu::<f32, f32>::single();
+    let applied = |m: &mut dyn Preconditioner<Vec<f32>>| {
+        let mut z = vec![0.0; 2];
+        m.apply(&vec![1.0; 2], &mut z);
+        z
+    };
+    for l1 in [false, true] {
+        let jacobi = Jacobi { omega: 1.0, l1 };
+        let mut kept = jacobi.build(&two(4.0, 1.0), &single).unwrap();
+        let before = applied(&mut kept);
+        for (d, off) in [(1e50, 1.0), (if l1 { 1e60 } else { 1e-50 }, 1.0), (-1e50, 1.0)] {
+            let a = two(d, off);
+            assert!(jacobi.build(&a, &Cpu::new()).is_ok(), "{d:e} in f64");
+            for error in [jacobi.build(&a, &single).err(), kept.update_from((&a).into()).err()] {
+                let range = matches!(error, Some(SetupError::Place(Error::Range { storage: "f32", .. })));
+                assert!(range, "{d:e}, l1 {l1}: {error:?}");
+            }
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            let a = two(4.0, bad);
+            for error in [jacobi.build(&a, &single).err(), kept.update_from((&a).into()).err()] {
+                let expected = coarsen_sparse::SparseError::NotFinite { row: 0, column: 1 };
+                assert_eq!(error, Some(expected.into()), "l1 {l1}");
+            }
+        }
+        assert_eq!(applied(&mut kept), before);
     }
 }
 

@@ -9,7 +9,7 @@ use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Error, Real};
 
 use crate::packed::{SIDE, multiply};
-use crate::place::{Domains, Inverses, Packed, Place, Top};
+use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
 
 /// Rows of the largest domain.
@@ -66,7 +66,7 @@ impl<V: Real, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
         }
     }
 
-    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.inverses);
         Ok(())
     }

@@ -54,7 +54,7 @@ pub use cpu::CpuDomains;
 pub use inner::Inner;
 pub use links::Coupling;
 pub use order::Order;
-pub use place::{Domains, Inverses, Packed, Place, Top};
+pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
 pub use plan::Plan;
 pub use precompute::{Arithmetic, Repair};
 pub use reference::ReferenceDomains;

@@ -59,15 +59,18 @@ impl Links {
         let leaf = |rows: Range<usize>| {
             let mut links = Self { starts: vec![0], ..Self::default() };
             for i in rows {
-                for (j, block) in source.row(i).filter(|(j, _)| *j != i) {
-                    let weight = match coupling {
-                        Coupling::Adjacency => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
-                        Coupling::Strength { .. } => match (sizes[i] * sizes[j]).sqrt() {
-                            0.0 => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
-                            scale => (norm(block) / scale) as f32,
-                        },
-                    };
-                    links.add(j as u32, weight);
+                let weight = |(j, block): (usize, &[T])| match coupling {
+                    Coupling::Adjacency => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
+                    Coupling::Strength { .. } => match (sizes[i] * sizes[j]).sqrt() {
+                        0.0 => f32::from(u8::from(block.iter().any(|v| !v.is_zero()))),
+                        scale => (norm(block) / scale) as f32,
+                    },
+                };
+                for link in source.elastic(i).filter(|(j, _)| *j != i) {
+                    links.push(link.0 as u32, weight(link));
+                }
+                for link in source.contact(i).filter(|(j, _)| *j != i) {
+                    links.add(link.0 as u32, weight(link));
                 }
                 links.starts.push(links.to.len());
             }
@@ -86,17 +89,18 @@ impl Links {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
 
-    /// A neighbour of the row in the making; contact between neighbours is no second link.
+    /// A neighbour of the row in the making that it does not have yet.
+    fn push(&mut self, j: u32, weight: f32) {
+        self.to.push(j);
+        self.weight.push(weight);
+    }
+
+    /// A neighbour by contact; contact between neighbours is no second link.
     fn add(&mut self, j: u32, weight: f32) {
         let row = self.starts[self.starts.len() - 1];
-        // Elastic columns increase; only contact, which follows them, can come again.
-        let again = self.to[row..].last().is_some_and(|&last| last > j);
-        match self.to[row..].iter().position(|&k| again && k == j) {
+        match self.to[row..].iter().position(|&k| k == j) {
             Some(k) => self.weight[row + k] = self.weight[row + k].max(weight),
-            None => {
-                self.to.push(j);
-                self.weight.push(weight);
-            }
+            None => self.push(j, weight),
         }
     }
 
@@ -194,7 +198,7 @@ fn norm<T: Real>(block: &[T]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen_sparse::{Bsr, assembly};
+    use coarsen_sparse::{Bsr, Contacts, System, assembly};
 
     /// A chain 0 - 1 - 2 - 3 with a weak link in the middle, and a fixed node 4 with a stored zero.
     fn chain() -> Bsr<f64> {
@@ -211,6 +215,21 @@ mod tests {
         let (links, coupled) = Links::of(Source::new(&a), Coupling::Adjacency);
         assert_eq!(coupled, [true, true, true, true, false]);
         assert_eq!(links.row(3).collect::<Vec<_>>(), [(2, 1.0), (4, 0.0)]);
+    }
+
+    /// Contact with the last neighbour, with one between others, and with a node that is none, in a row that has more contact before.
+    #[test]
+    fn contact_between_neighbours_is_no_second_link() {
+        let a = chain();
+        let mut contact = Contacts::new(5, 1).unwrap();
+        contact.replace(&[(0, 1), (2, 0), (2, 1), (2, 3), (2, 4)], &[-9.0; 5]).unwrap();
+        let (system, mut starts) = (System { contact: Some(&contact), ..System::from(&a) }, Vec::new());
+        let source = Source::of(&system, &mut starts);
+        let (links, _) = Links::of(source, Coupling::Adjacency);
+        assert_eq!((links.columns(0), links.columns(2)), (&[1][..], &[1, 3, 0, 4][..]));
+        let (links, _) = Links::of(source, Coupling::Strength { theta: 0.0 });
+        assert_eq!(links.row(0).count(), 1);
+        assert_eq!(links.row(2).find(|(j, _)| *j == 1), Some((1, 4.5)));
     }
 
     #[test]

@@ -60,6 +60,17 @@ pub struct Inverses {
     pub weights: Vec<f64>,
 }
 
+/// What an edit of [`Inverses`] changes.
+#[derive(Clone, Copy, Debug)]
+pub enum Changed<'a> {
+    /// All of it.
+    All,
+    /// The inverses of these domains of each level, in increasing order, and of nodes in no domain.
+    Domains(&'a [Vec<u32>]),
+    /// The factors of the levels.
+    Weights,
+}
+
 /// A place that can hold multilevel domains.
 pub trait Place: Backend {
     /// The domains there.
@@ -90,9 +101,9 @@ pub trait Domains<B: Backend>: Send {
     /// inverses, two over r, one over z.
     fn apply(&mut self, r: &B::Vector, top: &mut Top<'_, B::Real>, z: &mut B::Vector);
 
-    /// Changes the inverses; a device does so on the host and moves what changed.
+    /// Changes what is named of the inverses; a device does so on the host and moves that alone.
     ///
     /// # Errors
     /// [`Error::Device`].
-    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error>;
+    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error>;
 }

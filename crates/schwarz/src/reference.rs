@@ -6,7 +6,7 @@ use coarsen_backend::Reference;
 use coarsen_core::Error;
 
 use crate::packed::{SIDE, entry, side, tile};
-use crate::place::{Domains, Inverses, Place, Top};
+use crate::place::{Changed, Domains, Inverses, Place, Top};
 use crate::plan::Plan;
 
 /// Multilevel domains as loops over entries.
@@ -84,7 +84,7 @@ impl Domains<Reference> for ReferenceDomains {
         }
     }
 
-    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.inverses);
         Ok(())
     }

@@ -11,7 +11,7 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
 
-use crate::place::{Domains, Place};
+use crate::place::{Changed, Domains, Place};
 use crate::schwarz::{Coarse, Schwarz};
 use crate::subdomains::Subdomains;
 use crate::weights::Weights;
@@ -129,7 +129,7 @@ impl<T: Real, B: Place> DomainStep<T, B> {
     }
 
     fn weigh(&mut self, omega: f64) -> Result<(), Error> {
-        self.domains.domains.edit(&mut |inverses| inverses.weights.fill(omega))
+        self.domains.domains.edit(Changed::Weights, &mut |inverses| inverses.weights.fill(omega))
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::links::Links;
-use crate::place::{Domains, Inverses, Packed, Place};
+use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::{Limits, Plan};
 use crate::precompute::{Next, Repair, Room, Stage};
 use crate::schwarz::{Coarse, Schwarz, Storage};
@@ -215,7 +215,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
         let begun = Instant::now();
-        domains.edit(&mut |inverses| {
+        domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
             numbers.compute(recipe, plan, &system, which, inverses);
         })?;
@@ -331,6 +331,11 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
             },
             z,
         );
+    }
+
+    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    fn class(&self) -> Class {
+        Class::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

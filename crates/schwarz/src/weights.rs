@@ -14,7 +14,7 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
-use crate::place::{Domains, Place};
+use crate::place::{Changed, Domains, Place};
 use crate::subdomains::Subdomains;
 
 /// The factors of the levels.
@@ -26,8 +26,7 @@ pub enum Weights {
     /// Those that leave the least energy of one random residual, none below 0: a level that says what others say already counts less, or
     /// not at all.
     ///
-    /// A patch keeps them. *Cost* an application and a product with A for each level, in a build and in an update; a device, whose inverses are
-    /// written anew for each, pays more.
+    /// A patch keeps them. *Cost* an application and a product with A for each level, in a build and in an update.
     Energy,
 }
 
@@ -86,7 +85,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 
     fn set_weights(&mut self, weights: &[f64]) -> Result<(), coarsen_core::Error> {
         self.weights.copy_from_slice(weights);
-        self.domains.edit(&mut |inverses| {
+        self.domains.edit(Changed::Weights, &mut |inverses| {
             let count = inverses.weights.len();
             inverses.weights.copy_from_slice(&weights[..count]);
         })

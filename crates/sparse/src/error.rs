@@ -33,7 +33,9 @@ pub enum SparseError {
         column: usize,
     },
     /// A row outside the matrix.
-    #[error("entry {entry} names row {row}, but there are {rows} rows")]
+    #[error(
+        "entry {entry} names row {row}, but there are {rows} rows; sizes of a matrix count scalars, places of blocks count blocks"
+    )]
     Row {
         /// Which entry of the stream.
         entry: usize,
@@ -51,6 +53,14 @@ pub enum SparseError {
         contact: usize,
         /// The node.
         node: usize,
+    },
+    /// Memory that is not to be had.
+    #[error("{bytes} bytes for {what} are not to be had; free some, or take a smaller system")]
+    Memory {
+        /// What they are for.
+        what: &'static str,
+        /// How many.
+        bytes: usize,
     },
     /// An array of the wrong length.
     #[error("{what}: expected {expected} values, found {found}")]

@@ -298,7 +298,7 @@ mod tests {
                 values.extend((0..9).map(|e| f64::from(u8::from(e % 4 == 0))));
             }
         }
-        assembly::from_blocks(points.len(), points.len(), (3, 3), &places, &values).unwrap()
+        assembly::from_blocks(3 * points.len(), 3 * points.len(), (3, 3), &places, &values).unwrap()
     }
 
     #[test]

@@ -28,5 +28,5 @@ pub(crate) fn matrix(
         .map(|_| (below(rows, number(&mut seed)), below(columns, number(&mut seed))))
         .collect();
     let values = vector(places.len() * block.0 * block.1, seed);
-    assembly::from_blocks(rows, columns, block, &places, &values).unwrap()
+    assembly::from_blocks(block.0 * rows, block.1 * columns, block, &places, &values).unwrap()
 }

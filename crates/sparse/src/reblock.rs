@@ -12,6 +12,10 @@ use crate::{Bsr, Pattern, SparseError};
 /// The largest block size that is tried: two rigid-body mode sets of a 3D shell or beam node.
 const LARGEST: usize = 12;
 
+/// A sample of a pattern: so many runs of so many scalar rows each.
+const RUNS: usize = 16;
+const RUN: usize = 480;
+
 /// Block rows per leaf of the loops here.
 const ROWS: usize = 128;
 
@@ -40,16 +44,8 @@ pub struct Blocking {
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
-    let fits = |b: &usize| scalars.rows().is_multiple_of(*b) && scalars.columns().is_multiple_of(*b);
-    (1..=LARGEST)
-        .filter(fits)
-        .map(|size| {
-            let blocks = count_blocks(scalars, size);
-            let fill = if blocks == 0 { 1.0 } else { scalars.len() as f64 / (blocks * size * size) as f64 };
-            let bytes = blocks * (8 * size * size + 4) + scalars.rows() / size * 8;
-            Blocking { size, blocks, fill, bytes }
-        })
-        .collect()
+    let whole = 0..scalars.rows();
+    sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
 /// The block size to store a pattern of scalars in: the one that takes the fewest bytes, the larger of equals; only
@@ -59,7 +55,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// (3x3) or 0.68 (6x6), a little less where rows are short. The rule finds the unknowns of a node when they are numbered
 /// together, as simulations do (3 in elasticity, 6 in shells), even where an assembler dropped zeros; an interleaved
 /// numbering (all x, then all y) must be permuted first. Chains of nodes are not taken for one larger node: two
-/// neighbours on a grid fill half of their common blocks. *Cost* as [`block_sizes`].
+/// neighbours on a grid fill half of their common blocks.
+/// *Cost* one pass over the pattern, and one a size over a sample of it; where the sample deceives, as [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};
@@ -67,30 +64,89 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 pub fn detect_block_size(scalars: &Pattern) -> usize {
-    let half_full = |b: &Blocking| b.blocks > 0 && b.fill >= 0.5;
-    let sizes = block_sizes(scalars).into_iter().rev().filter(half_full);
-    sizes.min_by_key(|b| b.bytes).map_or(1, |b| b.size)
+    best_blocking(scalars).map_or(1, |best| best.size)
 }
 
-/// Blocks of b x b that hold at least one entry.
-fn count_blocks(scalars: &Pattern, b: usize) -> usize {
-    let count_row = |i: usize| {
-        // Walk the b sorted rows together, one block column at a time.
-        let mut rows: [&[u32]; LARGEST] = [&[]; LARGEST];
-        rows[..b].iter_mut().zip(i * b..).for_each(|(row, s)| *row = scalars.row(s));
-        let mut blocks = 0;
-        while let Some(first) = rows[..b].iter().filter_map(|row| row.first()).min() {
-            let end = (*first as usize / b + 1) * b;
-            for row in &mut rows[..b] {
-                let inside = row.iter().take(b).take_while(|&&j| (j as usize) < end).count();
-                *row = &row[inside..];
-            }
-            blocks += 1;
+/// What [`detect_block_size`] finds, counted; `None` for scalars.
+pub(crate) fn best_blocking(scalars: &Pattern) -> Option<Blocking> {
+    let whole = 0..scalars.rows();
+    if scalars.rows() > 2 * RUNS * RUN {
+        let runs: Vec<_> = (0..RUNS).map(|run| run * (scalars.rows() - RUN) / (RUNS - 1)).collect();
+        let sample = |size: usize| {
+            let run = |&start: &usize| start.div_ceil(size) * size..(start + RUN) / size * size;
+            Blocking::counted(scalars, size, &runs.iter().map(run).collect::<Vec<_>>())
+        };
+        let size = Blocking::best(sizes(scalars).map(sample)).map_or(1, |best| best.size);
+        if size == 1 {
+            return None;
         }
-        blocks
-    };
-    let leaf = |rows: Range<usize>| rows.map(count_row).sum::<usize>();
-    tree(0..scalars.rows() / b, ROWS, parallel::worth(scalars.len()), &leaf, &|m, n| m + n)
+        let [scalar, best] =
+            [1, size].map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole)));
+        if Blocking::best([scalar, best].into_iter()).is_some_and(|best| best.size == size) {
+            return Some(best);
+        }
+    }
+    Blocking::best(block_sizes(scalars).into_iter()).filter(|best| best.size > 1)
+}
+
+impl Blocking {
+    /// Scalar rows in ranges of whole block rows, in blocks of a size.
+    fn counted(scalars: &Pattern, size: usize, ranges: &[Range<usize>]) -> Self {
+        let (mut blocks, mut entries, mut rows) = (0, 0, 0);
+        for range in ranges {
+            blocks += count_blocks(scalars, size, range.start / size..range.end / size);
+            entries += scalars.offsets()[range.end] - scalars.offsets()[range.start];
+            rows += range.len();
+        }
+        let fill = if blocks == 0 { 1.0 } else { entries as f64 / (blocks * size * size) as f64 };
+        Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
+    }
+
+    /// The one that takes the fewest bytes of those that are at least half full, the larger of equals.
+    fn best(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
+        let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
+        of.rev().filter(half_full).min_by_key(|b| b.bytes)
+    }
+}
+
+/// Sizes that tile a pattern.
+fn sizes(scalars: &Pattern) -> impl DoubleEndedIterator<Item = usize> {
+    (1..=LARGEST).filter(|b| scalars.rows().is_multiple_of(*b) && scalars.columns().is_multiple_of(*b))
+}
+
+/// Blocks of b x b that hold at least one entry, in a range of block rows.
+fn count_blocks(scalars: &Pattern, b: usize, rows: Range<usize>) -> usize {
+    let leaf = |rows: Range<usize>| rows.map(|i| blocks_of_row(scalars, i, (b, b))).sum::<usize>();
+    let work = scalars.offsets()[rows.end * b] - scalars.offsets()[rows.start * b];
+    tree(rows, ROWS, parallel::worth(work), &leaf, &|m, n| m + n)
+}
+
+/// Blocks of r x c that hold at least one entry of block row i; r at most [`LARGEST`].
+fn blocks_of_row(scalars: &Pattern, i: usize, (r, c): (usize, usize)) -> usize {
+    if r == 1 && c == 1 {
+        return scalars.row(i).len();
+    }
+    // Walk the r sorted rows together, one block column at a time.
+    let mut rows: [&[u32]; LARGEST] = [&[]; LARGEST];
+    rows[..r].iter_mut().zip(i * r..).for_each(|(row, s)| *row = scalars.row(s));
+    let mut blocks = 0;
+    while let Some(first) = rows[..r].iter().filter_map(|row| row.first()).min() {
+        let start = *first as usize / c * c;
+        for row in &mut rows[..r] {
+            *row = &row[inside(row, start, c)..];
+        }
+        blocks += 1;
+    }
+    blocks
+}
+
+/// How many of the first columns, sorted and from `start` on, are within c of it.
+fn inside(columns: &[u32], start: usize, c: usize) -> usize {
+    // A full row of a block is the common case.
+    if columns.get(c - 1).is_some_and(|&last| (last as usize) < start + c) {
+        return c;
+    }
+    columns.iter().take(c).take_while(|&&j| (j as usize) < start + c).count()
 }
 
 /// What happens to entries that are stored and zero.
@@ -124,6 +180,9 @@ impl<T: Real> Bsr<T> {
         if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
             return Err(SparseError::BlockSize { rows: m, columns: n, block_rows: r, block_columns: c });
         }
+        if self.block() == (1, 1) && zeros == Zeros::Keep && r <= LARGEST {
+            return self.gathered(block);
+        }
         let mut lists = vec![Vec::<u32>::new(); m / r];
         let collect = |(range, lists): (Range<usize>, &mut [Vec<u32>])| {
             for (i, list) in range.zip(lists) {
@@ -156,6 +215,48 @@ impl<T: Real> Bsr<T> {
             }
         });
         Ok(blocks)
+    }
+
+    /// Scalars in blocks, stored zeros included: counted, then gathered, row by row.
+    fn gathered(&self, (r, c): (usize, usize)) -> Result<Self, SparseError> {
+        let (scalars, columns) = (self.pattern(), self.shape().1 / c);
+        let mut counts = vec![0_usize; scalars.rows() / r];
+        let count = |(range, counts): (Range<usize>, &mut [usize])| {
+            range.zip(counts).for_each(|(i, count)| *count = blocks_of_row(scalars, i, (r, c)));
+        };
+        each((0..counts.len(), &mut counts[..]), ROWS, parallel::worth(self.nnz()), &count);
+        let mut offsets = Vec::with_capacity(counts.len() + 1);
+        offsets.push(0);
+        counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + count));
+        let stored = offsets[counts.len()];
+        let (mut indices, mut values) = (vec![0_u32; stored], vec![T::zero(); stored * r * c]);
+        let gather = |(columns, blocks): (Rows<'_, u32>, Rows<'_, T>)| {
+            let mut blocks = blocks.values.chunks_exact_mut(r * c);
+            columns.in_order(|i, columns| {
+                let mut rows: [(&[u32], &[T]); LARGEST] = [(&[], &[]); LARGEST];
+                for (row, s) in rows[..r].iter_mut().zip(i * r..) {
+                    *row = (scalars.row(s), &self.values()[scalars.range(s)]);
+                }
+                for (column, block) in columns.iter_mut().zip(&mut blocks) {
+                    let first = rows[..r].iter().filter_map(|row| row.0.first()).min();
+                    let start = *first.expect("as many blocks as were counted") as usize / c * c;
+                    *column = (start / c) as u32;
+                    for ((from, numbers), to) in rows[..r].iter_mut().zip(block.chunks_exact_mut(c)) {
+                        let here = inside(from, start, c);
+                        if here == c {
+                            to.copy_from_slice(&numbers[..c]);
+                        } else {
+                            from[..here].iter().zip(*numbers).for_each(|(&j, v)| to[j as usize - start] = *v);
+                        }
+                        (*from, *numbers) = (&from[here..], &numbers[here..]);
+                    }
+                }
+            });
+        };
+        let pieces = (Rows::new(&offsets, 1, &mut indices), Rows::new(&offsets, r * c, &mut values));
+        each(pieces, ROWS, parallel::worth(self.nnz()), &gather);
+        let pattern = Arc::new(Pattern::new(columns, offsets, indices)?);
+        Self::new(pattern, (r, c), values)
     }
 
     /// The scalar columns and values of scalar row s, in order.
@@ -212,12 +313,45 @@ mod tests {
     }
 
     #[test]
+    fn gathered_blocks_are_those_of_the_general_way() {
+        let a = random::matrix(900, 1200, (1, 1), 9, 4);
+        for block in [(2, 3), (3, 3), (12, 5), (1, 4)] {
+            let general = a.reblock((36, 60), Zeros::Keep).unwrap().reblock(block, Zeros::Drop).unwrap();
+            assert_eq!(a.reblock(block, Zeros::Keep).unwrap(), general, "{block:?}");
+        }
+    }
+
+    /// Scalars that a sample takes for blocks: only the rows between the runs are not.
+    #[test]
+    fn a_sample_that_deceives_is_found_out() {
+        let n = 6 * 2 * RUNS * RUN;
+        let blocked = |i: usize| (0..RUNS).any(|run| (run * (n - RUN) / (RUNS - 1)).abs_diff(i) <= RUN + 12);
+        let scalar = |i: usize| (0..8).map(move |k| (i * 7919 + k * 104_729) % n);
+        let mut offsets = vec![0];
+        let mut columns: Vec<u32> = Vec::new();
+        for i in 0..n {
+            let mut row: Vec<usize> =
+                if blocked(i) { (i / 3 * 3..i / 3 * 3 + 3).collect() } else { scalar(i).collect() };
+            row.sort_unstable();
+            row.dedup();
+            columns.extend(row.iter().map(|&j| j as u32));
+            offsets.push(columns.len());
+        }
+        let pattern = Pattern::new(n, offsets, columns).unwrap();
+        assert_eq!(detect_block_size(&pattern), 1);
+        let chain: Vec<(u32, u32)> = (0..(n / 3) as u32).map(|i| (i, i)).collect();
+        let blocks =
+            assembly::from_blocks(n / 3, n / 3, (3, 3), &chain, &vec![1.0; chain.len() * 9]).unwrap();
+        assert_eq!(detect_block_size(blocks.reblock((1, 1), Zeros::Keep).unwrap().pattern()), 3);
+    }
+
+    #[test]
     fn nodes_of_a_grid_are_found() {
         for b in [1, 2, 3, 6] {
             let chain: Vec<(u32, u32)> =
                 (0..60_u32).flat_map(|i| [(i, i.saturating_sub(1)), (i, i), (i, (i + 1).min(59))]).collect();
             let values = vec![1.0; chain.len() * b * b];
-            let a = assembly::from_blocks(60, 60, (b, b), &chain, &values).unwrap();
+            let a = assembly::from_blocks(b * 60, b * 60, (b, b), &chain, &values).unwrap();
             let scalars = a.reblock((1, 1), Zeros::Keep).unwrap();
             assert_eq!(detect_block_size(scalars.pattern()), b);
         }

@@ -25,7 +25,7 @@ fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
     // ANCHOR: diagnose
     let found = diagnose(&scalars);
     print!("{found}");
-    let size = found.structure.best_blocking().map_or(1, |blocking| blocking.size);
+    let size = found.structure.blocking.map_or(1, |blocking| blocking.size);
     let mut a = scalars.reblock((size, size), Zeros::Keep)?;
     // ANCHOR_END: diagnose
 

@@ -6,7 +6,7 @@ use coarsen_backend::Cpu;
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceDomains, OpenCl};
-use coarsen_schwarz::{Coarse, CpuDomains, Domains, Inverses, Place, Plan, Top};
+use coarsen_schwarz::{Changed, Coarse, CpuDomains, Domains, Inverses, Place, Plan, Top};
 
 use super::{AnyBackend, AnyVector};
 
@@ -58,11 +58,11 @@ impl<V: Real, S: Real> Domains<AnyBackend<V, S>> for AnyDomains<V> {
         }
     }
 
-    fn edit(&mut self, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         match self {
-            Self::Cpu(domains) => Domains::<Cpu<V, S>>::edit(domains, change),
+            Self::Cpu(domains) => Domains::<Cpu<V, S>>::edit(domains, changed, change),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(domains) => Domains::<OpenCl<V, S>>::edit(domains, change),
+            Self::OpenCl(domains) => Domains::<OpenCl<V, S>>::edit(domains, changed, change),
         }
     }
 }

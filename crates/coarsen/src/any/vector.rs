@@ -173,6 +173,16 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cpu(x), Self::Cpu(y)) => x.meets(y),
+            #[cfg(feature = "opencl")]
+            (Self::OpenCl(x), Self::OpenCl(y)) => x.meets(y),
+            #[cfg(feature = "opencl")]
+            _ => false,
+        }
+    }
+
     fn scalar(&self, v: V) -> AnyScalar<V> {
         match self {
             Self::Cpu(_) => AnyScalar::Cpu(v),

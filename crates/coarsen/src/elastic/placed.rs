@@ -4,7 +4,7 @@
 //! the Hessian, the preconditioner) happens where the backend says: an evaluation moves the points there and back, an assembly the values of the Hessian.
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{Error, LinearOperator, Objective, Preconditioner};
+use coarsen_core::{Error, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_problems::{Curvature, ImplicitEuler, Potential};
 
@@ -91,8 +91,9 @@ impl<P: Potential, B: Backend<Real = f64>> Objective<B::Vector> for Placed<P, B>
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
         self.look(x);
         self.body.gradient(&self.points, &mut self.numbers);
-        // The place keeps its failure: the next look at a vector finds it.
-        let _kept = self.on.write(&self.numbers, g);
+        if self.on.write(&self.numbers, g).is_err() {
+            g.fill(f64::NAN); // which ends the descent, where the gradient before would not
+        }
     }
 
     fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> f64 {

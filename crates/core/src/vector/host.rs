@@ -150,6 +150,10 @@ impl<T: Real> Vector for Vec<T> {
         Ok(vec![T::zero(); self.len()])
     }
 
+    fn meets(&self, other: &Self) -> bool {
+        self.len() == other.len()
+    }
+
     fn scalar(&self, v: T) -> T {
         v
     }

@@ -35,6 +35,10 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] when the memory is not to be had.
     fn like(&self) -> Result<Self, Error>;
 
+    /// Whether both have the same length, place and layout, so that operations may take the two together. Methods ask it of the vectors they
+    /// keep between solves.
+    fn meets(&self, other: &Self) -> bool;
+
     /// A number as a scalar of this place.
     fn scalar(&self, v: Self::Real) -> Self::Scalar;
 

@@ -9,6 +9,8 @@ pub(super) struct LeastSquares {
     rotations: Vec<(f64, f64)>,
     /// The rotated right-hand side, one entry longer than R.
     g: Vec<f64>,
+    /// The largest entry of R, in absolute value.
+    largest: f64,
     /// The column being made, then the solution.
     pub(super) work: Vec<f64>,
 }
@@ -20,6 +22,7 @@ impl LeastSquares {
         self.rotations.clear();
         self.g.clear();
         self.work.clear();
+        self.largest = 0.0;
         self.r.reserve(columns * (columns + 1) / 2);
         self.rotations.reserve(columns);
         self.g.reserve(columns + 1);
@@ -28,8 +31,8 @@ impl LeastSquares {
     }
 
     /// Adds the column whose upper part is in `work` and whose entry below the diagonal is `last`; returns the norm of
-    /// the residual.
-    pub(super) fn push(&mut self, last: f64) -> f64 {
+    /// the residual. A column that depends on those before it but for `round_off` shortens nothing.
+    pub(super) fn push(&mut self, last: f64, round_off: f64) -> f64 {
         let j = self.rotations.len();
         self.work.push(last);
         let h = &mut self.work[..];
@@ -37,8 +40,11 @@ impl LeastSquares {
             (h[i], h[i + 1]) = (c * h[i] + s * h[i + 1], c * h[i + 1] - s * h[i]);
         }
         let length = h[j].hypot(h[j + 1]);
-        let (c, s) = if length > 0.0 { (h[j] / length, h[j + 1] / length) } else { (1.0, 0.0) };
-        h[j] = length;
+        self.largest = h[..j].iter().fold(self.largest.max(length), |m, v| m.max(v.abs()));
+        let pivot = if length > round_off * self.largest { length } else { 0.0 };
+        // Without a pivot, the next row takes over what is left of the right-hand side.
+        let (c, s) = if pivot > 0.0 { (h[j] / pivot, h[j + 1] / pivot) } else { (0.0, 1.0) };
+        h[j] = pivot;
         self.r.extend_from_slice(&h[..=j]);
         self.rotations.push((c, s));
         let g = self.g[j];
@@ -50,8 +56,8 @@ impl LeastSquares {
     /// y by back substitution; unknowns whose pivot is round-off (a singular A) are 0.
     pub(super) fn solve(&mut self, round_off: f64) -> &[f64] {
         let n = self.rotations.len();
+        let least = round_off * self.largest;
         let at = |i: usize, j: usize| self.r[j * (j + 1) / 2 + i];
-        let least = round_off * self.r.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let y = &mut self.work;
         y.clear();
         y.extend_from_slice(&self.g[..n]);
@@ -75,10 +81,10 @@ mod tests {
         let mut problem = LeastSquares::default();
         problem.start(5.0, 2);
         problem.work.push(3.0);
-        assert!((problem.push(4.0) - 4.0).abs() < 1e-15);
+        assert!((problem.push(4.0, 1e-16) - 4.0).abs() < 1e-15);
         problem.work.clear();
         problem.work.extend([1.0, 2.0]);
-        let residual = problem.push(2.0);
+        let residual = problem.push(2.0, 1e-16);
         let y = problem.solve(0.0).to_vec();
         let left = [5.0 - 3.0 * y[0] - y[1], -4.0 * y[0] - 2.0 * y[1], -2.0 * y[1]];
         for column in [[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]] {
@@ -92,7 +98,25 @@ mod tests {
         let mut problem = LeastSquares::default();
         problem.start(1.0, 1);
         problem.work.push(0.0);
-        assert_eq!(problem.push(0.0), 0.0);
+        assert_eq!(problem.push(0.0, 1e-16), 1.0);
         assert_eq!(problem.solve(1e-16), [0.0]);
+    }
+
+    /// H = [3 3; 4 4; 0 0]: the second column is the first, up to round-off, and shortens (5, 0, 0) no further.
+    #[test]
+    fn a_breakdown_reports_the_residual_that_is_left() {
+        for noise in [0.0, 1e-17, -1e-17] {
+            let mut problem = LeastSquares::default();
+            problem.start(5.0, 2);
+            problem.work.push(3.0);
+            problem.push(4.0, 1e-15);
+            // The column (3, 4) again, which the first rotation turns to (5, noise).
+            problem.work.clear();
+            problem.work.extend([3.0 - 0.8 * noise, 4.0 + 0.6 * noise]);
+            assert!((problem.push(0.0, 1e-15) - 4.0).abs() < 1e-15, "{noise}");
+            let y = problem.solve(1e-15).to_vec();
+            let left = [5.0 - 3.0 * (y[0] + y[1]), -4.0 * (y[0] + y[1])];
+            assert!((left[0].hypot(left[1]) - 4.0).abs() < 1e-14, "{y:?}");
+        }
     }
 }

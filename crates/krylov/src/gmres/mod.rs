@@ -7,6 +7,7 @@
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
 //! | β, y | | start of the right-hand side; the minimiser |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: w, h_ij and y are those of A / unit |
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
 
@@ -15,9 +16,10 @@ mod least_squares;
 use coarsen_core::{
     Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
 };
-use num_traits::zero;
+use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::scale;
 use crate::start::{Workspace, check, grow, round_off};
 use crate::watch::Watch;
 use least_squares::LeastSquares;
@@ -102,13 +104,14 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         // No Krylov space is larger than the system.
         let cycle = self.restart.min(b.size()).max(1);
         let Self { basis, directions, problem, promised, .. } = self;
-        let [r, w, safe] = self.workspace.like(b)?;
+        let ([r, w, safe], spare) = self.workspace.with_spare(b)?;
         grow(basis, cycle + 1, b)?;
         grow(directions, if self.flexible { cycle } else { 1 }, b)?;
         promised.clear();
         promised.reserve(cycle);
-        let mut watch = Watch::new(self.stop, a, b, safe, monitor);
+        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
         let number = |value: f64| b.scalar(V::Real::of(value));
+        let (round_off, mut unit) = (round_off::<V::Real>().wide(), None);
 
         while watch.goes_on(x, r)? {
             let beta = watch.residual().wide();
@@ -119,12 +122,18 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                 m.apply(&basis[j], z); // 3
                 a.apply(z, w); // 4
                 let due = watch.step();
-                let length = orthogonalise(&basis[..=j], w, promised, &mut problem.work); // 5 to 9
+                scale::shrink(w, unit.unwrap_or(1.0), z);
+                let mut norm = w.norm();
+                if unit.is_none() {
+                    unit = Some(scale::unit_of(w, [norm * norm; 2], r));
+                    norm = if unit == Some(1.0) { norm } else { w.norm() };
+                }
+                let length = orthogonalise(&basis[..=j], w, norm.wide(), promised, &mut problem.work); // 5 to 9
                 if !length.is_finite() {
                     watch.end(Outcome::NotFinite);
                     break;
                 }
-                let residual = V::Real::of(problem.push(length)); // 11
+                let residual = V::Real::of(problem.push(length, round_off)); // 11
                 if due && watch.look(residual * residual, &[], None).is_break() {
                     break;
                 }
@@ -134,14 +143,15 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                 }
                 basis[j + 1].scaled(&number(1.0 / length), w); // 9
             }
-            let y = problem.solve(round_off::<V::Real>().wide()); // 12
+            let y = problem.solve(round_off); // 12
+            let number = |value: f64| number(value / unit.unwrap_or(1.0));
             if self.flexible {
                 y.iter().zip(&*directions).for_each(|(&y, z)| x.axpy(&number(y), z)); // 12: x + Z y
             } else {
                 w.fill(zero());
                 y.iter().zip(&*basis).for_each(|(&y, v)| w.axpy(&number(y), v));
                 m.apply(w, r);
-                x.axpy(&number(1.0), r); // 12: x + M⁻¹ V y
+                x.axpy(&b.scalar(one()), r); // 12: x + M⁻¹ V y
             }
         }
         watch.report(x, None)
@@ -152,12 +162,17 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
     }
 }
 
-/// Takes the parts along `v` out of w; `h` becomes the coefficients, the result is the length of what remains: 0 if that
-/// is round-off.
-fn orthogonalise<V: Vector>(v: &[V], w: &mut V, promised: &mut Vec<V::Scalar>, h: &mut Vec<f64>) -> f64 {
+/// Takes the parts along `v` out of w, whose norm is `before`; `h` becomes the coefficients, the result is the length of what remains: 0 if
+/// that is round-off.
+fn orthogonalise<V: Vector>(
+    v: &[V],
+    w: &mut V,
+    mut before: f64,
+    promised: &mut Vec<V::Scalar>,
+    h: &mut Vec<f64>,
+) -> f64 {
     h.clear();
     h.resize(v.len(), 0.0);
-    let mut before = w.norm().wide();
     let least = round_off::<V::Real>().wide() * before;
     loop {
         promised.clear();

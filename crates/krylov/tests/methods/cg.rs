@@ -158,10 +158,11 @@ fn tiny_right_hand_sides_are_not_zero() {
     let mut x = vec![0.0; 10];
     assert_eq!(cg(Stop::default(), &a, &tiny(1e-120), &mut x).outcome, Outcome::Converged);
     assert!(distance(&x, &a.solve(&tiny(1e-120))) < 1e-6);
-    let mut x = vec![1.0; 10];
-    let refused = Cg::default().solve(&a, &mut Identity, &tiny(1e-200), &mut x);
-    assert!(matches!(refused, Err(Error::Parameter { value, .. }) if value > 0.0 && value < 1e-190));
-    assert_eq!(x, [1.0; 10]);
+    for guess in [0.0, 1e-200, 1.0] {
+        let mut x = vec![guess; 10];
+        assert_eq!(cg(Stop::default(), &a, &tiny(1e-200), &mut x).outcome, Outcome::Converged);
+        assert!(distance(&x, &a.solve(&tiny(1e-200))) < 1e-6, "{guess}");
+    }
     assert_eq!(cg(Stop::absolute(1e-10), &a, &tiny(1e-200), &mut x).outcome, Outcome::Converged);
 }
 
@@ -196,6 +197,12 @@ fn a_preconditioner_that_fails_late_leaves_the_best_iterate() {
             if self.0 > 20 {
                 z[1] = f64::NAN;
             }
+        }
+        fn class(&self) -> Class {
+            Class::Symmetric
+        }
+        fn size(&self) -> Option<usize> {
+            None
         }
     }
     let a = Dense::<f64>::with_spectrum(&spread(50, 1.0, 100.0), 2);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
 
 use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov, SingleReductionCg};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
 
 use crate::common::{random, richardson_on, spread};
 
@@ -51,7 +51,14 @@ impl Scalar for Promise {
     }
 }
 
-struct Far(Vec<f64>);
+/// Numbers at one of several places.
+struct Far(Vec<f64>, usize);
+
+impl Far {
+    fn assert_meets(&self, other: &Self) {
+        assert!(self.meets(other), "operands live in different places");
+    }
+}
 
 impl Vector for Far {
     type Real = f64;
@@ -60,7 +67,10 @@ impl Vector for Far {
         self.0.len()
     }
     fn like(&self) -> Result<Self, Error> {
-        Ok(Self(self.0.like()?))
+        Ok(Self(self.0.like()?, self.1))
+    }
+    fn meets(&self, other: &Self) -> bool {
+        self.0.meets(&other.0) && self.1 == other.1
     }
     fn scalar(&self, v: f64) -> Promise {
         Promise(v)
@@ -69,15 +79,18 @@ impl Vector for Far {
         self.0.fill(v);
     }
     fn copy(&mut self, x: &Self) {
+        self.assert_meets(x);
         self.0.copy(&x.0);
     }
     fn axpby(&mut self, a: &Promise, x: &Self, b: &Promise) {
+        self.assert_meets(x);
         self.0.axpby(&a.0, &x.0, &b.0);
     }
     fn hadamard(&mut self, a: &Promise, d: &Self, x: &Self, b: &Promise) {
         self.0.hadamard(&a.0, &d.0, &x.0, &b.0);
     }
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [Promise; N] {
+        with.iter().for_each(|v| self.assert_meets(v));
         self.0.dots(with.map(|v| &v.0)).map(Promise)
     }
     fn dot_magnitude(&self, y: &Self) -> Dot<Promise> {
@@ -108,8 +121,8 @@ impl LinearOperator<Far> for Diagonal {
 /// Iterations, waits and reads of a solve, and its solution.
 fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
     *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
-    let a = Diagonal(Far(d.to_vec()));
-    let (b, mut x) = (Far(random(d.len(), 1)), Far(vec![0.0; d.len()]));
+    let a = Diagonal(Far(d.to_vec(), 0));
+    let (b, mut x) = (Far(random(d.len(), 1), 0), Far(vec![0.0; d.len()], 0));
     for counter in [&WAITS, &READS] {
         counter.with(|c| c.set(0));
     }
@@ -142,21 +155,49 @@ fn one_wait_a_look_and_no_other_read() {
 fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     let (mut d, n) = (spread(30, 1.0, 10.0), 30);
     d[7] = -2.0;
-    let a = Diagonal(Far(d));
+    let a = Diagonal(Far(d, 0));
     let methods: [Box<dyn Krylov<Far>>; 3] =
         [Box::new(Cg::default()), Box::new(SingleReductionCg::default()), Box::new(FlexibleCg::default())];
     for mut method in methods {
         let mut frozen = 0;
         for look_every in [1, 2, 10, 50] {
             method.stop_mut().look_every = look_every;
-            let mut x = Far(vec![0.0; n]);
-            let report = method.solve(&a, &mut Identity, &Far(random(n, 4)), &mut x).unwrap();
+            let mut x = Far(vec![0.0; n], 0);
+            let report = method.solve(&a, &mut Identity, &Far(random(n, 4), 0), &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{look_every}: {report}");
             assert!(report.true_residual <= report.initial_residual);
             if look_every == 1 {
                 frozen = report.iterations;
             }
             assert_eq!(report.iterations, frozen.next_multiple_of(look_every));
+        }
+    }
+}
+
+/// Vectors kept from a solve at one place are no use at another, also where they have the same length.
+#[test]
+fn a_method_follows_its_system_to_another_place() {
+    let n = 20;
+    let mut fixed = richardson_on(0.3);
+    fixed.stop = Stop::default();
+    let mut gmres = Gmres::default();
+    gmres.flexible = true;
+    let methods: [Box<dyn Krylov<Far>>; 7] = [
+        Box::new(Cg::default()),
+        Box::new(SingleReductionCg::default()),
+        Box::new(FlexibleCg::default()),
+        Box::new(Minres::default()),
+        Box::new(gmres),
+        Box::new(BiCgStab::default()),
+        Box::new(fixed),
+    ];
+    for (k, mut method) in methods.into_iter().enumerate() {
+        for (place, size) in [(0, 1.0), (1, 1.0), (1, 1e-200), (2, 1e-200), (0, 1.0)] {
+            let a = Diagonal(Far(spread(n, 1.0, 5.0), place));
+            let b = Far(random(n, 1).iter().map(|b| size * b).collect(), place);
+            let mut x = Far(vec![0.0; n], place);
+            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "{k} at place {place}: {report}");
         }
     }
 }

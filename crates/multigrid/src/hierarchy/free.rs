@@ -215,7 +215,7 @@ mod tests {
 
     /// One coarse node; P = I, so that PᵀAP = A.
     fn held(block: [f64; 9]) -> Vec<f64> {
-        let a = assembly::from_blocks(1, 1, (3, 3), &[(0, 0)], &block).unwrap();
+        let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
         let mut coarse = a.clone();
         let p = Bsr::identity(1, 3).unwrap();
         let transpose = TransposePlan::new(p.pattern()).unwrap();

@@ -44,7 +44,8 @@ impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
 
     /// Follows a matrix of the place, of the pattern and the layout that was built for: matrices, inverted diagonals and bounds of all levels are computed there.
     ///
-    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers). Matrices that the host shows ([`matrix`](Self::matrix)) stay those of the
+    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of aggregation: build anew after constraints are
+    /// released. Matrices that the host shows ([`matrix`](Self::matrix)) stay those of the
     /// last build or update; `update` may follow at any time. *Deviation* from `update`: a coarse node that has become free to move is an error, not
     /// given a diagonal.
     /// *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step, the coarsest matrix travels to the host and its factor

@@ -8,10 +8,10 @@
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::{Bsr, Pattern, System};
 
 use super::{Bottom, Hierarchy, Host, Level, Seconds, timed};
-use crate::{Coarsening, Grid, Relaxation};
+use crate::{Coarse, Coarsening, Grid, Relaxation};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
     /// Whether a matrix has the nodes of this hierarchy, whatever couples them.
@@ -22,6 +22,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
     /// All levels for a matrix of another pattern between the same nodes, on the prolongations there are.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
         let Self { recipe, on, .. } = self;
+        let mut before = &self.pattern;
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
@@ -42,8 +43,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
             let smoother =
                 timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
+            let coarse = carried(&old.host.coarse, before, a.pattern());
+            before = old.host.matrix.pattern();
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, old.host.coarse.clone())?, smoother, recipe.cycle, on)
+                Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }
@@ -54,4 +57,18 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         (self.levels, self.bottom, self.pattern, self.seconds) = (levels, bottom, pattern, seconds);
         Ok(())
     }
+}
+
+/// The same step for a matrix of another pattern: what is said of couplings goes with them.
+///
+/// Of new ones nothing is said, so that they spread as far as P has columns for it: D then has the stiffness of contact that A has. Left out
+/// like weak ones, stiff contact takes a quarter more iterations.
+fn carried<T: Clone>(coarse: &Coarse<T>, before: &Pattern, after: &Pattern) -> Coarse<T> {
+    let mut coarse = coarse.clone();
+    if !coarse.spreading.is_empty() {
+        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
+        let flags = places.map(|(i, j)| before.find(i, j).is_none_or(|k| coarse.spreading[k]));
+        coarse.spreading = flags.collect();
+    }
+    coarse
 }

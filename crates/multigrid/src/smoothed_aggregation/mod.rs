@@ -125,7 +125,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         self.validate()?;
         let a = fine.a;
         let (special, aggregates, count, mut spreading) = match fine.sets {
-            Some(sets) => given(a, sets),
+            Some(sets) => given(a, sets)?,
             None => self.chosen(fine)?, // 5, 6
         };
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
@@ -150,6 +150,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
 
     fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
         let a = fine.a;
+        if !coarse.spreading.is_empty() && coarse.spreading.len() != a.pattern().len() {
+            return Err(Error::Pattern { what: "the couplings that an aggregation was made for" }.into());
+        }
         let parts = Parts::new(self, fine, !coarse.spreading.is_empty())?; // 2, 3
         let special = Special {
             nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
@@ -217,7 +220,7 @@ impl SmoothedAggregation {
         let few_ties = !(looked && blocks) || filter::keep_tied(a.pattern(), &weights, &mut spreading);
         let top = fine.depth == 0;
         if looked && !(few_ties && (!top || filter::many_weak(a.pattern(), &weights, &spreading))) {
-            spreading.clear();
+            spreading = Vec::new(); // with its memory
         }
         if looked && blocks && spreading.is_empty() {
             weights = self.strength.weights(a)?;
@@ -263,11 +266,18 @@ impl SmoothedAggregation {
     }
 }
 
-/// The sets of a smoother as aggregates.
-fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> (Special, Vec<u32>, usize, Vec<bool>) {
+/// The sets of a smoother as aggregates, each with a node: one without would be a column of zeros in P.
+fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<(Special, Vec<u32>, usize, Vec<bool>), SetupError> {
+    let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
+    let count = numbered().max().map_or(0, |last| last + 1);
+    // Of more sets than nodes one is empty, whatever their number.
+    let mut taken = vec![false; count.min(sets.len() + 1)];
+    numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
+    if let Some(set) = taken.iter().position(|&taken| !taken) {
+        return Err(SetupError::EmptySet { set, sets: count });
+    }
     let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
-    let count = sets.iter().filter(|&&s| s != u32::MAX).max().map_or(0, |&last| last as usize + 1);
-    (Special { nodes, rows: special::rows(a) }, sets.to_vec(), count, Vec::new())
+    Ok((Special { nodes, rows: special::rows(a) }, sets.to_vec(), count, Vec::new()))
 }
 
 /// ω ρ(D⁻¹A) of the sweeps on A K = 0.
@@ -333,4 +343,55 @@ fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f
         sizes[g as usize] += 1.0;
     }
     sums.iter().zip(sizes).map(|(s, n)| s.map(|v| v / n.max(1.0))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid<'a>(a: &'a Bsr<f64>, sets: Option<&'a [u32]>) -> Grid<'a, f64> {
+        Grid {
+            a,
+            near_kernel: None,
+            positions: None,
+            radius: None,
+            sets,
+            inverses: None,
+            links: None,
+            filtered: false,
+            depth: 0,
+        }
+    }
+
+    fn problem(spec: &str) -> Bsr<f64> {
+        coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix
+    }
+
+    /// A number without a node would be a column of zeros, seen a level later.
+    #[test]
+    fn a_set_without_a_node_is_named() {
+        let a = problem("poisson2d:4");
+        let coarsen = |sets: &[u32]| SmoothedAggregation::default().coarsen(&grid(&a, Some(sets)));
+        let mut sets: Vec<u32> = (0..16).map(|i| i / 4).collect();
+        sets[5] = u32::MAX; // in no set
+        assert_eq!(coarsen(&sets).unwrap().unwrap().prolongation.shape(), (16, 4));
+        sets.iter_mut().filter(|s| **s == 2).for_each(|s| *s = 1);
+        assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 2, sets: 4 }));
+        sets.fill(u32::MAX - 1);
+        let sets_of_all = u32::MAX as usize;
+        assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 0, sets: sets_of_all }));
+    }
+
+    /// What is said of couplings takes no memory where nothing is said.
+    #[test]
+    fn flags_that_are_not_needed_are_given_back() {
+        for (spec, filtered) in
+            [("poisson2d:20", false), ("elasticity3d:5", false), ("anisotropic2d:20", true)]
+        {
+            let a = problem(spec);
+            let coarse = SmoothedAggregation::default().coarsen(&grid(&a, None)).unwrap().unwrap();
+            assert_eq!(coarse.spreading.capacity() > 0, filtered, "{spec}");
+            assert_eq!(coarse.spreading.is_empty(), !filtered, "{spec}");
+        }
+    }
 }

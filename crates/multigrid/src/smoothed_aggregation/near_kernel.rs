@@ -37,7 +37,7 @@ pub(super) fn choose<'a, T: Real>(
         }
         (modes, ..) => (Cow::Owned(NearKernel::constants(n, b)?), modes == Modes::Constants),
     };
-    let fewer = small && are_rigid(&modes, b);
+    let fewer = small && are_rigid(&modes, b, fine.positions);
     if given && parts.sweeps == 0 {
         let vectors = if fewer { b } else { modes.vectors() };
         return Ok((modes, vectors));
@@ -53,18 +53,63 @@ pub(super) fn choose<'a, T: Real>(
 /// Whether vectors are rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it, and the others turn.
 ///
 /// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ where it slides on a plane. Nodes that
-/// constraints tie to others have any matrix, so half of all nodes decide. The other vectors must be rotations: what else a user gives is kept.
-fn are_rigid(modes: &NearKernel, b: usize) -> bool {
+/// constraints tie to others have any matrix, so half of all nodes decide. The other vectors must be rotations: what else a user gives is kept. In the
+/// plane any third vector could be one, so that positions must say.
+fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
     let k = modes.vectors();
-    if !matches!((b, k), (2, 3) | (3, 6)) {
-        return false;
-    }
-    let others = |nodes: Groups<&[f64]>| {
-        let nodes = nodes.0.chunks_exact(b * k);
-        nodes.filter(|rows| !is_projector(rows, b, k) || !is_rotation(rows, b, k)).count()
+    let turn = match (b, k, positions) {
+        (3, 6, _) => None,
+        (2, 3, Some(positions)) => Some(Turn::fitted(modes, positions)),
+        _ => return false,
     };
-    let (nodes, worth) = (Groups(modes.values(), b * k), parallel::worth(4 * modes.values().len()));
-    2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= modes.size() / b
+    let turns = |node: usize, rows: &[f64]| match (&turn, positions) {
+        (Some(turn), Some(positions)) => turn.fits(rows, positions[node]),
+        _ => is_rotation(rows, b, k),
+    };
+    let others = |(range, nodes): (Range<usize>, Groups<&[f64]>)| {
+        let nodes = range.zip(nodes.0.chunks_exact(b * k));
+        nodes.filter(|(node, rows)| !is_projector(rows, b, k) || !turns(*node, rows)).count()
+    };
+    let count = modes.size() / b;
+    let (nodes, worth) =
+        ((0..count, Groups(modes.values(), b * k)), parallel::worth(4 * modes.values().len()));
+    2 * tree(nodes, LEAF, worth, &others, &|left, right| left + right) <= count
+}
+
+/// The turn in the plane that the third of three vectors comes closest to at free nodes: v = c + ω (−y, x).
+struct Turn {
+    rate: f64,
+    shift: [f64; 2],
+    /// The largest displacement that it makes.
+    size: f64,
+}
+
+impl Turn {
+    fn fitted(modes: &NearKernel, positions: &[[f64; 3]]) -> Self {
+        let free = || {
+            let nodes = modes.values().chunks_exact(6).zip(positions);
+            nodes.filter(|(rows, _)| is_free(rows, 2, 3)).map(|(rows, x)| ([rows[2], rows[5]], x))
+        };
+        let count = free().count().max(1) as f64;
+        let mean = |of: &dyn Fn(([f64; 2], &[f64; 3])) -> f64| free().map(of).sum::<f64>() / count;
+        let (u, v) = (mean(&|n| n.0[0]), mean(&|n| n.0[1]));
+        let (x, y) = (mean(&|n| n.1[0]), mean(&|n| n.1[1]));
+        let (mut turned, mut squares, mut size) = (0.0, 0.0, 0.0_f64);
+        for (at, p) in free() {
+            turned += (p[0] - x) * (at[1] - v) - (p[1] - y) * (at[0] - u);
+            squares += (p[0] - x).powi(2) + (p[1] - y).powi(2);
+            size = size.max(at[0].abs()).max(at[1].abs());
+        }
+        let rate = if squares > 0.0 { turned / squares } else { 0.0 };
+        Self { rate, shift: [u + rate * y, v - rate * x], size }
+    }
+
+    /// Whether a node moves so; held nodes and those on lines say nothing.
+    fn fits(&self, rows: &[f64], x: [f64; 3]) -> bool {
+        const ROUND_OFF: f64 = 1e-6; // files hold six digits or more
+        let off = [rows[2] - self.shift[0] + self.rate * x[1], rows[5] - self.shift[1] - self.rate * x[0]];
+        !is_free(rows, 2, 3) || off.iter().all(|v| v.abs() <= ROUND_OFF * self.size)
+    }
 }
 
 /// The first b vectors.
@@ -85,11 +130,16 @@ fn is_projector(rows: &[f64], b: usize, k: usize) -> bool {
     })
 }
 
-/// Whether the columns behind the first three may be rotations: at a free node at p they are ω × p, so all are normal to p and their determinant
-/// is zero. Held nodes, planes and two dimensions say nothing.
+/// Whether nothing holds a node.
+fn is_free(rows: &[f64], b: usize, k: usize) -> bool {
+    (0..b).all(|r| rows[r * k + r] == 1.0)
+}
+
+/// Whether the columns behind the first three may be rotations in space: at a free node at p they are ω × p, so all are normal to p and their determinant
+/// is zero. Held nodes and planes say nothing.
 fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     const ROUND_OFF: f64 = 1e-10;
-    if b != 3 || (0..b).any(|r| rows[r * k + r] != 1.0) {
+    if !is_free(rows, b, k) {
         return true;
     }
     let m = |r: usize, c: usize| rows[r % 3 * k + 3 + c % 3];
@@ -145,7 +195,7 @@ mod tests {
     fn translations_are_known_behind_filters() {
         let points: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), f64::from(i * i), 0.5]).collect();
         let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
-        assert!(are_rigid(&modes, 3));
+        assert!(are_rigid(&modes, 3, None));
         assert_eq!(first(&modes, 3).unwrap(), NearKernel::constants(24, 3).unwrap());
         // Every node slides on a plane with the normal (0.6, 0, 0.8); the first is held.
         let normal = [0.6, 0.0, 0.8];
@@ -158,12 +208,36 @@ mod tests {
         }
         values[..18].fill(0.0);
         let filtered = NearKernel::from_rows(6, values.clone()).unwrap();
-        assert!(are_rigid(&filtered, 3));
+        assert!(are_rigid(&filtered, 3, None));
         // Three other vectors behind the translations are not rotations.
         let mut other = modes.values().to_vec();
         other.iter_mut().skip(4).step_by(6).for_each(|v| *v += 0.5);
-        assert!(!are_rigid(&NearKernel::from_rows(6, other).unwrap(), 3));
+        assert!(!are_rigid(&NearKernel::from_rows(6, other).unwrap(), 3, None));
         values.rotate_right(1); // no translations any more
-        assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3));
+        assert!(!are_rigid(&NearKernel::from_rows(6, values).unwrap(), 3, None));
+    }
+
+    /// In the plane only positions tell a turn, about any point and at any rate, from what else a user gives.
+    #[test]
+    fn a_third_vector_in_the_plane_need_not_be_a_turn() {
+        let positions: Vec<[f64; 3]> =
+            (0..60).map(|i| [0.3 * f64::from(i % 10), 0.2 * f64::from(i / 10), 0.0]).collect();
+        let with = |third: &dyn Fn([f64; 3]) -> [f64; 2]| {
+            let rows = positions.iter().flat_map(|&x| [1.0, 0.0, third(x)[0], 0.0, 1.0, third(x)[1]]);
+            NearKernel::from_rows(3, rows.collect()).unwrap()
+        };
+        let rigid = NearKernel::rigid_body_modes(&positions, 2).unwrap();
+        let turn = with(&|x| [4.0 - 0.5 * x[1], 0.5 * x[0] - 3.0]);
+        for modes in [&rigid, &turn] {
+            assert!(are_rigid(modes, 2, Some(&positions)));
+            assert!(!are_rigid(modes, 2, None), "nobody knows");
+        }
+        let held: Vec<usize> = (0..40).collect();
+        let mut partly = turn.clone();
+        partly.constrain(&held).unwrap();
+        assert!(are_rigid(&partly, 2, Some(&positions)));
+        for own in [with(&|x| [x[0], x[1]]), with(&|x| [x[0] * x[0], 0.0]), with(&|x| [0.0, x[0]])] {
+            assert!(!are_rigid(&own, 2, Some(&positions)));
+        }
     }
 }

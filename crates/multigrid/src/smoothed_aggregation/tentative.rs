@@ -11,8 +11,12 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_sparse::NearKernel;
 
-/// A column counts as spanned when less than this share of its length is left: half the digits of f64.
+/// A column counts as spanned when less than this share of its length is left: half the digits of f64. Rotations of a small aggregate far from the
+/// centre of a large body come near it, so that it does not grow with the square root of the precision of T.
 const SPANNED: f64 = 1e-8;
+
+/// The same in units of the precision of T: a K that was relaxed with an A of T, or that came from a coarse A of T, has noise of this size.
+const NOISE: f64 = 16.0;
 
 /// Aggregates that one task takes.
 const LEAF: usize = 64;
@@ -124,7 +128,7 @@ fn factor<T: Real>(
             }
         }
         let after = norm(column);
-        if after > SPANNED * before {
+        if after > SPANNED.max(NOISE * T::EPSILON.wide()) * before {
             r[c * k + c] = after;
             column.iter_mut().for_each(|v| *v /= after);
         } else {
@@ -230,6 +234,18 @@ mod tests {
             let basis = check(&modes, 3, &vec![0; positions.len()], 1);
             assert_eq!(basis.dead.len(), dead, "{positions:?}");
         }
+    }
+
+    /// A column that differs from another by noise of f32 makes a basis function in f64 alone.
+    #[test]
+    fn noise_of_the_precision_is_no_basis_function() {
+        let noisy = |i: usize| 1.0 + 3e-7 * if i.is_multiple_of(3) { 1.0 } else { -0.5 };
+        let (ones, other): (Vec<f64>, Vec<f64>) = (0..12).map(|i| (1.0, noisy(i))).unzip();
+        let modes = NearKernel::from_columns(&[&ones, &other]).unwrap();
+        let held = Held { modes: &modes, vectors: 2, rows: &[] };
+        let aggregates = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1];
+        assert_eq!(tentative::<f32>(held, 1, &aggregates, 2).dead, [1, 3]);
+        assert_eq!(tentative::<f64>(held, 1, &aggregates, 2).dead, []);
     }
 
     #[test]

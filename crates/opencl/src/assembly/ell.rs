@@ -98,7 +98,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         self.on.assert_same(&stream.on);
         let target = Target {
             module: self.assembly,
-            blocks: usize::MAX,
+            blocks: u32::MAX as usize,
             width: self.width,
             nodes: self.nodes,
             block: self.block,

@@ -248,7 +248,7 @@ impl<V: Real> DeviceStream<V> {
 
     /// Steps 1 to 3. No wait.
     fn sort(&mut self) -> Result<(), Error> {
-        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::count);
+        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::Count);
         let entries = Items::Entries(self.room());
         let [list, keys, order, heads, starts, found] =
             [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]

@@ -13,7 +13,7 @@ use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 pub(super) struct Target<'a> {
     /// The kernels for its blocks.
     pub(super) module: usize,
-    /// Blocks that there is room for, in all and in a row.
+    /// Blocks that there is room for, in all and in a row: the largest index where there is no limit.
     pub(super) blocks: usize,
     pub(super) width: usize,
     pub(super) nodes: usize,
@@ -35,7 +35,7 @@ impl<V: Real> DeviceStream<V> {
                 .map(Arg::Memory);
         let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
         let mut queue = self.on.queue();
-        let [room, nodes, blocks, width] = [self.room(), self.nodes, to.blocks, to.width].map(Arg::count);
+        let [room, nodes, blocks, width] = [self.room(), self.nodes, to.blocks, to.width].map(Arg::Count);
         let args =
             [room, nodes, blocks, width, order, keys, heads, starts, found, slots, rows, columns, status];
         let items = Items::Entries(self.room().max(self.nodes + 1).max(2));
@@ -57,7 +57,7 @@ impl<V: Real> DeviceStream<V> {
             to,
         ]
         .map(Arg::Memory);
-        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(Arg::count);
+        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(Arg::Count);
         let args = [room, per, nodes, order, keys, heads, slots, weights, stream, to];
         let entry = Entry { module, kernel: Step::Sum as usize };
         queue.launch(entry, Items::Entries(self.room() * block * block), &args);
@@ -82,7 +82,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let target = Target {
             module: self.module,
             blocks: self.capacity,
-            width: usize::MAX,
+            width: u32::MAX as usize,
             nodes: self.nodes,
             block: self.block,
             rows: &self.starts,
@@ -136,7 +136,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &places.lacking]
                 .map(Arg::Memory);
         let mut queue = self.on().queue();
-        let [room, nodes] = [stream.room(), stream.nodes].map(Arg::count);
+        let [room, nodes] = [stream.room(), stream.nodes].map(Arg::Count);
         let all = self.stored();
         let args = [Arg::Length(all), values_here, lacking];
         queue.launch(entry(Step::Clear), Items::Entries(all.max(1)), &args);

@@ -104,6 +104,11 @@ impl<'a, V: Real> Operand<'a, V> {
         self
     }
 
+    /// Values that a product reads at least, one block a row: what its reductions are shared by, where a vector has its entries.
+    pub(crate) fn work(&self) -> usize {
+        self.rows * self.block.0 * self.block.1
+    }
+
     /// Whether there is a contact part.
     pub(crate) fn has_contact(&self) -> bool {
         self.count == MOST
@@ -171,7 +176,7 @@ impl<'a, V: Real> Operand<'a, V> {
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
         let out = [value.slot, magnitude.slot];
         self.give(&more, |args| {
-            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.rows, args, &out);
+            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), args, &out);
         });
         Dot { value, magnitude }
     }
@@ -231,4 +236,33 @@ pub(crate) use sealed::Sealed;
 pub trait BlockRows<V: Real, S: Real>: Sealed {
     /// Its rows.
     fn operand(&self) -> Operand<'_, V>;
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_backend::Backend;
+    use coarsen_core::{LinearOperator, Scalar, Vector};
+    use coarsen_sparse::Bsr;
+
+    use super::*;
+
+    /// A row of blocks is worth as many groups as its values, not as one entry of a vector.
+    #[test]
+    fn groups_of_a_product_follow_its_values() {
+        let Ok(on) = OpenCl::<f64>::default_device() else { return println!("skipped: no device") };
+        let mut device = on.device().clone();
+        for accelerator in [false, true] {
+            device.accelerator = accelerator;
+            let on = OpenCl::<f64>::on(&device).unwrap();
+            for (block, groups) in [(1, 26), (3, 229)] {
+                let a = on.matrix(&Bsr::<f64>::identity(52_000, block).unwrap()).unwrap();
+                assert_eq!(on.queue().groups(a.operand().work()), groups);
+                let x = on.vector(&vec![0.5; 52_000 * block]).unwrap();
+                let mut y = x.like().unwrap();
+                let dot = a.apply_dot(&x, &mut y);
+                let expected = 13_000.0 * block as f64;
+                assert_eq!([dot.value.read(), dot.magnitude.read(), x.dot(&y).read()], [expected; 3]);
+            }
+        }
+    }
 }

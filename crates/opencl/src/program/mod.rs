@@ -78,11 +78,12 @@ pub(crate) enum Kernel {
     Recur,
     Dots,
     DotMagnitude,
+    DotMagnitudes,
     Advance,
     Total,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "coarsen_set",
     "coarsen_neg",
     "coarsen_add",
@@ -95,6 +96,7 @@ const NAMES: [&str; 14] = [
     "coarsen_recur",
     "coarsen_dots",
     "coarsen_dot_magnitude",
+    "coarsen_dot_magnitudes",
     "coarsen_advance",
     "coarsen_total",
 ];
@@ -135,7 +137,7 @@ struct Compiled {
 /// A kernel of the driver's.
 struct Built {
     object: Handle<core::Kernel>,
-    /// The spelling of its parameters' types, empty where the driver does not tell.
+    /// What its parameters are, or point to, as OpenCL C spells it; empty where the driver does not tell.
     types: Vec<String>,
     /// The most items of a group, which its registers decide: at least one.
     most: usize,
@@ -197,7 +199,6 @@ impl Program {
         let kernels = wanted.kernels.iter().map(|name| {
             let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
             let kernel = Handle::new(kernel);
-            // A program from the cache need not know them.
             let types = parameter_types(&kernel).unwrap_or_default();
             let most = largest_group(&kernel, self.device.id).unwrap_or(self.device.width).max(1);
             Ok(Built { object: kernel, types, most })
@@ -237,7 +238,7 @@ impl Program {
         Ok(program)
     }
 
-    /// A kernel and the spelling of its parameters' types, empty where the driver does not tell.
+    /// A kernel and what its parameters are, or point to; empty where the driver does not tell.
     pub(crate) fn kernel(&self, entry: Entry) -> (&core::Kernel, &[String]) {
         let Built { object, types, .. } = &self.modules[entry.module].kernels[entry.kernel];
         (object, types)
@@ -270,9 +271,9 @@ fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<String>> {
         KernelInfoResult::NumArgs(count) => count,
         _ => 0,
     };
-    let type_of = |k| match core::get_kernel_arg_info(kernel, k, KernelArgInfo::TypeName, None)? {
-        KernelArgInfoResult::TypeName(name) => Ok(name.trim_matches(['\0', ' ']).to_owned()),
-        _ => Ok(String::new()),
+    let type_of = |k| match core::get_kernel_arg_info(kernel, k, KernelArgInfo::TypeName, None) {
+        Ok(KernelArgInfoResult::TypeName(name)) => name.trim_matches(['\0', ' ', '*']).to_owned(),
+        _ => String::new(), // a program from the cache need not know it
     };
-    (0..count).map(type_of).collect()
+    Ok((0..count).map(type_of).collect())
 }

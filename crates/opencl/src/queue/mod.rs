@@ -17,7 +17,7 @@ use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 use crate::{Counters, Device};
 
 /// Sums that one reduction makes at most.
-pub(crate) const SUMS: usize = 4;
+pub(crate) const SUMS: usize = 6;
 
 /// What a kernel is given.
 #[derive(Clone, Copy)]
@@ -32,15 +32,10 @@ pub(crate) enum Arg<'a, T> {
     Length(usize),
     /// A slot, or a small count.
     Index(u32),
+    /// A count that an index has to hold: the queue fails with [`Error::TooLarge`] where it cannot.
+    Count(usize),
     /// A number that the host knows.
     Number(T),
-}
-
-impl<T> Arg<'_, T> {
-    /// A count as an index; what no index can say is the largest.
-    pub(crate) fn count(number: usize) -> Self {
-        Self::Index(u32::try_from(number).unwrap_or(u32::MAX))
-    }
 }
 
 /// How many items run a kernel.
@@ -246,6 +241,8 @@ impl<T: Real> Queue<T> {
     // ---- commands
 
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
+    ///
+    /// *Panics* where `args` are not what the kernel is declared with: sources and launches of this crate do not fit together then, whatever a user does.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
@@ -258,7 +255,7 @@ impl<T: Real> Queue<T> {
 
     fn try_launch(&mut self, kernel: Entry, items: Items, args: &[Arg<'_, T>]) -> Result<(), Error> {
         let (object, types) = self.program.kernel(kernel);
-        debug_assert!(types.is_empty() || types.len() == args.len(), "{kernel:?}");
+        assert!(types.is_empty() || types.len() == args.len(), "{kernel:?}: {types:?}");
         for (k, arg) in args.iter().enumerate() {
             let buffer = match arg {
                 Arg::Memory(buffer) => buffer,
@@ -266,7 +263,7 @@ impl<T: Real> Queue<T> {
                 _ => &self.scalars,
             };
             let handle = buffer.mem.as_ptr();
-            let length;
+            let (length, index);
             let (size, value, spelling) = match arg {
                 Arg::Memory(_) | Arg::Slots | Arg::Partial => {
                     (size_of_val(&handle), (&raw const handle).cast::<c_void>(), buffer.entry)
@@ -276,10 +273,15 @@ impl<T: Real> Queue<T> {
                     (size_of::<u64>(), (&raw const length).cast(), LENGTH)
                 }
                 Arg::Index(i) => (size_of::<u32>(), ptr::from_ref(i).cast(), INDEX),
+                Arg::Count(n) => {
+                    let (what, limit) = ("a count that a kernel is given", u32::MAX as usize);
+                    index = u32::try_from(*n).map_err(|_| Error::TooLarge { what, count: *n, limit })?;
+                    (size_of::<u32>(), (&raw const index).cast(), INDEX)
+                }
                 Arg::Number(v) => (size_of::<T>(), ptr::from_ref(v).cast(), real::<T>()),
             };
-            debug_assert!(
-                types.get(k).is_none_or(|spelled| spelled.trim_end_matches('*') == spelling),
+            assert!(
+                types.get(k).is_none_or(|spelled| spelled.is_empty() || spelled == spelling),
                 "{kernel:?}, parameter {k}: {types:?} and {spelling}"
             );
             // SAFETY: `value` points to `size` bytes that live until the call returns, which copies them.
@@ -320,7 +322,8 @@ impl<T: Real> Queue<T> {
         self.launch(kernel, Items::Groups(groups), args);
         let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&ZERO));
         let (groups, count) = (Arg::Index(groups as u32), Arg::Index(out.len() as u32));
-        let total = [groups, count, Arg::Partial, Arg::Slots, out_of(0), out_of(1), out_of(2), out_of(3)];
+        let [a, b, c, d, e, f] = std::array::from_fn(out_of);
+        let total = [groups, count, Arg::Partial, Arg::Slots, a, b, c, d, e, f];
         self.launch(Kernel::Total, Items::Groups(1), &total);
     }
 
@@ -349,7 +352,8 @@ mod tests {
     use coarsen_backend::Backend;
     use coarsen_core::{Error, Scalar, Vector};
 
-    use crate::program::Module;
+    use super::{Arg, Items};
+    use crate::program::{Kernel, Module};
     use crate::{OpenCl, OpenClError};
 
     /// A call that the driver refuses makes numbers NaN, and everything that can return an error returns this one.
@@ -363,9 +367,10 @@ mod tests {
             Err(why) => panic!("{why}"),
         };
         let (mut x, y) = (on.vector(&[3.0]).unwrap(), on.vector(&[4.0]).unwrap());
-        on.queue().copy(&y.memory, &x.memory, 1 << 20); // longer than both
+        let set = [Arg::Slots, Arg::Index(200), Arg::Number(1.0)];
+        on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // no group is as large
         let first = on.sync().unwrap_err();
-        assert!(matches!(first, Error::Device { call: "clEnqueueCopyBuffer", status: ..0 }), "{first}");
+        assert!(matches!(first, Error::Device { call: "clEnqueueNDRangeKernel", status: ..0 }), "{first}");
         let launches = on.counters().launches;
         x.axpy(&y.scalar(2.0), &y);
         assert!(x.norm().is_nan() && (y.scalar(0.0) + y.scalar(1.0)).read().is_nan());
@@ -378,6 +383,19 @@ mod tests {
             on.write(&[1.0], &mut x),
         ];
         assert_eq!(found, [(); 5].map(|()| Err(first.clone())));
+    }
+
+    /// A count that no index can say is refused, not cut.
+    #[test]
+    fn counts_beyond_an_index_are_refused() {
+        let Ok(on) = OpenCl::<f32>::default_device() else { return println!("skipped: no device") };
+        let set = |count| [Arg::Slots, Arg::Count(count), Arg::Number(1.0)];
+        on.queue().launch(Kernel::Set, Items::One, &set(200));
+        on.sync().unwrap();
+        let count = u32::MAX as usize + 1;
+        on.queue().launch(Kernel::Set, Items::One, &set(count));
+        let found = on.sync();
+        assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
     }
 
     /// What the compiler refuses is an error with its log, and the place goes on.

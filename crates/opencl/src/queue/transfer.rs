@@ -3,15 +3,46 @@
 //! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in place.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::{ptr, slice};
 
 use coarsen_core::{Error, Real};
+use ocl::core::CommandQueue;
 use ocl::ffi;
 
 use super::Queue;
 use crate::error::check;
 use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
 use crate::program::INDEX;
+
+/// A buffer in the hands of the host, given back in any case: a panic of whoever uses it would leave it there, and its next use to chance.
+struct Mapping<'a> {
+    queue: &'a CommandQueue,
+    buffer: &'a Buffer,
+    there: *mut c_void,
+}
+
+impl Mapping<'_> {
+    /// Enqueues the way back.
+    fn end(self) -> Result<(), Error> {
+        let status = ManuallyDrop::new(self).unmap();
+        check("clEnqueueUnmapMemObject", status)
+    }
+
+    fn unmap(&self) -> i32 {
+        let (queue, buffer) = (self.queue.as_ptr(), self.buffer.mem.as_ptr());
+        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` take it, so that nobody uses it afterwards.
+        unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
+    }
+}
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        // A panic is on its way, which says more than this status.
+        let _ = self.unmap();
+    }
+}
 
 impl<T: Real> Queue<T> {
     /// A list in device memory.
@@ -29,6 +60,8 @@ impl<T: Real> Queue<T> {
     }
 
     pub(super) fn enqueue_copy(&self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<(), Error> {
+        from.check(0, bytes)?;
+        to.check(0, bytes)?;
         let (from, to) = (from.mem.as_ptr(), to.mem.as_ptr());
         // SAFETY: both buffers are of `bytes` bytes or more, and the queue retains them.
         let status = unsafe {
@@ -68,6 +101,29 @@ impl<T: Real> Queue<T> {
         } else {
             self.write_all(to, bytes(host))
         };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host, with one wait for all of them.
+    pub(crate) fn write_runs<S: Real>(
+        &mut self,
+        to: &Buffer,
+        first: usize,
+        host: &[S],
+        runs: &[Range<usize>],
+    ) -> Result<(), Error> {
+        self.state()?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let written = runs.iter().try_for_each(|run| {
+            let from = bytes(&host[run.clone()]);
+            self.enqueue_write(to, (first + run.start) * size_of::<S>(), from, ffi::CL_FALSE)
+        });
+        // The driver may still read: nobody leaves before it is done, whether all was enqueued or not.
+        self.idle = false;
+        let done = written.and(self.finish());
         self.keep(done.clone());
         done
     }
@@ -125,7 +181,11 @@ impl<T: Real> Queue<T> {
             use_them(&mut []);
             return Ok(());
         }
+        buffer.check(0, count * size_of::<S>())?;
         self.counters.waits += 1;
+        if flags != ffi::CL_MAP_READ {
+            self.counters.sent += (count * size_of::<S>()) as u64;
+        }
         let mut status = 0;
         // SAFETY: the buffer holds `count` entries; the call blocks until the host may use them.
         let there = unsafe {
@@ -143,21 +203,11 @@ impl<T: Real> Queue<T> {
             )
         };
         check("clEnqueueMapBuffer", status)?;
+        self.idle = false;
+        let mapping = Mapping { queue: &self.queue, buffer, there };
         // SAFETY: the mapping is of so many entries, aligned as OpenCL aligns its largest type, and nobody else's until it ends.
         use_them(unsafe { slice::from_raw_parts_mut(there.cast::<S>(), count) });
-        // SAFETY: `there` is the mapping of this buffer, used no more.
-        let status = unsafe {
-            ffi::clEnqueueUnmapMemObject(
-                self.queue.as_ptr(),
-                buffer.mem.as_ptr(),
-                there,
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        self.idle = false;
-        check("clEnqueueUnmapMemObject", status)
+        mapping.end()
     }
 
     /// Reads from a buffer, or from the slots, waiting for it.
@@ -170,12 +220,14 @@ impl<T: Real> Queue<T> {
         if host.is_empty() {
             return Ok(());
         }
+        let from = from.unwrap_or(&self.scalars);
+        from.check(start, host.len())?;
         self.counters.waits += 1;
         // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
         let status = unsafe {
             ffi::clEnqueueReadBuffer(
                 self.queue.as_ptr(),
-                from.unwrap_or(&self.scalars).mem.as_ptr(),
+                from.mem.as_ptr(),
                 ffi::CL_TRUE,
                 start,
                 host.len(),
@@ -194,13 +246,22 @@ impl<T: Real> Queue<T> {
             return Ok(());
         }
         self.counters.waits += 1;
-        // SAFETY: the call blocks until `host` is read, and the buffer holds as many bytes.
+        let done = self.enqueue_write(to, 0, host, ffi::CL_TRUE);
+        self.idle = done.is_ok();
+        done
+    }
+
+    /// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until [`finish`](Self::finish) returns.
+    fn enqueue_write(&mut self, to: &Buffer, start: usize, host: &[u8], blocking: u32) -> Result<(), Error> {
+        to.check(start, host.len())?;
+        self.counters.sent += host.len() as u64;
+        // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives until its caller has waited.
         let status = unsafe {
             ffi::clEnqueueWriteBuffer(
                 self.queue.as_ptr(),
                 to.mem.as_ptr(),
-                ffi::CL_TRUE,
-                0,
+                blocking,
+                start,
                 host.len(),
                 host.as_ptr().cast::<c_void>().cast_mut(),
                 0,
@@ -208,7 +269,35 @@ impl<T: Real> Queue<T> {
                 ptr::null_mut(),
             )
         };
-        self.idle = status == 0;
         check("clEnqueueWriteBuffer", status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use coarsen_backend::Backend;
+    use coarsen_core::Vector;
+    use ocl::core::{self, MemInfo, MemInfoResult};
+
+    use crate::OpenCl;
+
+    /// Who panics while a buffer is mapped leaves it unmapped, and the place goes on.
+    #[test]
+    fn a_panic_gives_a_mapped_buffer_back() {
+        let Ok(on) = OpenCl::<f32>::default_device() else { return println!("skipped: no device") };
+        let mut device = on.device().clone();
+        device.shared = true;
+        let on = OpenCl::<f32>::on(&device).unwrap();
+        let mut x = on.vector(&[3.0, 4.0]).unwrap();
+        let panics = |_: &mut [f32]| panic!("of the closure");
+        let caught = catch_unwind(AssertUnwindSafe(|| on.queue().put(&x.memory, 2, panics)));
+        assert!(caught.is_err());
+        on.sync().unwrap();
+        let mapped = core::get_mem_object_info(&x.memory.mem, MemInfo::MapCount).unwrap();
+        assert!(matches!(mapped, MemInfoResult::MapCount(0)), "{mapped:?}");
+        on.write(&[5.0, 12.0], &mut x).unwrap();
+        assert_eq!(x.norm(), 13.0);
     }
 }

@@ -3,7 +3,7 @@
 use coarsen_core::{Error, Real, Vector};
 use coarsen_schwarz::Top;
 
-use crate::memory::Buffer;
+use crate::memory::{Buffer, bytes};
 use crate::program::{Entry, real};
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Apply, Form};
@@ -19,6 +19,8 @@ pub(crate) struct Application<T: Real> {
     module: usize,
     /// Inverses of all levels, one after the other.
     pub(crate) packed: Buffer,
+    /// The factor of every domain, that of its level.
+    pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
     /// Residual and correction of all coarse levels.
     coarse: [Buffer; 2],
@@ -46,6 +48,8 @@ impl<T: Real> Application<T> {
         form.check(on.device(), lists.tiles, kernels::application(lists.tiles, size_of::<T>()))?;
         let mut queue = on.queue();
         let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
+        let ones = vec![T::one(); lists.domains[0] + lists.domains[1]];
+        let weights = queue.allocate(real::<T>(), size_of_val(&ones[..]), Some(bytes(&ones)))?;
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
         let packed = room(stored, size * lists.values)?;
         let vector = lists.coarse() * block * size_of::<T>();
@@ -54,7 +58,7 @@ impl<T: Real> Application<T> {
         let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
-        Ok(Self { on: on.clone(), lists, block, form, module, packed, left_out, coarse, top })
+        Ok(Self { on: on.clone(), lists, block, form, module, packed, weights, left_out, coarse, top })
     }
 
     /// Scalar unknowns of the finest level.
@@ -84,7 +88,7 @@ impl<T: Real> Application<T> {
         for &[first, last] in &lists.levels {
             let [order, children, r, coarse] =
                 [&lists.order, &lists.children, &r.memory, &self.coarse[0]].map(Arg::Memory);
-            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::count);
+            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::Count);
             let items = Items::Entries((last - first) * self.block);
             let args = [first_node, last_node, fine, order, children, r, coarse];
             self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
@@ -108,16 +112,18 @@ impl<T: Real> Application<T> {
     fn domains(&self, r: &DeviceVector<T>, z: &mut DeviceVector<T>) {
         let (lists, left_out) = (&self.lists, &self.left_out);
         let [fine_domains, coarse_domains] = lists.domains;
-        let [order, ranges, offsets, parent, packed] =
-            [&lists.order, &lists.ranges, &lists.offsets, &lists.parent, &self.packed].map(Arg::Memory);
+        let [order, ranges, offsets, parent, packed, weights] =
+            [&lists.order, &lists.ranges, &lists.offsets, &lists.parent, &self.packed, &self.weights]
+                .map(Arg::Memory);
         let [residual, correction, r, z] =
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
         let [first, count, alone, fine] =
-            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::count);
+            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::Count);
         let mut queue = self.on.queue();
-        let args = [first, count, fine, order, ranges, offsets, parent, packed, residual, correction];
+        let args =
+            [first, count, fine, order, ranges, offsets, parent, packed, weights, residual, correction];
         queue.launch(self.kernel(Apply::Coarse), self.form.items(coarse_domains), &args);
-        let args = [first, fine, order, ranges, offsets, parent, packed, r, correction, z];
+        let args = [first, fine, order, ranges, offsets, parent, packed, weights, r, correction, z];
         queue.launch(self.kernel(Apply::Fine), self.form.items(fine_domains), &args);
         let args = [alone, Arg::Memory(&left_out.nodes), Arg::Memory(&left_out.inverses), r, z];
         queue.launch(self.kernel(Apply::LeftOut), Items::Entries(left_out.count), &args);

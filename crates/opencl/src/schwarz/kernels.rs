@@ -70,15 +70,17 @@ pub(crate) enum Number {
     Mark,
     Raise,
     Alone,
+    Released,
     Invert,
 }
 
-const NUMBERS: [&str; 6] = [
+const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_diagonals",
     "coarsen_schwarz_clear",
     "coarsen_schwarz_mark",
     "coarsen_schwarz_raise",
     "coarsen_schwarz_alone",
+    "coarsen_schwarz_released",
     "coarsen_schwarz_invert",
 ];
 

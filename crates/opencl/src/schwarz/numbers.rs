@@ -20,6 +20,8 @@ pub(crate) struct Numbers {
     module: usize,
     /// Pivots of a scaled domain that are trusted.
     trust: f64,
+    /// The kernels of a first run in `f32`, where there is one.
+    trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
@@ -28,6 +30,8 @@ pub(crate) struct Numbers {
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
+    /// The first node of every group that has couplings now, and had none when the structure was chosen.
+    released: Buffer,
 }
 
 /// What every position gathers: see `kernels/schwarz/numbers.cl`.
@@ -35,6 +39,8 @@ pub(crate) struct Gathered {
     pub(crate) own: Buffer,
     pub(crate) starts: Buffer,
     pub(crate) inner: Buffer,
+    /// Which nodes have no couplings.
+    pub(crate) alone: Buffer,
 }
 
 impl Gathered {
@@ -42,7 +48,8 @@ impl Gathered {
     pub(crate) fn new<T: Real>(on: &OpenCl<T>, from: &Couplings) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut list = |list: &[u32]| queue.list(list);
-        Ok(Self { own: list(&from.own)?, starts: list(&from.starts)?, inner: list(&from.inner)? })
+        let [own, starts, inner, alone] = [&from.own, &from.starts, &from.inner, &from.alone];
+        Ok(Self { own: list(own)?, starts: list(starts)?, inner: list(inner)?, alone: list(alone)? })
     }
 
     /// Room for the couplings of so many blocks between so many positions.
@@ -54,7 +61,8 @@ impl Gathered {
     ) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(INDEX, 4 * count, None);
-        Ok(Self { own: list(nodes)?, starts: list(positions + 1)?, inner: list(2 * blocks)? })
+        let (own, alone) = (list(nodes)?, list(nodes)?);
+        Ok(Self { own, starts: list(positions + 1)?, inner: list(2 * blocks)?, alone })
     }
 }
 
@@ -66,6 +74,8 @@ pub(crate) struct Couplings {
     pub(crate) starts: Vec<u32>,
     /// The slot of each, and the other position.
     pub(crate) inner: Vec<u32>,
+    /// 1 for every node in no domain.
+    pub(crate) alone: Vec<u32>,
 }
 
 impl Couplings {
@@ -112,7 +122,9 @@ impl Couplings {
             inner[2 * next[p] as usize..][..2].copy_from_slice(&[slot as u32, q]);
             next[p] += 1;
         });
-        Self { own, starts, inner }
+        let mut alone = vec![0; pattern.rows()];
+        plan.left_out().iter().for_each(|&i| alone[i as usize] = 1);
+        Self { own, starts, inner, alone }
     }
 }
 
@@ -126,63 +138,71 @@ impl Numbers {
         slice: usize,
     ) -> Result<Self, Error> {
         let (on, lists, b) = (&to.on, &to.lists, to.block);
-        let work = work(on, to.form, arithmetic, lists.tiles)?;
+        let Work { kind, trust, trial } = work(on, to.form, arithmetic, stored, lists.tiles)?;
         let mut queue = on.queue();
-        let kinds = [stored, real::<S>(), work];
-        let module = queue.module(&kernels::numbers(to.form, kinds, [b, lists.tiles, slice]))?;
+        let mut module = |work| {
+            queue.module(&kernels::numbers(to.form, [stored, real::<S>(), work], [b, lists.tiles, slice]))
+        };
+        let trial = trial.then(|| module(real::<f32>())).transpose()?;
+        let module = module(kind)?;
         let sum = queue.sum();
         let size = if sum == real::<f64>() { size_of::<f64>() } else { size_of::<f32>() };
         let nodes = lists.fine + lists.coarse();
         let domains = lists.domains[0] + lists.domains[1];
+        let groups = vec![NONE; queue.groups(lists.fine)];
+        let released = queue.list(&groups)?;
         let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
         Ok(Self {
             module,
-            trust: trust(stored, work),
+            trust,
+            trial,
             marks: room(INDEX, 4 * nodes)?,
             nodes,
             touched: room(INDEX, 4 * lists.fine)?,
             diagonals: room(sum, lists.coarse() * b * b * size)?,
             sizes: room(sum, lists.coarse() * b * size)?,
             repairs: room(INDEX, 4 * (domains + to.left_out.count))?,
+            released,
             gathered,
         })
     }
 
-    /// All inverses from the values of a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
+    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
     /// nothing but the way of the list.
-    pub(crate) fn compute<T: Real>(
+    pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
-        values: &Buffer,
+        a: &DeviceMatrix<T, S>,
         touched: Option<&[u32]>,
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
         let mut queue = to.on.queue();
-        let [order, children, ranges, offsets, marks, values] =
-            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks, values]
+        let [order, children, ranges, offsets, marks] =
+            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
+        let [_, width, slices, lengths, columns, values] = a.args();
+        let Gathered { own, starts, inner, alone } = &self.gathered;
+        let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
+            [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
                 .map(Arg::Memory);
-        let Gathered { own, starts, inner } = &self.gathered;
-        let [own, starts, inner, diagonals, sizes, repairs] =
-            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
-        let (fine, some) = (Arg::count(lists.fine), Arg::count(usize::from(touched.is_some())));
+        let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
         if let Some(nodes) = touched {
             queue.write_list(&self.touched, nodes)?;
             queue.launch(
                 self.kernel(Number::Clear),
                 Items::Entries(self.nodes),
-                &[Arg::count(self.nodes), marks],
+                &[Arg::Count(self.nodes), marks],
             );
-            let args = [Arg::count(nodes.len()), Arg::Memory(&self.touched), marks];
+            let args = [Arg::Count(nodes.len()), Arg::Memory(&self.touched), marks];
             queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
             for &[first, last] in &lists.levels {
-                let args = [Arg::count(first), Arg::count(last), fine, order, children, marks];
+                let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
                 queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
             }
         }
         for &[first, last] in &lists.levels {
             let args = [
-                Arg::count(first),
-                Arg::count(last),
+                Arg::Count(first),
+                Arg::Count(last),
                 fine,
                 order,
                 own,
@@ -198,28 +218,39 @@ impl Numbers {
             let items = Items::Entries((last - first) * to.block * to.block);
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
-        let args = [
-            Arg::count(domains),
-            fine,
-            order,
-            own,
-            starts,
-            inner,
-            values,
-            ranges,
-            offsets,
-            some,
-            marks,
-            diagonals,
-            sizes,
-            Arg::Number(T::of(self.trust)),
-            Arg::Memory(&to.packed),
-            repairs,
-        ];
-        queue.launch(self.kernel(Number::Invert), to.form.items(domains), &args);
+        let mut invert = |module: usize, run: Run, trust: f64| {
+            let args = [
+                Arg::Count(domains),
+                fine,
+                order,
+                own,
+                starts,
+                inner,
+                values,
+                ranges,
+                offsets,
+                some,
+                marks,
+                diagonals,
+                sizes,
+                Arg::Index(run as u32),
+                Arg::Number(T::of(trust)),
+                Arg::Memory(&to.packed),
+                repairs,
+            ];
+            let kernel = Entry { module, kernel: Number::Invert as usize };
+            queue.launch(kernel, to.form.items(domains), &args);
+        };
+        match self.trial {
+            None => invert(self.module, Run::All, self.trust),
+            Some(trial) => {
+                invert(trial, Run::Once, TRUST_SINGLE);
+                invert(self.module, Run::Left, self.trust);
+            }
+        }
         let left_out = &to.left_out;
         let args = [
-            Arg::count(left_out.count),
+            Arg::Count(left_out.count),
             Arg::Memory(&left_out.nodes),
             fine,
             order,
@@ -229,10 +260,13 @@ impl Numbers {
             values,
             diagonals,
             Arg::Memory(&left_out.inverses),
-            Arg::count(domains),
+            Arg::Count(domains),
             repairs,
         ];
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        let args = [fine, width, slices, lengths, columns, values, alone, released];
+        let groups = Items::Groups(queue.groups(lists.fine));
+        queue.launch(self.kernel(Number::Released), groups, &args);
         queue.state()
     }
 
@@ -248,33 +282,59 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
+    /// The first node that had no couplings when the structure was chosen, and has some now. One wait.
+    pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
+        let mut queue = of.on.queue();
+        let mut first = vec![NONE; queue.groups(of.lists.fine)];
+        queue.read_list(&self.released, &mut first)?;
+        Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
+    }
+
     fn kernel(&self, kernel: Number) -> Entry {
         Entry { module: self.module, kernel: kernel as usize }
     }
 }
 
-/// The type of an elimination: `f64` where it is asked for, the device has it, and the matrix of a domain then fits what a group may take.
+/// How domains are eliminated.
+struct Work {
+    kind: &'static str,
+    /// The smallest pivot of a matrix with a unit diagonal that is trusted.
+    trust: f64,
+    /// Whether they are first tried in `f32`.
+    trial: bool,
+}
+
+/// Which domains a run inverts, as `kernels/schwarz/numbers.cl` numbers them.
+#[derive(Clone, Copy)]
+enum Run {
+    All,
+    Once,
+    Left,
+}
+
+/// The smallest pivots that are trusted, those of the host: in an elimination in `f32` that may be repeated, and in `f64` for inverses stored in `f32`, which
+/// then stay positive definite, and in `f64`.
+const TRUST_SINGLE: f64 = 1e-3;
+const TRUST_STORED_SINGLE: f64 = 1e-6;
+const TRUST_DOUBLE: f64 = 1e-13;
+
+/// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
+const TRUST_SINGLE_ALONE: f64 = 1e-5;
+
+/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in `f32` where that is asked for and is
+/// what inverses are stored in, as on the host; else `f32` alone.
 fn work<T: Real>(
     on: &OpenCl<T>,
     form: Form,
     arithmetic: Arithmetic,
+    stored: &str,
     tiles: usize,
-) -> Result<&'static str, Error> {
-    let device = on.device();
-    let fits = form.elimination(tiles, size_of::<f64>()) <= form.room(device)?;
-    if arithmetic == Arithmetic::Double && device.double && fits {
-        return Ok(real::<f64>());
+) -> Result<Work, Error> {
+    let (device, single) = (on.device(), stored == real::<f32>());
+    if device.double && form.elimination(tiles, size_of::<f64>()) <= form.room(device)? {
+        let trust = if single { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        return Ok(Work { kind: real::<f64>(), trust, trial: single && arithmetic == Arithmetic::Single });
     }
     form.check(device, tiles, form.elimination(tiles, size_of::<f32>()))?;
-    Ok(real::<f32>())
-}
-
-/// The smallest pivot of a matrix with a unit diagonal that is trusted: an inverse in `f32` stays positive definite with 10⁻⁶, an elimination in
-/// `f32` has lost its digits at 10⁻⁵.
-fn trust(stored: &str, work: &str) -> f64 {
-    match (stored == real::<f64>(), work == real::<f64>()) {
-        (_, false) => 1e-5,
-        (false, true) => 1e-6,
-        (true, true) => 1e-13,
-    }
+    Ok(Work { kind: real::<f32>(), trust: TRUST_SINGLE_ALONE, trial: false })
 }

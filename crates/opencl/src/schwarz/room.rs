@@ -11,8 +11,8 @@ use crate::{DeviceMatrix, Format, OpenCl};
 /// Rows and columns of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, marks.
-const LISTS: usize = 10;
+/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, whether it is alone, marks.
+const LISTS: usize = 11;
 
 /// The same where the device chooses the structure.
 mod chosen {
@@ -20,8 +20,8 @@ mod chosen {
     pub(super) const NODE: usize = 8;
     /// Of the finest nodes beside: own block, isolation, rank, two tallies, two beginnings, a key of two numbers, two orders, digits, sums, touched.
     pub(super) const FINEST: usize = 14;
-    /// Of a domain: range, offset, repair, tally.
-    pub(super) const DOMAIN: usize = 5;
+    /// Of a domain: range, offset, repair, tally, and a factor of two.
+    pub(super) const DOMAIN: usize = 7;
     /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside domains.
     pub(super) const BLOCK: usize = 6;
     /// Boxes, counts, and what lists have beside.
@@ -45,15 +45,25 @@ fn values(unknowns: usize) -> usize {
 impl DeviceSchwarz {
     /// Bytes that building from `a` takes at a place, for [`OpenCl::check_room`] before a setup: of what is built and of the positions on their way.
     ///
-    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that is counted; else this is
-    /// [`OpenCl::domain_bytes`]. *Cost* as [`OpenCl::matrix_bytes`].
+    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that is counted (a build that finds more makes more
+    /// room, or says what is lacking); else this is [`OpenCl::domain_bytes`]. *Cost* as [`OpenCl::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OpenCl<V, S>, a: &Bsr<T>) -> u64 {
-        let Schwarz { domain, levels, storage, .. } = self.recipe;
+        let Schwarz { domain, levels, .. } = self.recipe;
         if self.structure == By::Host {
             return on.domain_bytes(&self.recipe, a);
         }
-        let (nodes, block, domain) = (a.pattern().rows(), a.block().0, domain.clamp(2, structure::MOST));
-        let rooms = rooms(nodes, domain, levels);
+        self.bytes_of(on, a, &rooms(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
+    }
+
+    /// The same with room for so many nodes on every level.
+    pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
+        &self,
+        on: &OpenCl<V, S>,
+        a: &Bsr<T>,
+        rooms: &[usize],
+    ) -> u64 {
+        let Schwarz { domain, storage, .. } = self.recipe;
+        let (nodes, block, domain) = (rooms[0], a.block().0, domain.clamp(2, structure::MOST));
         let all: usize = rooms.iter().sum();
         let domains: usize = rooms.iter().map(|room| room.div_ceil(domain)).sum();
         let lists = chosen::NODE * all
@@ -84,7 +94,7 @@ impl<V: Real, S: Real> OpenCl<V, S> {
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));
-        let inverse = values(domain * block) * stored(recipe.storage);
+        let inverse = values(domain * block) * stored(recipe.storage) + size_of::<V>();
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
         // The levels above the finest have a share of 1 / (domain - 1) of its nodes.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Reused, Setup, SetupError, Update};
-use coarsen_core::{Error, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_schwarz::{Coarse, Plan, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Pattern, System};
 
@@ -12,7 +12,7 @@ use crate::program::real;
 use crate::schwarz::apply::Application;
 use crate::schwarz::lists::{HostLists, Lists};
 use crate::schwarz::numbers::{Couplings, Gathered, Numbers};
-use crate::schwarz::structure::{MOST, Structure, rooms};
+use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::{DeviceMatrix, DeviceVector, OpenCl};
 
 /// [`Schwarz`] computed on the device: inverses from a matrix that lives there, and, where asked for, order, domains and levels too.
@@ -125,7 +125,7 @@ impl DeviceSchwarz {
         let lists = Lists::new(&place, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
-        built.numbers.compute(&built.application, built.matrix.values(), None)?;
+        built.numbers.compute(&built.application, &built.matrix, None)?;
         Ok(built)
     }
 
@@ -140,9 +140,31 @@ impl DeviceSchwarz {
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;
-        on.check_room(self.bytes(on, system.matrix))?;
-        let (block, nodes) = (system.matrix.block().0, system.matrix.pattern().rows());
-        let rooms = rooms(nodes, domain, levels);
+        let nodes = system.matrix.pattern().rows();
+        let mut needed = Vec::new();
+        loop {
+            let built = self.with_rooms(system, on, rooms(nodes, domain, levels, &needed))?;
+            // Levels are found one after the other, so that each of them is made room for once.
+            match built.lacking()? {
+                Some(Lacking { level, count, .. }) => {
+                    needed.resize(level, 0);
+                    needed[level - 1] = count;
+                }
+                None => return Ok(built),
+            }
+        }
+    }
+
+    /// A structure of the device with room for so many nodes on every level.
+    fn with_rooms<T: Real, V: Real, S: Real>(
+        &self,
+        system: System<'_, T>,
+        on: &OpenCl<V, S>,
+        rooms: Vec<usize>,
+    ) -> Result<DeviceSubdomains<V, S>, SetupError> {
+        on.check_room(self.bytes_of(on, system.matrix, &rooms))?;
+        let (block, domain) = (system.matrix.block().0, self.recipe.domain);
+        let nodes = rooms[0];
         let (matrix, place) = (on.matrix(system.matrix)?, on.plain());
         let lists = Lists::room(&place, &rooms, domain, block)?;
         let positions = rooms.iter().sum();
@@ -201,13 +223,15 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
 
     /// New inverses from a matrix of the place, of the pattern and the layout that was built for: nothing travels and nobody waits.
     ///
-    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it.
+    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
+    /// had no couplings when the structure was chosen (a constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one
+    /// that has some now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
     pub fn update_here(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
         self.check_same(a)?;
-        self.numbers.compute(&self.application, a.values(), None)
+        self.numbers.compute(&self.application, a, None)
     }
 
     /// As [`update_here`](Self::update_here), for the domains that hold one of the block rows `touched`, on every level; the list travels.
@@ -217,11 +241,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     pub fn patch_here(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
         self.check_same(a)?;
         self.check_rows(touched)?;
-        self.numbers.compute(&self.application, a.values(), Some(touched))
+        self.numbers.compute(&self.application, a, Some(touched))
     }
 
     /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
     ///
+    /// A level that has more nodes than there is room for is left out, with those above it; [`check`](Self::check) says so.
     /// Where the host chose the structure it stays, as in [`update_here`](Self::update_here).
     ///
     /// # Errors
@@ -255,6 +280,31 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
+    /// Whether the structure serves the values and positions of the last update. Two waits.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where nodes have moved ([`restructure_here`](Self::restructure_here)) so that a level has no room for its nodes: it is left out,
+    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and
+    /// has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), SetupError> {
+        if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
+            let what = "nodes of a level whose structure a device chooses";
+            return Err(Error::Capacity { what, count, capacity }.into());
+        }
+        match self.numbers.released(&self.application)? {
+            Some(node) => Err(SetupError::Released { node, first_row: node * self.application.block }),
+            None => Ok(()),
+        }
+    }
+
+    /// A level that the structure has no room for.
+    fn lacking(&self) -> Result<Option<Lacking>, Error> {
+        match &self.levels {
+            Levels::Host(_) => Ok(None),
+            Levels::Device(structure) => structure.lacking(&self.on.plain()),
+        }
+    }
+
     /// Structure, where the device chooses it, and numbers of `a`, or of what the host moved last.
     fn structure(
         &mut self,
@@ -265,7 +315,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         if let Levels::Device(structure) = &self.levels {
             structure.build(a, positions, &self.application.lists, &self.numbers.gathered)?;
         }
-        self.numbers.compute(&self.application, a.values(), None)
+        self.numbers.compute(&self.application, a, None)
     }
 
     fn check_same(&self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
@@ -305,7 +355,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.recipe.recipe.check(left_out, merged)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         self.matrix.set_values(&whole)?;
-        self.numbers.compute(&self.application, self.matrix.values(), touched)?;
+        self.numbers.compute(&self.application, &self.matrix, touched)?;
+        // The host alone knows which nodes its plan leaves out.
+        if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
+            *self = self.recipe.build_from(merged, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
         Ok(Reused::Structure)
     }
 }
@@ -313,6 +368,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
 impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S> {
     fn apply(&mut self, r: &DeviceVector<V>, z: &mut DeviceVector<V>) {
         self.application.run(r, &mut |_, _| {}, z);
+    }
+
+    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    fn class(&self) -> Class {
+        Class::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

@@ -4,7 +4,7 @@
 
 use crate::common;
 use coarsen_backend::{Backend, Setup};
-use coarsen_core::{LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
+use coarsen_core::{Class, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::Jacobi;
@@ -40,6 +40,14 @@ impl<V: Vector> Preconditioner<V> for Diagonal<V> {
     fn apply(&mut self, r: &V, z: &mut V) {
         let (one, zero) = (r.scalar(V::Real::of(1.0)), r.scalar(V::Real::of(0.0)));
         z.hadamard(&one, &self.0, r, &zero);
+    }
+
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.0.size())
     }
 }
 

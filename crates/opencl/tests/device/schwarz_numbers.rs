@@ -7,7 +7,7 @@ use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
-use coarsen_sparse::{System, assembly};
+use coarsen_sparse::{Bsr, System, assembly};
 
 /// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what is stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)
@@ -134,18 +134,40 @@ fn iterations_are_those_of_the_host() {
     }
 }
 
+/// Pairs of nodes that are coupled by these strengths.
+fn pairs(strengths: &[f64]) -> Bsr<f64> {
+    let mut entries = Vec::new();
+    for (k, &s) in strengths.iter().enumerate() {
+        let (i, j) = (2 * k as u32, 2 * k as u32 + 1);
+        entries.extend([(i, i, 1.0), (j, j, 1.0), (i, j, s), (j, i, s)]);
+    }
+    assembly::from_triplets(2 * strengths.len(), 2 * strengths.len(), &entries).unwrap()
+}
+
+/// Where `f32` would lose digits, domains are eliminated again in `f64`, by the rule of the host.
+#[test]
+fn domains_that_single_precision_loses_are_repeated() {
+    let Some(here) = common::place::<f64>() else { return };
+    let a = pairs(&[-0.5, -0.9999, 0.99, -0.99999, -0.9]);
+    let r = noise(10, 1);
+    for on in [here.clone(), in_step(&here)] {
+        for (storage, close) in [(Storage::Single, 1e-6), (Storage::Double, 1e-10)] {
+            let recipe = Schwarz { storage, arithmetic: Arithmetic::Single, ..Schwarz::multilevel() };
+            let mut host = Schwarz { coarse: Coarse::Domains, ..recipe }.build(&a, &Cpu::new()).unwrap();
+            let mut m = DeviceSchwarz { recipe, ..DeviceSchwarz::default() }.build(&a, &on).unwrap();
+            let mut z = vec![0.0; 10];
+            host.apply(&r, &mut z);
+            let gap = difference(&applied(&on, &mut m, &r), &z);
+            assert!(gap < close, "{storage:?}: {gap:.1e}");
+            assert!(m.repairs().unwrap().is_empty());
+        }
+    }
+}
+
 /// A domain that is semidefinite is shifted, one that is indefinite replaced by its diagonal; both are named, and z stays finite.
 #[test]
 fn domains_that_are_not_positive_are_named() {
     let Some(here) = common::place::<f64>() else { return };
-    let pairs = |strengths: &[f64]| {
-        let mut entries = Vec::new();
-        for (k, &s) in strengths.iter().enumerate() {
-            let (i, j) = (2 * k as u32, 2 * k as u32 + 1);
-            entries.extend([(i, i, 1.0), (j, j, 1.0), (i, j, s), (j, i, s)]);
-        }
-        assembly::from_triplets(2 * strengths.len(), 2 * strengths.len(), &entries).unwrap()
-    };
     for on in [here.clone(), in_step(&here)] {
         let a = pairs(&[-0.5, -1.0, -2.0, f64::from(f32::MAX)]);
         let mut m = DeviceSchwarz::default().build(&a, &on).unwrap();
@@ -165,6 +187,48 @@ fn domains_that_are_not_positive_are_named() {
         m.update_here(&on.matrix(&broken).unwrap()).unwrap();
         assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
         assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
+    }
+}
+
+/// A constraint that is released stays alone where nobody waits, and is named; an update of the host builds anew, and so does a structure of the device.
+#[test]
+fn released_constraints_are_named() {
+    let Some(here) = common::place::<f64>() else { return };
+    let p = problem("poisson2d:20");
+    let (n, fixed) = (p.matrix.shape().0, 130);
+    let mut constrained = p.matrix.clone();
+    for i in 0..n {
+        for k in p.matrix.pattern().range(i) {
+            let j = p.matrix.pattern().indices()[k] as usize;
+            if i != j && (i == fixed || j == fixed) {
+                constrained.values_mut()[k] = 0.0;
+            }
+        }
+    }
+    let before = System { matrix: &constrained, ..p.system() };
+    let r = noise(n, 4);
+    for on in [here.clone(), in_step(&here)] {
+        for structure in [By::Host, By::Device] {
+            let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+            let (there, positions) =
+                (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
+            let mut m = recipe.build(before, &on).unwrap();
+            m.check().unwrap();
+            m.update_here(&on.matrix(&constrained).unwrap()).unwrap();
+            m.check().unwrap();
+            m.update_here(&there).unwrap();
+            let named = m.check().unwrap_err();
+            assert_eq!(named, SetupError::Released { node: fixed, first_row: fixed });
+            if structure == By::Device {
+                m.restructure_here(&there, &positions).unwrap();
+                m.check().unwrap();
+                m = recipe.build(before, &on).unwrap();
+            }
+            assert_eq!(m.update(p.system()).unwrap(), Reused::Nothing);
+            m.check().unwrap();
+            let mut fresh = recipe.build(p.system(), &on).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+        }
     }
 }
 

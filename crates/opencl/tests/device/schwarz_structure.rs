@@ -107,6 +107,41 @@ fn what_the_device_builds_is_what_plain_loops_build() {
     }
 }
 
+/// Domains that fall into more parts than there is usually room for: a build makes room, and nodes that have moved so are told of.
+#[test]
+fn levels_have_room_or_say_so() {
+    let Some(here) = common::place::<f64>() else { return };
+    let n = 640;
+    let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.5)).collect();
+    entries.extend((1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]));
+    let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
+    let along = |place: fn(u32) -> u32| -> Vec<[f64; 3]> {
+        (0..n).map(|i| [f64::from(2 * place(i / 2) + i % 2), 0.0, 0.0]).collect()
+    };
+    // Neighbours in pairs, each pair among strangers.
+    let (near, far) = (along(|pair| pair), along(|pair| pair * 37 % 320));
+    let r = noise(n as usize, 3);
+    for on in [here.clone(), in_step(&here)] {
+        let mut m = all().build(System { positions: Some(&far), ..System::from(&a) }, &on).unwrap();
+        m.check().unwrap();
+        let (expected, counts) = by_plain_loops(&a, &far, 32, &r);
+        assert_eq!((m.nodes().unwrap(), counts[1]), (counts, 320));
+        let gap = difference(&applied(&on, &mut m, &r), &expected);
+        assert!(gap < 1e-9, "{gap:.1e}");
+        let mut m = all().build(System { positions: Some(&near), ..System::from(&a) }, &on).unwrap();
+        m.check().unwrap();
+        let (there, moved) = (on.matrix(&a).unwrap(), on.vector(&far.concat()).unwrap());
+        m.restructure_here(&there, &moved).unwrap();
+        let told = m.check().unwrap_err();
+        let lacking = |e: &SetupError| {
+            matches!(e, SetupError::Place(Error::Capacity { count: 320, capacity: 160, .. }))
+        };
+        assert!(lacking(&told), "{told}");
+        m.restructure_here(&there, &on.vector(&near.concat()).unwrap()).unwrap();
+        m.check().unwrap();
+    }
+}
+
 /// Nodes that move are sorted anew without a wait or an allocation, and give what a build there gives, bit for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_a_wait() {

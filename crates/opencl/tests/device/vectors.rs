@@ -86,6 +86,11 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
         found
     });
     both!(on, |v| {
+        let [x, y, z, w] = v;
+        let pairs = Vector::dot_magnitudes([(&*x, &*y), (z, y), (x, x), (w, z)]);
+        pairs.iter().flat_map(|d| [d.value.read(), d.magnitude.read()]).collect()
+    });
+    both!(on, |v| {
         let [x, r, p, q] = v;
         let a = x.scalar(t(0.125));
         vec![Vector::advance(x, r, &a, p, q).read()]
@@ -101,6 +106,29 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
             Vector::recur(x, r, [p, s], [&u, &w], [&a, &b, &c]);
             vec![]
         });
+    }
+}
+
+/// Three pairs are one reduction, of two launches, with the bits that each has alone.
+#[test]
+fn pairs_share_a_reduction() {
+    for on in [common::place::<f32>(), common::posing::<f32>(common::card)].into_iter().flatten() {
+        for n in SIZES {
+            let [x, y, z] = [0, 1, 2].map(|k| on.vector(&entries(n, k)).unwrap());
+            let pairs = [(&x, &y), (&z, &y), (&x, &x)];
+            let before = on.counters().launches;
+            let two = DeviceVector::dot_magnitudes([pairs[1], pairs[0]]);
+            assert_eq!(on.counters().launches, before + 2);
+            let three = DeviceVector::dot_magnitudes(pairs);
+            assert_eq!(on.counters().launches, before + 4);
+            let alone = pairs.map(|(x, y)| x.dot_magnitude(y));
+            let expected = alone.iter().chain([&alone[1], &alone[0]]);
+            for (shared, alone) in three.iter().chain(&two).zip(expected) {
+                assert_eq!(shared.value.read().to_bits(), alone.value.read().to_bits());
+                assert_eq!(shared.magnitude.read().to_bits(), alone.magnitude.read().to_bits());
+            }
+        }
+        assert!(DeviceVector::<f32>::dot_magnitudes([]).is_empty());
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its share
 
-use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Identity, LinearOperator, Objective, Preconditioner, Real, Vector};
 use coarsen_optimize::{DescentError, Linearized, Rosenbrock};
 
 /// ½ xᵀ A x − bᵀ x with A diagonal; as an operator, A.
@@ -49,6 +49,12 @@ impl Preconditioner<Vec<f64>> for Inverse {
         for i in 0..r.len() {
             z[i] = r[i] / self.0[i];
         }
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        Some(self.0.len())
     }
 }
 

@@ -53,25 +53,23 @@ pub fn from_triplets_blocked<T: Real>(
     entries: &[(u32, u32, T)],
 ) -> Result<Bsr<T>, SparseError> {
     let (r, c) = block;
-    if r == 0 || c == 0 || !rows.is_multiple_of(r) || !columns.is_multiple_of(c) {
-        return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
-    }
-    check_block(block)?;
+    let blocks = count_blocks((rows, columns), block)?;
     let at = |k: usize| (entries[k].0 / r as u32, entries[k].1 / c as u32);
     let add = |k: usize, sum: &mut [T]| {
         let (i, j, v) = entries[k];
         sum[i as usize % r * c + j as usize % c] += v;
     };
-    assemble((rows / r, columns / c), block, entries.len(), &at, &add)
+    assemble(blocks, block, entries.len(), &at, &add)
 }
 
 /// The matrix of a stream of dense blocks: block k sits at block position `places[k]` and holds
 /// `values[k·r·c .. (k + 1)·r·c]`, row-major; duplicates are summed in the order given.
 ///
-/// This is what finite elements emit: one entry per pair of nodes of an element.
+/// This is what finite elements emit: one entry per pair of nodes of an element. As everywhere, `rows` and `columns` are those of the matrix and count
+/// scalars: n nodes of three unknowns make 3 n rows. Places count blocks, so that with n rows the nodes from n / 3 on lie outside.
 ///
 /// # Errors
-/// [`SparseError::Length`] unless there are r·c values a place; otherwise as [`from_triplets`].
+/// [`SparseError::Length`] unless there are r·c values a place; otherwise as [`from_triplets_blocked`].
 pub fn from_blocks<T: Real>(
     rows: usize,
     columns: usize,
@@ -79,7 +77,7 @@ pub fn from_blocks<T: Real>(
     places: &[(u32, u32)],
     values: &[T],
 ) -> Result<Bsr<T>, SparseError> {
-    check_block(block)?;
+    let blocks = count_blocks((rows, columns), block)?;
     let size = block.0 * block.1;
     let expected = places.len().saturating_mul(size);
     if values.len() != expected {
@@ -88,15 +86,21 @@ pub fn from_blocks<T: Real>(
     let add = |k: usize, sum: &mut [T]| {
         sum.iter_mut().zip(&values[k * size..(k + 1) * size]).for_each(|(s, &v)| *s += v);
     };
-    assemble((rows, columns), block, places.len(), &|k| places[k], &add)
+    assemble(blocks, block, places.len(), &|k| places[k], &add)
 }
 
-/// A block whose sides `u32` can name, so that their product fits `usize`.
-fn check_block((r, c): (usize, usize)) -> Result<(), SparseError> {
+/// Block rows and columns of a matrix of so many scalars, in blocks whose sides `u32` can name, so that their product fits `usize`.
+fn count_blocks(
+    (rows, columns): (usize, usize),
+    (r, c): (usize, usize),
+) -> Result<(usize, usize), SparseError> {
+    if r == 0 || c == 0 || !rows.is_multiple_of(r) || !columns.is_multiple_of(c) {
+        return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
+    }
     let limit = u32::MAX as usize;
     match [("rows of a block", r), ("columns of a block", c)].into_iter().find(|side| side.1 > limit) {
         Some((what, count)) => Err(SparseError::TooLarge { what, count, limit }),
-        None => Ok(()),
+        None => Ok((rows / r, columns / c)),
     }
 }
 
@@ -241,7 +245,29 @@ mod tests {
         let column = from_triplets(2, 2, &[(1, 5, 1.0)]).unwrap_err();
         assert_eq!(column, SparseError::Column { row: 1, column: 5, columns: 2 });
         assert!(from_triplets_blocked(3, 4, (2, 2), &[(0, 0, 1.0)]).is_err());
-        assert!(from_blocks(1, 1, (2, 2), &[(0, 0)], &[1.0]).is_err());
+        assert!(from_blocks(2, 2, (2, 2), &[(0, 0)], &[1.0]).is_err());
+    }
+
+    /// One stream of each kind gives the same matrix for the same sizes, and sizes counted in blocks are refused.
+    #[test]
+    fn sizes_count_scalars_whatever_the_stream() {
+        let places = [(0, 0), (1, 1), (2, 2), (3, 3), (1, 2)];
+        let values: Vec<f64> = (0..45).map(|k| f64::from(k % 7)).collect();
+        let scalars: Vec<(u32, u32, f64)> = places
+            .iter()
+            .zip(values.chunks_exact(9))
+            .flat_map(|(&(i, j), block)| {
+                (0..3).flat_map(move |p| (0..3).map(move |q| (3 * i + p, 3 * j + q, (p, q), block)))
+            })
+            .map(|(i, j, (p, q), block)| (i, j, block[(3 * p + q) as usize]))
+            .collect();
+        let blocks = from_blocks(12, 12, (3, 3), &places, &values).unwrap();
+        assert_eq!(blocks, from_triplets_blocked(12, 12, (3, 3), &scalars).unwrap());
+        assert_eq!(blocks.shape(), (12, 12));
+        let of_nodes = from_blocks(4, 4, (3, 3), &places, &values);
+        assert!(matches!(of_nodes, Err(SparseError::BlockSize { rows: 4, .. })));
+        let of_nodes = from_blocks(6, 6, (3, 3), &places, &values);
+        assert_eq!(of_nodes, Err(SparseError::Row { entry: 2, row: 2, rows: 2 }));
     }
 
     #[test]
@@ -252,9 +278,9 @@ mod tests {
         let none = from_triplets_blocked(0, 0, (side, 1), &[(0, 0, 1.0)]);
         assert!(matches!(none, Err(SparseError::TooLarge { .. })));
         for block in [(usize::MAX, 2), (side, side)] {
-            assert!(matches!(from_blocks::<f64>(1, 1, block, &[], &[]), Err(SparseError::TooLarge { .. })));
+            assert!(matches!(from_blocks::<f64>(0, 0, block, &[], &[]), Err(SparseError::TooLarge { .. })));
         }
-        let wide = from_blocks::<f64>(1, 1, (side - 1, side - 1), &[(0, 0); 3], &[]);
+        let wide = from_blocks::<f64>(side - 1, side - 1, (side - 1, side - 1), &[(0, 0); 3], &[]);
         assert!(matches!(wide, Err(SparseError::Length { .. })));
     }
 

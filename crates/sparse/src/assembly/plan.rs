@@ -55,7 +55,8 @@ const AHEAD: usize = 4;
 const LINE: usize = 64;
 
 impl Assembly {
-    /// The plan of a stream whose entry k goes to block (row, column) `places[k]` of a matrix of `rows` x `columns` blocks.
+    /// The plan of a stream whose entry k goes to block (row, column) `places[k]` of a matrix of `rows` x `columns` blocks: as a [`Pattern`] and unlike a matrix, a
+    /// plan counts blocks, since it serves blocks of any size.
     ///
     /// # Errors
     /// [`SparseError::Row`] or [`SparseError::Column`] names an entry outside the matrix, [`SparseError::TooLarge`] a stream that `u32` cannot number.
@@ -318,7 +319,7 @@ mod tests {
             let mut a = plan.zeros(b).unwrap();
             a.values_mut().fill(f64::NAN);
             plan.fill(&stream, &mut a).unwrap();
-            assert_eq!(a, from_blocks(50, 50, (b, b), &places, &stream).unwrap());
+            assert_eq!(a, from_blocks(b * 50, b * 50, (b, b), &places, &stream).unwrap());
         }
     }
 

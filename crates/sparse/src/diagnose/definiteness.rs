@@ -1,13 +1,11 @@
 //! Signs of eigenvalues, as far as the diagonal, dominance and small minors tell.
 
 use std::fmt;
-use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, tree};
 
 use super::Symmetry;
-use super::facts::Facts;
+use super::facts::{Facts, Tally};
 use crate::{Bsr, Classes};
 
 /// What is known about the eigenvalues of a symmetric matrix without computing any.
@@ -58,20 +56,20 @@ impl Definiteness {
     pub(super) fn of<T: Real>(
         a: &Bsr<T>,
         facts: &Facts,
-        symmetry: &Symmetry,
+        tally: &Tally,
+        (symmetry, pair): (&Symmetry, Option<Pair>),
         components: Option<&Classes>,
     ) -> Self {
         if !symmetry.holds() {
             return Self::Unsymmetric;
         }
-        let rows = &facts.rows;
-        let positive = rows.iter().position(|row| row.diagonal > 0.0);
-        let negative = rows.iter().position(|row| row.diagonal < 0.0);
-        if let (Some(positive), Some(negative)) = (positive, negative) {
+        let row = |is: &dyn Fn(f64) -> bool| facts.rows.iter().position(|row| is(row.diagonal));
+        if tally.positive_diagonal > 0
+            && tally.negative_diagonal > 0
+            && let (Some(positive), Some(negative)) = (row(&|d| d > 0.0), row(&|d| d < 0.0))
+        {
             return Self::Indefinite(Witness::Diagonal { positive, negative });
         }
-        let leaf = |blocks: Range<usize>| blocks.fold(None, |worst, i| worse(worst, worst_pair(a, facts, i)));
-        let pair = tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &worse);
         if let Some((ratio, i, j)) = pair {
             if ratio > 1.0 + facts.tolerance {
                 return Self::Indefinite(Witness::Pair { rows: (i, j), ratio });
@@ -82,10 +80,10 @@ impl Definiteness {
                 return Self::Indefinite(Witness::Triple { rows });
             }
         }
-        if rows.is_empty() || rows.iter().any(|row| row.diagonal == 0.0) {
+        if facts.rows.is_empty() || tally.any_zero() {
             return Self::Unknown;
         }
-        match (positive.is_some(), components.is_some_and(|c| dominates(facts, c))) {
+        match (tally.positive_diagonal > 0, components.is_some_and(|c| dominates(facts, c))) {
             (true, true) => Self::Positive,
             (true, false) => Self::MaybePositive,
             (false, true) => Self::Negative,
@@ -111,10 +109,10 @@ fn dominates(facts: &Facts, components: &Classes) -> bool {
 }
 
 /// a_ij² / (a_ii a_jj) with i and j.
-type Pair = (f64, usize, usize);
+pub(super) type Pair = (f64, usize, usize);
 
 /// The larger ratio; the earlier pair wins ties.
-fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
+pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     match (p, q) {
         (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),
         (p, q) => p.or(q),
@@ -130,15 +128,10 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
     entries.filter(|&(i, j, v)| i != j && v != 0.0)
 }
 
-fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
+/// a_ij² / (a_ii a_jj).
+pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
     // Two divisions, since the product of two diagonals may overflow or vanish.
     (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()
-}
-
-/// The pair of block row i with the largest ratio.
-fn worst_pair<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize) -> Option<Pair> {
-    let upper = off_diagonal(a, i).filter(|&(i, j, _)| i < j);
-    upper.fold(None, |worst, e| worse(worst, Some((ratio(facts, e), e.0, e.1))))
 }
 
 /// The first pair whose 2x2 minor vanishes while rows i and j are not in proportion.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, each, tree};
 
 use super::{Definiteness, Finding, Sample, Symmetry};
 use crate::{Bsr, Classes};
@@ -34,7 +34,7 @@ pub struct Values {
     pub not_dominant: f64,
     /// The share of nonzero off-diagonal entries with the sign of their row's diagonal; 0 for an M-matrix.
     pub positive_off_diagonal: f64,
-    /// Connected components whose rows all sum to zero, for each component of a block.
+    /// Connected components whose rows all sum to zero.
     pub floating: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Row {
     entries: u32,
     /// Those with the sign of the diagonal.
     same_sign: u32,
-    /// Whether the sum of the row over each component of its blocks is round-off.
+    /// Whether the sum of the row is round-off.
     sums_vanish: bool,
     finite: bool,
 }
@@ -73,6 +73,8 @@ impl Row {
 /// What all rows say.
 pub(super) struct Facts {
     pub(super) rows: Vec<Row>,
+    /// |a_ii|^-½
+    pub(super) roots: Vec<f64>,
     /// The rows with NaN or infinity, and the first column of the first.
     pub(super) not_finite: Option<(Sample, usize)>,
     /// What counts as round-off, relative to the entries of a row.
@@ -89,11 +91,9 @@ impl Facts {
         let tolerance = (64.0 * T::EPSILON.wide()).max(1e-12);
         let mut rows = vec![Row::default(); a.shape().0];
         let leaf = |(blocks, rows): (Range<usize>, Groups<&mut [Row]>)| {
-            let (mut sums, mut sizes) = (vec![0.0; c], vec![0.0; c]);
+            let mut sums = vec![Sums::default(); r * c];
             for (i, rows) in blocks.zip(rows.0.chunks_exact_mut(r)) {
-                for (s, row) in rows.iter_mut().enumerate() {
-                    *row = scan(a, i, s, tolerance, &mut sums, &mut sizes);
-                }
+                scan(a, i, tolerance, &mut sums, rows);
             }
         };
         let pieces = (0..a.pattern().rows(), Groups(&mut rows[..], r));
@@ -107,7 +107,9 @@ impl Facts {
             let column = entries.find(|(_, v)| !v.is_finite()).map_or(0, |(j, _)| j);
             (bad, column)
         });
-        Self { rows, not_finite, tolerance }
+        let mut roots = vec![0.0; rows.len()];
+        parallel::map(&rows, &mut roots, |row| row.diagonal.abs().sqrt().recip());
+        Self { rows, roots, not_finite, tolerance }
     }
 
     /// The rows that satisfy a condition.
@@ -123,78 +125,180 @@ impl Facts {
     }
 }
 
-/// Reads row s of block row i.
-fn scan<T: Real>(a: &Bsr<T>, i: usize, s: usize, tolerance: f64, sums: &mut [f64], sizes: &mut [f64]) -> Row {
+/// Sums over one column of the blocks of a row.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Σ a_ij
+    sum: f64,
+    /// Σ |a_ij| off the diagonal.
+    off: f64,
+    positive: u32,
+    negative: u32,
+}
+
+impl Sums {
+    fn add(&mut self, v: f64) {
+        self.sum += v;
+        self.off += v.abs();
+        self.positive += u32::from(v > 0.0);
+        self.negative += u32::from(v < 0.0);
+    }
+}
+
+/// Reads the rows of block row i.
+fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut [Sums], rows: &mut [Row]) {
     let (r, c) = a.block();
-    let mut row = Row { finite: true, ..Row::default() };
-    sums.fill(0.0);
-    sizes.fill(0.0);
-    let (mut positive, mut negative) = (0, 0);
+    sums.fill(Sums::default());
+    rows.fill(Row::default());
     for (j, block) in a.row(i) {
-        for (q, v) in block[s * c..(s + 1) * c].iter().map(|v| v.wide()).enumerate() {
-            sums[q] += v;
-            sizes[q] += v.abs();
-            row.finite &= v.is_finite();
-            if j * c + q == i * r + s {
-                row.diagonal = v;
-            } else {
-                row.off += v.abs();
-                positive += u32::from(v > 0.0);
-                negative += u32::from(v < 0.0);
+        if j * c < (i + 1) * r && i * r < (j + 1) * c {
+            for (e, (v, sums)) in block.iter().map(|v| v.wide()).zip(&mut *sums).enumerate() {
+                if i * r + e / c == j * c + e % c {
+                    rows[e / c].diagonal = v;
+                } else {
+                    sums.add(v);
+                }
             }
+        } else {
+            block.iter().zip(&mut *sums).for_each(|(v, sums)| sums.add(v.wide()));
         }
     }
-    row.entries = positive + negative;
-    row.same_sign = if row.diagonal < 0.0 { negative } else { positive };
-    row.sums_vanish = sums.iter().zip(&*sizes).all(|(sum, size)| sum.abs() <= tolerance * size);
-    row
+    for (s, (row, sums)) in rows.iter_mut().zip(sums.chunks_exact(c)).enumerate() {
+        let (mut positive, mut negative, mut sum) = (0, 0, row.diagonal);
+        for column in sums {
+            (row.off, sum) = (row.off + column.off, sum + column.sum);
+            (positive, negative) = (positive + column.positive, negative + column.negative);
+        }
+        row.sums_vanish = sum.abs() <= tolerance * (row.off + row.diagonal.abs());
+        row.entries = positive + negative;
+        row.same_sign = if row.diagonal < 0.0 { negative } else { positive };
+        // Infinities and NaN go through every sum of sizes; finite entries may overflow it.
+        row.finite = (row.diagonal.abs() + row.off).is_finite() || is_finite(a, i, s);
+    }
+}
+
+/// Whether the entries of row s of block row i are numbers.
+fn is_finite<T: Real>(a: &Bsr<T>, i: usize, s: usize) -> bool {
+    let c = a.block().1;
+    a.row(i).all(|(_, block)| block[s * c..(s + 1) * c].iter().all(|v| v.is_finite()))
+}
+
+/// What is counted of the rows.
+#[derive(Clone, Copy)]
+pub(super) struct Tally {
+    pub(super) positive_diagonal: usize,
+    pub(super) negative_diagonal: usize,
+    empty: usize,
+    /// Rows that are not empty, with a zero diagonal.
+    zero_diagonal: usize,
+    fixed: usize,
+    diagonal_only: usize,
+    weak: usize,
+    /// Off-diagonal nonzeros, and those with the sign of the diagonal.
+    off: usize,
+    same_sign: usize,
+    /// The smallest and largest diagonal entry of rows with others.
+    range: (f64, f64),
+}
+
+impl Tally {
+    fn of(facts: &Facts) -> Self {
+        let none = Self {
+            positive_diagonal: 0,
+            negative_diagonal: 0,
+            empty: 0,
+            zero_diagonal: 0,
+            fixed: 0,
+            diagonal_only: 0,
+            weak: 0,
+            off: 0,
+            same_sign: 0,
+            range: (f64::INFINITY, 0.0),
+        };
+        let leaf =
+            |rows: Range<usize>| facts.rows[rows].iter().fold(none, |all, row| all.and(row, facts.tolerance));
+        tree(0..facts.rows.len(), 4096, parallel::worth(facts.rows.len()), &leaf, &Self::join)
+    }
+
+    fn and(mut self, row: &Row, tolerance: f64) -> Self {
+        let (d, others) = (row.diagonal, row.entries > 0);
+        self.positive_diagonal += usize::from(d > 0.0);
+        self.negative_diagonal += usize::from(d < 0.0);
+        self.empty += usize::from(d == 0.0 && !others);
+        self.zero_diagonal += usize::from(d == 0.0 && others);
+        self.fixed += usize::from(d == 1.0 && !others);
+        self.diagonal_only += usize::from(row.is_alone() && d != 1.0);
+        self.weak += usize::from(row.slack(tolerance) < 0.0);
+        self.off += row.entries as usize;
+        self.same_sign += row.same_sign as usize;
+        if others && d != 0.0 {
+            self.range = (self.range.0.min(d.abs()), self.range.1.max(d.abs()));
+        }
+        self
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            positive_diagonal: self.positive_diagonal + other.positive_diagonal,
+            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
+            empty: self.empty + other.empty,
+            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
+            fixed: self.fixed + other.fixed,
+            diagonal_only: self.diagonal_only + other.diagonal_only,
+            weak: self.weak + other.weak,
+            off: self.off + other.off,
+            same_sign: self.same_sign + other.same_sign,
+            range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
+        }
+    }
+
+    /// Whether a diagonal entry is zero, in an empty row or in another.
+    pub(super) fn any_zero(&self) -> bool {
+        self.empty + self.zero_diagonal > 0
+    }
 }
 
 impl Values {
-    pub(super) fn of<T: Real>(
-        a: &Bsr<T>,
-        facts: &Facts,
-        symmetry: Symmetry,
-        components: Option<&Classes>,
-    ) -> Self {
-        let rows = &facts.rows;
-        let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
-        let coupled = rows.iter().filter(|row| row.entries > 0 && row.diagonal != 0.0);
-        let sizes = coupled.map(|row| row.diagonal.abs());
-        let (least, most) = sizes.fold((f64::INFINITY, 0.0_f64), |(l, m), d| (l.min(d), m.max(d)));
-        let off: usize = rows.iter().map(|row| row.entries as usize).sum();
-        let same: usize = rows.iter().map(|row| row.same_sign as usize).sum();
+    /// What the values say, and the first rows of the components that float.
+    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
+        let tally = Tally::of(facts);
+        let (symmetry, pair) = Symmetry::of(a, facts);
+        let definiteness = Definiteness::of(a, facts, &tally, (&symmetry, pair), components);
+        let (least, most) = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        Self {
-            definiteness: Definiteness::of(a, facts, &symmetry, components),
+        let floating = components.map_or(vec![], |c| floating(facts, c));
+        let values = Self {
+            definiteness,
             symmetry,
-            nonzeros: off + count(&|row| row.diagonal != 0.0),
-            empty: count(&Row::is_empty),
-            zero_diagonal: count(&|row| row.diagonal == 0.0 && !row.is_empty()),
-            negative_diagonal: count(&|row| row.diagonal < 0.0),
-            fixed: count(&|row| row.is_alone() && row.diagonal == 1.0),
-            diagonal_only: count(&|row| row.is_alone() && row.diagonal != 1.0),
+            nonzeros: tally.off + tally.positive_diagonal + tally.negative_diagonal,
+            empty: tally.empty,
+            zero_diagonal: tally.zero_diagonal,
+            negative_diagonal: tally.negative_diagonal,
+            fixed: tally.fixed,
+            diagonal_only: tally.diagonal_only,
             diagonal_range: if most > 0.0 { (least, most) } else { (0.0, 0.0) },
-            not_dominant: share(count(&|row| row.slack(facts.tolerance) < 0.0), rows.len()),
-            positive_off_diagonal: share(same, off),
-            floating: components.map_or(0, |c| floating(facts, c).len()),
-        }
+            not_dominant: share(tally.weak, facts.rows.len()),
+            positive_off_diagonal: share(tally.same_sign, tally.off),
+            floating: floating.len(),
+        };
+        (values, floating)
     }
 
-    pub(super) fn findings(&self, facts: &Facts, components: Option<&Classes>) -> Vec<Finding> {
+    pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
         let rows = &facts.rows;
         let mut findings = Vec::from_iter(self.symmetry.finding(facts));
-        let negative = facts.sample(|row| row.diagonal < 0.0);
+        // A sample is a pass over the rows: only where there is something to see.
+        let sample = |seen: bool, is: &dyn Fn(&Row) -> bool| if seen { facts.sample(is) } else { None };
+        let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
         findings.extend(match negative {
             Some(sample) if sample.count == rows.len() => Some(Finding::Negate),
             other => other.map(Finding::NegativeDiagonal),
         });
-        let zero = facts.sample(|row| row.diagonal == 0.0 && !row.is_empty());
+        let zero = sample(self.zero_diagonal > 0, &|row| row.diagonal == 0.0 && !row.is_empty());
         findings.extend(zero.map(Finding::ZeroDiagonal));
         if let Definiteness::Indefinite(witness) = &self.definiteness {
             findings.push(Finding::Indefinite(witness.clone()));
         }
-        let floating = components.map_or(vec![], |c| floating(facts, c));
         if let Some(rows) = Sample::of(floating.iter().copied()) {
             findings.push(Finding::Floating { components: floating.len(), rows });
         }
@@ -204,12 +308,14 @@ impl Values {
             let row = |size: f64| rows.iter().position(|row| is(row, size)).unwrap_or(0);
             findings.push(Finding::Scale { least: (row(least), least), most: (row(most), most) });
         }
-        findings.extend(facts.sample(|row| row.is_alone() && row.diagonal == 1.0).map(Finding::Fixed));
-        findings.extend(facts.sample(|row| row.is_alone() && row.diagonal != 1.0).map(Finding::DiagonalOnly));
-        let weak = facts.sample(|row| row.slack(facts.tolerance) < 0.0);
+        let fixed = sample(self.fixed > 0, &|row| row.is_alone() && row.diagonal == 1.0);
+        findings.extend(fixed.map(Finding::Fixed));
+        let alone = sample(self.diagonal_only > 0, &|row| row.is_alone() && row.diagonal != 1.0);
+        findings.extend(alone.map(Finding::DiagonalOnly));
+        let weak = sample(self.not_dominant > 0.0, &|row| row.slack(facts.tolerance) < 0.0);
         findings.extend(weak.map(|rows| Finding::NotDominant { share: self.not_dominant, rows }));
-        let positive = facts.sample(|row| row.same_sign > 0);
         let share = self.positive_off_diagonal;
+        let positive = sample(share > 0.0, &|row| row.same_sign > 0);
         findings.extend(positive.map(|rows| Finding::PositiveOffDiagonal { share, rows }));
         findings
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use coarsen_core::Real;
 
 use super::Finding;
-use crate::{Blocking, Bsr, Classes, Graph, block_sizes};
+use crate::reblock::best_blocking;
+use crate::{Blocking, Bsr, Classes, Pattern};
 
 /// Sizes, blocks, components and memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,8 @@ pub struct Structure {
     pub connected: usize,
     /// Block rows of the largest component.
     pub largest_component: usize,
-    /// For a square scalar matrix, what it would be in larger blocks.
-    pub blockings: Vec<Blocking>,
+    /// For a square scalar matrix, the larger blocks it is worth storing in, as [`detect_block_size`](crate::detect_block_size) finds them.
+    pub blocking: Option<Blocking>,
     /// Bytes.
     pub memory: Memory,
 }
@@ -58,7 +59,7 @@ impl Structure {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
         let row_lengths = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
-        let components = Graph::of(pattern).ok().map(|g| g.components());
+        let components = (pattern.rows() == pattern.columns()).then(|| components(pattern));
         let sizes = components.as_ref().map_or(vec![], Classes::sizes);
         let scalar = size_of::<T>() + size_of::<u32>();
         let offsets = (rows + 1) * size_of::<usize>();
@@ -80,17 +81,10 @@ impl Structure {
             components: sizes.len(),
             connected: sizes.iter().filter(|&&s| s > 1).count(),
             largest_component: sizes.iter().copied().max().unwrap_or(0),
-            blockings: if square_scalars { block_sizes(pattern) } else { vec![] },
+            blocking: if square_scalars { best_blocking(pattern) } else { None },
             memory,
         };
         (structure, components)
-    }
-
-    /// The block size a scalar matrix is worth storing in, as [`detect_block_size`](crate::detect_block_size) finds it.
-    pub fn best_blocking(&self) -> Option<Blocking> {
-        let half_full = |b: &&Blocking| b.blocks > 0 && b.fill >= 0.5;
-        let best = self.blockings.iter().rev().filter(half_full).min_by_key(|b| b.bytes);
-        best.filter(|b| b.size > 1).copied()
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -104,11 +98,52 @@ impl Structure {
         if self.density > Self::DENSE {
             findings.push(Finding::Dense { density: self.density });
         }
-        if let Some(best) = self.best_blocking() {
+        if let Some(best) = self.blocking {
             findings.push(Finding::Blocks { size: best.size, fill: best.fill });
         }
         findings
     }
+}
+
+/// The connected components of a square pattern, numbered by their first nodes; (i, j) connects where it is stored, (j, i) or not.
+///
+/// *Cost* one pass over the pattern, 4 bytes a node.
+fn components(pattern: &Pattern) -> Classes {
+    // A forest whose roots are the first nodes of their trees.
+    let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
+    for i in 0..pattern.rows() {
+        let mut here = root(&mut parent, i as u32);
+        for &j in pattern.row(i) {
+            if parent[j as usize] == here {
+                continue;
+            }
+            let there = root(&mut parent, j);
+            let (first, second) = (here.min(there), here.max(there));
+            parent[second as usize] = first;
+            here = first;
+        }
+    }
+    let mut count = 0;
+    for i in 0..parent.len() {
+        // Parents come first, and hold their numbers already.
+        parent[i] = if parent[i] as usize == i {
+            count += 1;
+            count - 1
+        } else {
+            parent[parent[i] as usize]
+        };
+    }
+    Classes::new(count as usize, parent).expect("components are numbered below their count")
+}
+
+/// The root of a node; the path to it is halved.
+fn root(parent: &mut [u32], mut i: u32) -> u32 {
+    while parent[i as usize] != i {
+        let up = parent[parent[i as usize] as usize];
+        parent[i as usize] = up;
+        i = up;
+    }
+    i
 }
 
 impl fmt::Display for Structure {

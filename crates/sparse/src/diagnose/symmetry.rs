@@ -6,6 +6,7 @@ use std::ops::Range;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
 
+use super::definiteness::{Pair, ratio, worse};
 use super::facts::Facts;
 use super::{Finding, Sample};
 use crate::Bsr;
@@ -35,13 +36,19 @@ struct Part {
     /// Blocks below the diagonal, and those above it that have their mirror there.
     below: usize,
     mirrored: usize,
+    /// The pair of an entry above the diagonal with the largest ratio, and its root, less a margin for the rounding of [`Facts::roots`].
+    pair: Option<Pair>,
+    root: f64,
 }
 
 impl Symmetry {
-    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> Self {
+    /// Also the pair of rows with the largest minor, for [`Definiteness`](super::Definiteness).
+    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
         let compared = |triangle: Triangle| {
             let leaf = |rows: Range<usize>| {
-                rows.fold(Part::default(), |part, i| join(part, block_row(a, facts, i, triangle)))
+                let mut part = Part::default();
+                rows.for_each(|i| block_row(a, facts, i, triangle, &mut part));
+                part
             };
             tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
         };
@@ -49,13 +56,14 @@ impl Symmetry {
         // Where the counts agree, every block below the diagonal is the mirror of one above it.
         let whole =
             if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
-        Self {
+        let symmetry = Self {
             one_sided: whole.one_sided,
             relative: whole.relative,
             worst: whole.worst,
             relative_unconstrained: whole.unconstrained,
             tolerance: T::EPSILON.wide().sqrt(),
-        }
+        };
+        (symmetry, above.pair)
     }
 
     /// Whether A = Aᵀ up to half the digits of its numbers: enough for CG.
@@ -88,9 +96,8 @@ enum Triangle {
 }
 
 /// Compares a block row with its column.
-fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle) -> Part {
+fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, part: &mut Part) {
     let (b, pattern) = (a.block().0, a.pattern());
-    let mut part = Part::default();
     for (j, here) in a.row(i) {
         part.below += usize::from(j < i);
         if (j < i) != (triangle == Triangle::Below) {
@@ -101,40 +108,60 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle) -
         if j < i && mirror.is_some() {
             continue; // compared from row j
         }
-        for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
-            let (ij, ji) = (here[r * b + c].wide(), mirror.map_or(0.0, |m| m[c * b + r].wide()));
-            if ij == ji {
-                continue;
-            }
-            let (row, column) = (i * b + r, j * b + c);
-            let (p, q) = (&facts.rows[row], &facts.rows[column]);
-            let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
-            let relative = (ij - ji).abs() / scale;
-            // inside a diagonal block both (r, c) and (c, r) are seen: count an entry once, from its own side
-            part.one_sided += usize::from(ij != 0.0 && ji == 0.0);
-            part.one_sided += usize::from(i != j && ij == 0.0 && ji != 0.0);
-            if relative > part.relative {
-                part.relative = relative;
-                part.worst = Some((row, column, ij, ji));
-            }
-            if !p.is_alone() && !q.is_alone() {
-                part.unconstrained = part.unconstrained.max(relative);
+        let roots = &facts.roots[j * b..(j + 1) * b];
+        for (r, here) in here.chunks_exact(b).enumerate() {
+            let root = facts.roots[i * b + r];
+            for (c, (v, root_j)) in here.iter().zip(roots).enumerate() {
+                let (ij, ji) = (v.wide(), mirror.map_or(0.0, |m| m[c * b + r].wide()));
+                let at = (i * b + r, j * b + c);
+                if ij != ji {
+                    part.differ(facts, at, (ij, ji), i == j);
+                }
+                if ij.abs() * root * root_j > part.root && at.0 < at.1 {
+                    part.couple(facts, at, ij);
+                }
             }
         }
     }
-    part
+}
+
+impl Part {
+    /// Notes that a_ij is not a_ji; inside a diagonal block both are seen.
+    fn differ(&mut self, facts: &Facts, (i, j): (usize, usize), (ij, ji): (f64, f64), inside: bool) {
+        let (p, q) = (&facts.rows[i], &facts.rows[j]);
+        let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
+        let relative = (ij - ji).abs() / scale;
+        // an entry of a diagonal block counts once, from its own side
+        self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
+        self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
+        if relative > self.relative {
+            self.relative = relative;
+            self.worst = Some((i, j, ij, ji));
+        }
+        if !p.is_alone() && !q.is_alone() {
+            self.unconstrained = self.unconstrained.max(relative);
+        }
+    }
+
+    /// Notes a pair that may have the largest ratio so far.
+    fn couple(&mut self, facts: &Facts, (i, j): (usize, usize), ij: f64) {
+        self.pair = worse(self.pair, Some((ratio(facts, (i, j, ij)), i, j)));
+        self.root = self.pair.map_or(0.0, |(ratio, ..)| ratio.sqrt() * (1.0 - 1e-9));
+    }
 }
 
 /// Both parts together; the earlier one wins ties.
 fn join(p: Part, q: Part) -> Part {
-    let worse = q.relative > p.relative;
+    let later = q.relative > p.relative;
     Part {
         one_sided: p.one_sided + q.one_sided,
-        worst: if worse { q.worst } else { p.worst },
+        worst: if later { q.worst } else { p.worst },
         relative: p.relative.max(q.relative),
         unconstrained: p.unconstrained.max(q.unconstrained),
         below: p.below + q.below,
         mirrored: p.mirrored + q.mirrored,
+        pair: worse(p.pair, q.pair),
+        root: p.root.max(q.root),
     }
 }
 

@@ -211,6 +211,18 @@ fn floating_is_seen_for_each_component_of_a_block() {
     assert_eq!(values(&spring(2.0)).floating, 0);
 }
 
+/// Scalars that happen to be stored in blocks: constants are in the kernel, one value for all of them.
+#[test]
+fn laplacians_float_whatever_their_blocks() {
+    let n = 8_u32;
+    let entries: Vec<_> =
+        (0..n * n).map(|e| (e / n, e % n, if e / n == e % n { f64::from(n - 1) } else { -1.0 })).collect();
+    for b in [1, 2, 4] {
+        let a = from_triplets_blocked(8, 8, (b, b), &entries).unwrap();
+        assert_eq!(values(&diagnose(&a)).floating, 1, "{b}");
+    }
+}
+
 #[test]
 fn scales_dominance_and_signs() {
     let d = diagnose(&matrix([[1e10, 0.0, 1.0], [0.0, 1.0, 0.9], [1.0, 0.9, 1.0]]));
@@ -227,7 +239,7 @@ fn blocks_and_density() {
         .collect();
     let d = diagnose(&from_triplets(15, 15, &entries).unwrap());
     assert!(d.findings.contains(&Finding::Blocks { size: 3, fill: 1.0 }), "{d}");
-    let best = d.structure.best_blocking().unwrap().size;
+    let best = d.structure.blocking.unwrap().size;
     assert_eq!(best, crate::detect_block_size(from_triplets(15, 15, &entries).unwrap().pattern()));
     assert!(diagnose(&matrix([[1.0; 2]; 2])).findings.contains(&Finding::Dense { density: 1.0 }));
 }

@@ -9,7 +9,7 @@ use super::numeric::Numeric;
 use super::project::Projector;
 use super::symbolic::Symbolic;
 use super::{ConstraintError, Constraints};
-use crate::{Bsr, NearKernel, Pattern, Sum, System};
+use crate::{Bsr, NearKernel, Pattern, SparseError, Sum, System};
 
 /// How to prefilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,15 @@ impl Prefilter {
         filtered.update(system, constraints)?;
         Ok(filtered)
     }
+}
+
+/// So many values, new ones zero, where there is room; none changes where there is not.
+fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError> {
+    let memory =
+        |_| SparseError::Memory { what: "the filtered matrix", bytes: length.saturating_mul(size_of::<T>()) };
+    values.try_reserve(length.saturating_sub(values.len())).map_err(memory)?;
+    values.resize(length, T::zero());
+    Ok(())
 }
 
 /// A system A x = b under constraints C x = d, filtered for any method, preconditioner and backend: made by [`prefilter`].
@@ -152,12 +161,15 @@ impl<T: Real> Filtered<T> {
         let old = &self.projector.factors.groups;
         let any = |groups: &super::groups::Groups| (0..groups.count()).any(|g| groups.is_wide(g));
         let (place, values) = self.matrix.parts_mut();
+        // Room for the values comes before their pattern, so that nothing is half done where there is none.
         if !any(groups) {
             if !Arc::ptr_eq(place, a.pattern()) {
+                resize(values, a.pattern().len() * b * b)?;
                 self.symbolic.retire(std::mem::replace(place, a.pattern().clone()));
             }
         } else if !(groups.same_nodes(old) && Pattern::same(&self.source, a.pattern())) {
             let pattern = self.symbolic.find(a.pattern(), groups)?;
+            resize(values, pattern.len() * b * b)?;
             self.symbolic.replace(place, pattern);
         }
         if !Arc::ptr_eq(&self.source, a.pattern()) {
@@ -165,7 +177,6 @@ impl<T: Real> Filtered<T> {
         }
         self.projector.commit(constraints);
         // The values.
-        values.resize(place.len() * b * b, T::zero());
         self.numeric.fill(a, &self.projector.factors, place, values); // (7)
         self.az.clear();
         if !self.projector.is_homogeneous() {
@@ -317,5 +328,20 @@ impl<T: Real> Filtered<T> {
     fn check(&self, what: &'static str, found: usize) -> Result<(), Error> {
         let expected = self.projector.size();
         if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_without_room_stay_as_they_are() {
+        let mut values = vec![1.0_f64, 2.0];
+        let refused = resize(&mut values, usize::MAX / 16);
+        assert!(matches!(refused, Err(SparseError::Memory { what: "the filtered matrix", .. })));
+        assert_eq!(values, [1.0, 2.0]);
+        resize(&mut values, 3).unwrap();
+        assert_eq!(values, [1.0, 2.0, 0.0]);
     }
 }

@@ -214,7 +214,7 @@ mod tests {
             };
             values.extend((0..b * b).map(|e| entry(e / b, e % b)));
         }
-        from_blocks(n, n, (b, b), &places, &values).unwrap()
+        from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
     }
 
     fn same(found: &[f64], expected: &[f64], what: &str) {

@@ -98,11 +98,17 @@ impl<T: Real> GalerkinPlan<T> {
     /// A_c as a new matrix.
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// As [`update`](Self::update), and [`SparseError::TooLarge`] where the rows of A P in use at once have more blocks than `u32` can number.
     pub fn build(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
         let factors = Factors { a, p, transpose: &self.transpose };
-        together(&mut self.workers, (&[], 1), &mut [], &|worker, _| factors.make(worker));
+        if let Err(error) = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| factors.make(worker))
+        {
+            // Half-made rows are of no use to anybody.
+            let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
+            self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
+            return Err(error);
+        }
         let k = self.block.1;
         let mut offsets = Vec::with_capacity(p.pattern().columns() + 1);
         offsets.push(0);
@@ -115,7 +121,8 @@ impl<T: Real> GalerkinPlan<T> {
         together(&mut self.workers, (&offsets, k * k), &mut values, &|worker, values| {
             values.copy_from_slice(&worker.values);
             (worker.ends, worker.values) = (Vec::new(), Vec::new());
-        });
+            Ok(())
+        })?;
         let mut rest = &mut indices[..];
         for worker in &mut self.workers {
             let (own, tail) = rest.split_at_mut(worker.columns.len());
@@ -145,9 +152,8 @@ impl<T: Real> GalerkinPlan<T> {
         let factors = Factors { a, p, transpose: &self.transpose };
         let rows = (pattern.offsets(), k * k);
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
-            factors.refill(worker, &pattern, values);
-        });
-        Ok(())
+            factors.refill(worker, &pattern, values)
+        })
     }
 
     /// Whether A and P are what the plan was made for.
@@ -184,18 +190,19 @@ fn together<T: Real>(
     workers: &mut [Worker<T>],
     (offsets, size): (&[usize], usize),
     values: &mut [T],
-    body: &(impl Fn(&mut Worker<T>, &mut [T]) + Sync),
-) {
+    body: &(impl Fn(&mut Worker<T>, &mut [T]) -> Result<(), SparseError> + Sync),
+) -> Result<(), SparseError> {
     if let [worker] = workers {
         return body(worker, values);
     }
     let (left, right) = workers.split_at_mut(workers.len() / 2);
     let at = |row: usize| offsets.get(row).map_or(0, |offset| offset * size);
     let (head, tail) = values.split_at_mut(at(right[0].rows.start) - at(left[0].rows.start));
-    rayon::join(
+    let (left, right) = rayon::join(
         || together(left, (offsets, size), head, body),
         || together(right, (offsets, size), tail, body),
     );
+    left.and(right)
 }
 
 #[cfg(test)]
@@ -224,7 +231,7 @@ mod tests {
                 }
             }
         }
-        crate::assembly::from_blocks(n, n, (b, b), &places, &values).unwrap()
+        crate::assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
     }
 
     #[test]

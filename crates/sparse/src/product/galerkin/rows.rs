@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use coarsen_core::{Real, simd};
 
+use crate::SparseError;
+
 /// Nowhere: [`Rows`] never has so many entries.
 const NONE: u32 = u32::MAX;
 
@@ -30,20 +32,26 @@ impl<T: Real> Rows<T> {
 
     /// Makes room for so many more blocks of `size` numbers.
     #[inline(always)]
-    pub(super) fn room(&mut self, blocks: usize, size: usize) {
+    pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.columns.len() < self.len + blocks {
-            self.grow(self.len + blocks, size);
+            self.grow(self.len + blocks, size)?;
         }
+        Ok(())
     }
 
     #[cold]
-    fn grow(&mut self, blocks: usize, size: usize) {
-        let blocks = blocks.max(self.columns.len() + self.columns.len() / 4);
-        assert!(blocks < NONE as usize, "Galerkin product: {blocks} blocks of A P in use at once");
+    fn grow(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
+        let limit = NONE as usize - 1;
+        if blocks > limit {
+            let what = "blocks of A P that a Galerkin product has in use at once";
+            return Err(SparseError::TooLarge { what, count: blocks, limit });
+        }
+        let blocks = blocks.max(self.columns.len() + self.columns.len() / 4).min(limit);
         self.columns.reserve_exact(blocks - self.columns.len());
         self.values.reserve_exact(blocks * size - self.values.len());
         self.columns.resize(blocks, 0);
         self.values.resize(blocks * size, T::zero());
+        Ok(())
     }
 
     /// The block of a column in the last row, new ones zero, where there is [`room`](Self::room) for one more.
@@ -181,11 +189,11 @@ impl<T: Real> Kept<T> {
 
     /// Before a row of up to `blocks` is made: room for it. Closes the gaps of dropped rows where they take more than a third of what there is.
     #[inline(always)]
-    pub(super) fn room(&mut self, blocks: usize, size: usize) {
+    pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.rows.len > ROOM + self.live + self.live / 2 {
             self.close(size);
         }
-        self.rows.room(blocks, size);
+        self.rows.room(blocks, size)
     }
 
     #[cold]
@@ -214,5 +222,21 @@ impl<T: Real> Kept<T> {
 
     pub(super) fn bytes(&self) -> usize {
         self.rows.bytes() + self.at.len() * size_of::<Place>() + 4 * self.order.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_blocks_than_can_be_numbered_are_refused() {
+        let mut rows = Rows::<f64>::new(1);
+        rows.room(3, 1).unwrap();
+        let refused = rows.room(NONE as usize, 1);
+        assert!(matches!(refused, Err(SparseError::TooLarge { count, .. }) if count == NONE as usize));
+        let mut kept = Kept::<f64>::new(0..1, 1);
+        assert!(kept.room(usize::MAX / 2, 1).is_err());
+        kept.room(1, 1).unwrap();
     }
 }

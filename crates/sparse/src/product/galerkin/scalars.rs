@@ -3,10 +3,11 @@
 use coarsen_core::{Real, simd};
 
 use super::worker::{AHEAD, Done, Factors, Worker};
+use crate::SparseError;
 
 impl<T: Real> Factors<'_, T> {
     /// Sums every coarse row of the worker into its `sum`, for 1 x 1 blocks.
-    pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut impl Done<T>) {
+    pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut impl Done<T>) -> Result<(), SparseError> {
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(1);
         for coarse in worker.rows.clone() {
@@ -19,7 +20,7 @@ impl<T: Real> Factors<'_, T> {
                     simd::prefetch(&self.p.values()[source[at + AHEAD]]);
                 }
                 if !q.has(fine) {
-                    q.room(self.reach(fine), 1);
+                    q.room(self.reach(fine), 1)?;
                     for (j, a) in self.a.row(fine) {
                         let range = self.p.pattern().range(j);
                         q.rows.add(a[0], &self.p.pattern().indices()[range.clone()], &self.p.values()[range]);
@@ -27,11 +28,12 @@ impl<T: Real> Factors<'_, T> {
                     q.keep(fine, self.p.pattern().row(fine), rows);
                 }
                 let (columns, values) = q.take(fine, 1);
-                sum.room(columns.len(), 1);
+                sum.room(columns.len(), 1)?;
                 sum.add(self.p.values()[source[at]], columns, values);
             }
             done.row(worker, coarse);
             worker.sum.clear(1);
         }
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
 
 use super::rows::{Kept, Rows};
-use crate::{Bsr, Pattern, TransposePlan};
+use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
 /// How many rows of Q ahead of their use their fetch begins.
 pub(super) const AHEAD: usize = 3;
@@ -116,19 +116,24 @@ impl<T: Real> Done<T> for Refill<'_, T> {
 
 impl<T: Real> Factors<'_, T> {
     /// The worker's rows of A_c, pattern and values, columns sorted.
-    pub(super) fn make(&self, worker: &mut Worker<T>) {
+    pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
         let (block, k) = (self.p.block(), self.p.block().1);
-        self.run(worker, &mut Make { k, width: width(block) });
+        self.run(worker, &mut Make { k, width: width(block) })
     }
 
     /// The worker's values of A_c on the pattern that [`make`](Self::make) found.
-    pub(super) fn refill(&self, worker: &mut Worker<T>, pattern: &Pattern, values: &mut [T]) {
+    pub(super) fn refill(
+        &self,
+        worker: &mut Worker<T>,
+        pattern: &Pattern,
+        values: &mut [T],
+    ) -> Result<(), SparseError> {
         let (block, k) = (self.p.block(), self.p.block().1);
-        self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values });
+        self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values })
     }
 
     /// Sums every coarse row of the worker into its `sum`, by the best instructions of this machine.
-    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) {
+    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
@@ -146,7 +151,7 @@ impl<T: Real> Factors<'_, T> {
         set: R::Set,
         worker: &mut Worker<T>,
         done: &mut impl Done<T>,
-    ) {
+    ) -> Result<(), SparseError> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { R::LANES };
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
@@ -160,11 +165,11 @@ impl<T: Real> Factors<'_, T> {
                     q.prefetch(restriction.indices()[at + AHEAD] as usize, b * w);
                 }
                 if !q.has(fine) {
-                    self.make_q::<R, B, K>(set, q, fine, rows);
+                    self.make_q::<R, B, K>(set, q, fine, rows)?;
                 }
                 let p = &self.p.value(source[at])[..b * k];
                 let (columns, values) = q.take(fine, b * w);
-                sum.room(columns.len(), k * w);
+                sum.room(columns.len(), k * w)?;
                 for (&column, q) in columns.iter().zip(values.chunks_exact(b * w)) {
                     let c = sum.block(column, k * w);
                     if B == 0 {
@@ -178,6 +183,7 @@ impl<T: Real> Factors<'_, T> {
             done.row(worker, coarse);
             worker.sum.clear(k * w);
         }
+        Ok(())
     }
 
     /// The most blocks that row `fine` of Q may have; fetches the rows of P that it is made of.
@@ -203,10 +209,10 @@ impl<T: Real> Factors<'_, T> {
         q: &mut Kept<T>,
         fine: usize,
         rows: &Range<usize>,
-    ) {
+    ) -> Result<(), SparseError> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { R::LANES };
-        q.room(self.reach(fine), b * w);
+        q.room(self.reach(fine), b * w)?;
         let (a, p) = (self.a.pattern(), self.p.pattern());
         let blocks = self.a.values()[a.range(fine).start * b * b..].chunks_exact(b * b);
         for (&j, a) in a.row(fine).iter().zip(blocks) {
@@ -223,6 +229,7 @@ impl<T: Real> Factors<'_, T> {
             }
         }
         q.keep(fine, p.row(fine), rows);
+        Ok(())
     }
 }
 
@@ -325,10 +332,10 @@ struct Run<'a, T, D, W, const B: usize, const K: usize> {
 impl<T: Real, D: Done<T>, W: Width, const B: usize, const K: usize> simd::Kernel<T>
     for Run<'_, T, D, W, B, K>
 {
-    type Output = ();
+    type Output = Result<(), SparseError>;
 
     #[inline(always)]
-    fn run<S: Set<T>>(self, set: S) {
-        self.factors.rows::<W::Pack<T, S>, B, K>(set, self.worker, self.done);
+    fn run<S: Set<T>>(self, set: S) -> Self::Output {
+        self.factors.rows::<W::Pack<T, S>, B, K>(set, self.worker, self.done)
     }
 }

@@ -1,0 +1,117 @@
+//! What `Auto` spends on scrambled problems, beside the best of what it could have taken, in units of work: no clock is read.
+
+use coarsen_auto::{Auto, Costs, Kind};
+use coarsen_backend::{Cpu, Setup};
+use coarsen_core::{Preconditioner, Stop};
+use coarsen_direct::Direct;
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::{Multigrid, Smoothing};
+use coarsen_problems::{Options, Problem, random_vector, scrambled};
+use coarsen_relax::{BlockJacobi, Ic0};
+use coarsen_sparse::{Bsr, System};
+
+const PROBLEMS: [&str; 21] = [
+    "cloth:15",
+    "cloth:31",
+    "cloth:71",
+    "elasticity3d:5",
+    "elasticity3d:8",
+    "elasticity3d:14",
+    "graph:700",
+    "graph:2000",
+    "graph:15000",
+    "jump3d:8",
+    "jump3d:16",
+    "jump3d:32",
+    "anisotropic2d:20",
+    "anisotropic2d:50",
+    "anisotropic2d:150",
+    "poisson2d:25",
+    "poisson2d:60",
+    "poisson2d:150",
+    "poisson3d:9",
+    "poisson3d:20",
+    "poisson3d:32",
+];
+
+const TOLERANCE: f64 = 1e-8;
+
+/// Work of about half a millisecond.
+const SMALL: f64 = 1e7;
+
+/// Work of a preconditioner from setup to convergence; infinite where it does not converge.
+fn iterated(
+    a: &Bsr<f64>,
+    b: &Vec<f64>,
+    costs: &Costs,
+    kind: Kind,
+    complexity: f64,
+    m: &mut dyn Preconditioner<Vec<f64>>,
+) -> f64 {
+    let mut x = vec![0.0; b.len()];
+    let stop = Stop { max_iterations: 5000, ..Stop::relative(TOLERANCE) };
+    match Cg::new(stop).solve(a, m, b, &mut x) {
+        Ok(report) if report.outcome == coarsen_core::Outcome::Converged => {
+            costs.setup(kind) + report.iterations as f64 * costs.iteration(kind, complexity)
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// The least work of a factor and of three preconditioners.
+fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
+    let (_, figures) = Direct::default().estimate(a).unwrap();
+    let mut best = costs.ordering() + costs.factor(&figures).unwrap();
+    let (system, on) = (System::from(a), Cpu::new());
+    let mut rival = |kind, complexity, m: &mut dyn Preconditioner<Vec<f64>>| {
+        best = best.min(iterated(a, b, costs, kind, complexity, m));
+    };
+    rival(Kind::BlockJacobi, 1.0, &mut BlockJacobi::default().build(system, &on).unwrap());
+    if let Ok(mut m) = Ic0::default().build(system, &on) {
+        rival(Kind::Ic0, 1.0, &mut m);
+    }
+    let recipe = Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::smoothed_aggregation() };
+    if let Ok(mut m) = recipe.build(system, &on) {
+        let complexity = m.operator_complexity();
+        rival(Kind::SmoothedAggregation, complexity, &mut m);
+    }
+    best
+}
+
+#[test]
+fn auto_spends_at_most_twice_the_work_of_the_best() {
+    let mut product = 1.0_f64;
+    for spec in PROBLEMS {
+        let plain = Problem::parse(spec, &Options::default()).unwrap().matrix;
+        let a = scrambled(&plain, 11).unwrap();
+        let b = random_vector(a.shape().0, 1);
+        let costs = Costs::of(&a, true);
+        let mut x = vec![0.0; b.len()];
+        let auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
+        let solved = auto.solve(&a, &b, &mut x).unwrap().converged().unwrap();
+        let spent = solved.course.as_ref().expect("something to choose between").ledger.spent();
+        let best = best(&a, &b, &costs);
+        let ratio = spent / best;
+        println!("{spec:<18} {:<10} {ratio:.2}", solved.kind.to_string());
+        assert!(spent <= 2.0 * best + SMALL, "{spec}: {ratio:.2} times the best\n{solved}");
+        product *= ratio;
+    }
+    let mean = product.powf(1.0 / PROBLEMS.len() as f64);
+    assert!(mean <= 1.25, "{mean:.2} in the geometric mean");
+}
+
+/// The same matrix is solved the same way, and the same work is charged, every time.
+#[test]
+fn work_depends_on_the_matrix_alone() {
+    let a = scrambled(&Problem::parse("jump3d:16", &Options::default()).unwrap().matrix, 5).unwrap();
+    let b = random_vector(a.shape().0, 2);
+    let run = |threads| {
+        let solve = || {
+            let mut x = vec![0.0; b.len()];
+            let solved = Auto::default().solve(&a, &b, &mut x).unwrap();
+            (solved.course, x)
+        };
+        coarsen_core::parallel::threads(threads, solve).unwrap()
+    };
+    assert_eq!(run(1), run(2));
+}

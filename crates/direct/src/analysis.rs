@@ -1,0 +1,91 @@
+//! A matrix that is ordered, and not yet factored.
+
+use std::sync::Arc;
+
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::cholesky::Cholesky;
+use crate::factor::Factorization;
+use crate::ldlt::Ldlt;
+use crate::lu::Lu;
+use crate::{Direct, DirectError, Factor, Figures, Method};
+
+/// The ordering of a matrix and the structure of its factor, made by [`Direct::analyse`].
+///
+/// It says what the factor takes before any number is computed, and becomes the factor without ordering again.
+///
+/// ```
+/// use coarsen_direct::Direct;
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let analysis = Direct::default().analyse(&a)?;
+/// assert_eq!(analysis.figures().nnz, Some(3));
+/// let mut x = [0.0; 2];
+/// analysis.factor(&a)?.solve(&[3.0, 3.0], &mut x)?;
+/// # Ok::<(), coarsen_direct::DirectError>(())
+/// ```
+pub struct Analysis {
+    direct: Direct,
+    method: Method,
+    pattern: Arc<Pattern>,
+    block: (usize, usize),
+    factors: Box<dyn Factorization>,
+}
+
+impl Analysis {
+    /// Orders `a` for a factorisation that its values were checked for.
+    pub(crate) fn new(direct: Direct, method: Method, a: &Bsr<f64>) -> Result<Self, DirectError> {
+        Ok(Self { direct, method, pattern: a.pattern().clone(), block: a.block(), factors: plan(method, a)? })
+    }
+
+    /// The factorisation that is tried first; never [`Method::Auto`].
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// What that factorisation needs; sizes of LU are not known beforehand, since fill depends on pivots.
+    pub fn figures(&self) -> Figures {
+        self.factors.figures()
+    }
+
+    /// Factors `a`: the matrix that was analysed, or other values on its pattern.
+    ///
+    /// *Cost* the numeric factorisation, with an ordering only where another method is taken: other values may ask for it, and
+    /// [`Method::Auto`] leaves a method that fails.
+    ///
+    /// # Errors
+    /// As [`Direct::build`], and [`DirectError::Pattern`] for a matrix of another pattern or block size.
+    pub fn factor<T: Real>(self, a: &Bsr<T>) -> Result<Factor, DirectError> {
+        if a.block() != self.block || !Pattern::same(a.pattern(), &self.pattern) {
+            return Err(DirectError::Pattern);
+        }
+        let method = self.direct.choose(a)?;
+        let a = a.to::<f64>();
+        let analysis = if method == self.method { self } else { Self::new(self.direct, method, &a)? };
+        analysis.finish(&a)
+    }
+
+    /// Factors the matrix that was checked, by the next method where one fails.
+    pub(crate) fn finish(self, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+        let Self { direct, mut method, mut factors, .. } = self;
+        let mut refused = None;
+        loop {
+            let error = match Factor::new(direct, method, factors, a) {
+                Ok(factor) => return Ok(factor.instead_of(refused)),
+                Err(error) => error,
+            };
+            let Some(next) = direct.after(method, &error) else { return Err(error) };
+            refused.get_or_insert(error);
+            (method, factors) = (next, plan(next, a)?);
+        }
+    }
+}
+
+/// Orders `a` for a factorisation.
+fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
+    Ok(match method {
+        Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
+        Method::Ldlt => Box::new(Ldlt::plan(a)?),
+        Method::Lu => Box::new(Lu::plan(a)?),
+    })
+}

@@ -1,0 +1,146 @@
+//! Room for the dense products of faer, asked for where it may be refused.
+//!
+//! faer multiplies dense blocks in a buffer of each thread, about twice the last cache, and makes it at the first product of the thread by an
+//! allocation that ends the process where it fails. So as much is asked for here before, given back, and the buffer made at once.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
+
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::DirectError;
+
+/// Side of a product that is too large for the small ones, which need no buffer.
+const SIDE: usize = 32;
+
+/// The last cache where the system does not say: that of a large desktop.
+const UNKNOWN: usize = 64 << 20;
+
+/// What faer takes for the last cache at least.
+const LEAST: usize = 2 << 20;
+
+thread_local! {
+    /// Whether this thread has its buffer.
+    static READY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes the buffer of this thread, where it has none yet.
+pub(crate) fn reserve() -> Result<(), DirectError> {
+    if READY.get() {
+        return Ok(());
+    }
+    let bytes = buffer();
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(bytes).map_err(|_| DirectError::Memory { bytes })?;
+    drop(room);
+    let (ones, mut product) = ([1.0; SIDE * SIDE], [0.0; SIDE * SIDE]);
+    let factor = MatRef::from_column_major_slice(&ones, SIDE, SIDE);
+    let product = MatMut::from_column_major_slice_mut(&mut product, SIDE, SIDE);
+    faer::linalg::matmul::matmul(product, Accum::Replace, factor, factor, 1.0, Par::Seq);
+    READY.set(true);
+    Ok(())
+}
+
+/// Bytes of the buffer, or somewhat more.
+pub(crate) fn buffer() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| 2 * last_cache() + (1 << 16))
+}
+
+/// What faer takes for the last cache: the share of a thread in it for each thread of all cores, and no less than 4 of the second cache.
+fn last_cache() -> usize {
+    let caches = caches();
+    let share = |level: usize| {
+        caches.iter().filter(|c| c.level == level).map(|c| c.bytes / c.shared.max(1)).max().unwrap_or(0)
+    };
+    let threads = caches.iter().filter(|c| c.level == 1).map(|c| c.shared).max().unwrap_or(1);
+    match (share(3) * threads * cores()).max(4 * share(2) * threads) {
+        0 => UNKNOWN,
+        bytes => bytes.max(LEAST),
+    }
+}
+
+/// A cache of a processor, and how many processors share it.
+struct Cache {
+    level: usize,
+    bytes: usize,
+    shared: usize,
+}
+
+/// The data caches of all processors, where Linux says so.
+fn caches() -> Vec<Cache> {
+    let within = |folder: &Path, name: &str| -> Vec<PathBuf> {
+        let all = fs::read_dir(folder).into_iter().flatten().flatten();
+        all.filter(|e| e.file_name().to_string_lossy().starts_with(name)).map(|e| e.path()).collect()
+    };
+    let processors = within(Path::new("/sys/devices/system/cpu"), "cpu");
+    let folders = processors.iter().flat_map(|processor| within(&processor.join("cache"), "index"));
+    folders.filter_map(|folder| Cache::read(&folder)).collect()
+}
+
+impl Cache {
+    fn read(folder: &Path) -> Option<Self> {
+        let text = |name: &str| Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned());
+        if text("type")? == "Instruction" {
+            return None;
+        }
+        let size = text("size")?;
+        let unit = match size.chars().last()? {
+            'K' => 1 << 10,
+            'M' => 1 << 20,
+            'G' => 1 << 30,
+            _ => 1,
+        };
+        let bytes = size.trim_end_matches(['K', 'M', 'G']).parse::<usize>().ok()? * unit;
+        let count = |part: &str| match part.split_once('-') {
+            Some((first, last)) => Some(last.parse::<usize>().ok()? + 1 - first.parse::<usize>().ok()?),
+            None => Some(1),
+        };
+        let shared = text("shared_cpu_list")?.split(',').map(count).sum::<Option<usize>>()?;
+        Some(Self { level: text("level")?.parse().ok()?, bytes, shared })
+    }
+}
+
+/// Cores of all sockets; threads where the system does not say.
+fn cores() -> usize {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let (mut socket, mut cores) = (0, BTreeMap::new());
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        match (name.trim(), value.trim().parse::<usize>()) {
+            ("physical id", Ok(id)) => socket = id,
+            ("cpu cores", Ok(count)) => drop(cores.insert(socket, count)),
+            _ => (),
+        }
+    }
+    match cores.values().sum() {
+        0 => available_parallelism().map_or(1, usize::from),
+        all => all,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Bytes of address space.
+    fn taken() -> usize {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+        1024 * line.trim_end_matches("kB").trim().parse::<usize>().unwrap()
+    }
+
+    /// What is asked for is what faer takes, and a second call takes nothing.
+    #[test]
+    fn the_buffer_is_as_large_as_what_is_asked_for() {
+        let before = taken();
+        reserve().unwrap();
+        let first = taken() - before;
+        assert!(first <= buffer() + (1 << 20) && 4 * first >= buffer(), "{first} of {}", buffer());
+        reserve().unwrap();
+        assert!(taken() - before <= first + (1 << 20));
+    }
+}

@@ -1,0 +1,128 @@
+//! One factorisation gives way to another, and an analysis becomes a factor.
+
+use coarsen_core::{LinearOperator, Preconditioner};
+use coarsen_direct::{Direct, DirectError, Factor, Method};
+use coarsen_sparse::{Bsr, assembly};
+
+/// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
+fn laplace(n: u32, shift: f64) -> Bsr<f64> {
+    let mut entries = Vec::new();
+    for at in 0..n * n {
+        entries.push((at, at, 4.0 + shift));
+        for (next, inside) in [(at + 1, (at + 1) % n > 0), (at + n, at + n < n * n)] {
+            if inside {
+                entries.extend([(at, next, -1.0), (next, at, -1.0)]);
+            }
+        }
+    }
+    assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
+}
+
+fn small(rows: &[&[f64]]) -> Bsr<f64> {
+    let entries: Vec<_> = (0_u32..)
+        .zip(rows)
+        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
+        .filter(|e| e.2 != 0.0)
+        .collect();
+    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
+}
+
+/// ‖b − A x‖ / ‖b‖.
+fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut r = vec![0.0; b.len()];
+    a.residual(&b.to_vec(), &x.to_vec(), &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&r) / norm(b)
+}
+
+fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+    Direct { method, ..Direct::default() }.build(a)
+}
+
+/// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing, while LDLᵀ chooses its own.
+fn misleading() -> Bsr<f64> {
+    let [a, b, c] = [6826.666666666666, -0.0026041666666666665, 7.947285970052083e-8];
+    small(&[&[a, b, c], &[b, 1.241763432820638e-9, 1e-300], &[c, 1e-300, 4.625929269271485e-18]])
+}
+
+/// A right-hand side of a moderate solution.
+fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
+    let (ones, mut b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0], vec![0.0; a.shape().0]);
+    a.apply(&ones, &mut b);
+    factor.solve(&b, &mut x).unwrap();
+    assert!(residual(a, &b, &x) < 1e-12);
+}
+
+#[test]
+fn a_cholesky_factor_of_no_use_gives_way() {
+    let a = misleading();
+    assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
+    let mut factor = build(Method::Auto, &a).unwrap();
+    assert_eq!(factor.method(), Method::Ldlt);
+    assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
+    reproduces(&mut factor, &a);
+    // The same where it comes by an update, and to one that is indefinite.
+    let mut sound = a.clone();
+    let values = [3.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0];
+    sound.values_mut().copy_from_slice(&values);
+    let mut indefinite = sound.clone();
+    indefinite.values_mut()[1] = 5.0;
+    indefinite.values_mut()[3] = 5.0;
+    for next in [&a, &indefinite] {
+        let mut factor = build(Method::Auto, &sound).unwrap();
+        assert_eq!((factor.method(), factor.fallback()), (Method::Cholesky, None));
+        factor.update(next).unwrap();
+        assert_eq!(factor.method(), Method::Ldlt);
+        assert!(factor.fallback().is_some());
+        reproduces(&mut factor, next);
+        factor.update(&sound).unwrap();
+        assert_eq!(factor.method(), Method::Ldlt, "what was left is not taken again");
+        reproduces(&mut factor, &sound);
+        let mut asked = build(Method::Cholesky, &sound).unwrap();
+        assert!(asked.update(next).is_err());
+        assert_eq!(asked.method(), Method::Cholesky);
+        reproduces(&mut asked, &sound);
+    }
+    // Where nothing helps, the old factor stays.
+    let mut zero = sound.clone();
+    zero.values_mut().fill(1.0);
+    let mut factor = build(Method::Auto, &sound).unwrap();
+    assert!(matches!(factor.update(&zero), Err(DirectError::Singular { .. })));
+    assert_eq!(factor.method(), Method::Cholesky);
+    reproduces(&mut factor, &sound);
+}
+
+/// Ordered once and factored, with the values there were or with others: the same bits as a build.
+#[test]
+fn an_analysis_becomes_the_factor() {
+    let (a, stiffer) = (laplace(20, 0.0), laplace(20, 0.3));
+    let rhs: Vec<f64> = (0..400).map(|i| f64::from(i).sin()).collect();
+    for method in [Method::Auto, Method::Cholesky, Method::Ldlt, Method::Lu] {
+        let direct = Direct { method, ..Direct::default() };
+        for b in [&a, &stiffer] {
+            let analysis = direct.analyse(&a).unwrap();
+            let (expected, figures) = (analysis.method(), analysis.figures());
+            assert_eq!(direct.estimate(&a), Ok((expected, figures)));
+            let mut factor = analysis.factor(b).unwrap();
+            assert_eq!((factor.method(), factor.figures().nnz), (expected, figures.nnz));
+            let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
+            factor.apply(&rhs, &mut z);
+            direct.build(b).unwrap().apply(&rhs, &mut built);
+            assert_eq!(z, built, "{method:?}");
+        }
+    }
+    // Values that ask for another method, and matrices that it was not made for.
+    let analyse = |a: &Bsr<f64>| Direct::default().analyse(a).unwrap();
+    let mut skew = a.clone();
+    skew.values_mut()[1] = -0.5;
+    let mut factor = analyse(&a).factor(&skew).unwrap();
+    assert_eq!(factor.method(), Method::Lu);
+    reproduces(&mut factor, &skew);
+    let indefinite = laplace(20, -2.9);
+    let mut factor = analyse(&a).factor(&indefinite).unwrap();
+    assert_eq!(factor.method(), Method::Ldlt);
+    reproduces(&mut factor, &indefinite);
+    assert_eq!(analyse(&a).factor(&laplace(21, 0.0)).err(), Some(DirectError::Pattern));
+    skew.values_mut()[2] = f64::NAN;
+    assert!(matches!(analyse(&a).factor(&skew), Err(DirectError::NotFinite { .. })));
+}

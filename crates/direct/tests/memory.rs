@@ -1,0 +1,76 @@
+//! Where the buffer of dense products does not fit, factoring is refused: the process lives on.
+//!
+//! The program runs itself: once to see what it takes, and again under a limit that lacks half of the buffer.
+
+use std::env;
+use std::process::Command;
+
+use coarsen_direct::{Dense, Direct, DirectError, Method};
+use coarsen_sparse::{Bsr, assembly};
+
+/// Names the method for a program that is to factor.
+const CHILD: &str = "COARSEN_DIRECT_FACTOR";
+
+fn main() {
+    if let Ok(method) = env::var(CHILD) {
+        return child(&method);
+    }
+    if !cfg!(target_os = "linux") {
+        return println!("skipped: no limit on address space is known here");
+    }
+    let products = Direct { method: Method::Ldlt, ..Direct::default() }.estimate(&full()).unwrap().1.products;
+    assert!(products > 0);
+    for method in ["Cholesky", "Ldlt", "Lu", "Dense"] {
+        let free = run(method, None);
+        let (outcome, size) = free.split_once(' ').unwrap();
+        assert_eq!(outcome, "factored", "{method}");
+        let limit = size.parse::<usize>().unwrap() + products / 2;
+        assert_eq!(run(method, Some(limit)).split(' ').next(), Some("refused"), "{method}");
+    }
+}
+
+/// What a child says that factors with so many bytes of address space.
+fn run(method: &str, limit: Option<usize>) -> String {
+    let limit = limit.map_or("unlimited".to_owned(), |bytes| (bytes >> 10).to_string());
+    let script = format!("ulimit -v {limit}; exec \"$0\"");
+    let output =
+        Command::new("sh").arg("-c").arg(script).arg(env::current_exe().unwrap()).env(CHILD, method).output();
+    let output = output.unwrap();
+    let (said, complaint) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{method} under {limit}: {}, {complaint}", output.status);
+    said.trim().to_owned()
+}
+
+/// Factors, and says how that ended and what was taken before.
+fn child(method: &str) {
+    let a = full();
+    let size = address_space();
+    let direct = |method| Direct { method, ..Direct::default() }.build(&a).map(drop);
+    let built = match method {
+        "Cholesky" => direct(Method::Cholesky),
+        "Ldlt" => direct(Method::Ldlt),
+        "Lu" => direct(Method::Lu),
+        _ => Dense::default().build(&a).map(drop),
+    };
+    match built {
+        Ok(()) => println!("factored {size}"),
+        Err(DirectError::Memory { .. }) => println!("refused {size}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Bytes of address space that this process takes.
+fn address_space() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+    1024 * line.trim_end_matches("kB").trim().parse::<usize>().unwrap()
+}
+
+/// A full matrix: its factor is one dense block.
+fn full() -> Bsr<f64> {
+    let n = 300_u32;
+    let value = |i: u32, j: u32| if i == j { f64::from(n) } else { 0.5 };
+    let entries: Vec<_> = (0..n).flat_map(|i| (0..n).map(move |j| (i, j, value(i, j)))).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}

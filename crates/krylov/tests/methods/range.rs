@@ -1,0 +1,196 @@
+//! The laws of a solve over the whole range of exponents of A and b.
+
+use coarsen_core::{Class, Identity, Outcome, Preconditioner, Real, Stop};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
+};
+
+use crate::common::{Dense, Scaling, gmres, random, richardson, spread};
+
+const N: usize = 12;
+
+type Method<T> = Box<dyn Krylov<Vec<T>>>;
+
+/// Every method, for a matrix with eigenvalues of 1 to 10 times `size`.
+fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> {
+    vec![
+        ("Cg", Box::new(Cg::new(stop))),
+        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
+        ("Minres", Box::new(Minres::new(stop))),
+        ("Gmres", Box::new(Gmres::new(stop))),
+        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
+        ("BiCgStab", Box::new(BiCgStab::new(stop))),
+        ("Richardson", Box::new(richardson(stop, (0.15 / size).min(T::max_value().wide())))),
+    ]
+}
+
+/// The power of two at or below the largest entry, and the entries divided by it.
+fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
+    let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.wide().abs()));
+    let power = if largest > 0.0 { largest.log2().floor() as i32 } else { 0 };
+    // In two steps: the reciprocal of a tiny power of two is no number.
+    (
+        power,
+        v.iter().map(|v| v.wide() * 2.0_f64.powi(-power / 2) * 2.0_f64.powi(-(power - power / 2))).collect(),
+    )
+}
+
+/// ‖b − A x‖ / ‖b‖ where no product and no square leaves the range.
+fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
+    let ((pa, a), (pb, b), (px, x)) = (normalised(&a.entries), normalised(b), normalised(x));
+    let factor = 2.0_f64.powi((pa + px - pb).clamp(-1000, 400));
+    let r = |i: usize| b[i] - factor * (0..b.len()).map(|j| a[i * b.len() + j] * x[j]).sum::<f64>();
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&(0..b.len()).map(r).collect::<Vec<_>>()) / norm(&b)
+}
+
+/// Numbers times a size, in two steps where the size itself is out of range.
+fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
+    let half = 10.0_f64.powi(exponent / 2);
+    v.iter().map(|v| T::of(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
+}
+
+/// Solves with b and A of these sizes: whatever converges is a solution, and what `must` names converges.
+fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
+    let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
+    for &ea in exponents {
+        let a = Dense { n: N, entries: sized::<T>(&base.entries, ea) };
+        for &eb in exponents {
+            let b = sized::<T>(&random(N, 77), eb);
+            for scaled in [false, true] {
+                for (name, mut method) in methods(Stop::relative(T::of(tolerance)), 10.0_f64.powi(ea)) {
+                    method.stop_mut().max_iterations = 300;
+                    let d = (0..N).map(|i| T::one() / a.entries[i * N + i]).collect();
+                    let mut jacobi = Scaling { d, class: Class::Symmetric };
+                    let m: &mut dyn Preconditioner<Vec<T>> = if scaled { &mut jacobi } else { &mut Identity };
+                    if scaled && name == "Richardson" {
+                        method = Box::new(richardson(*method.stop_mut(), 0.3));
+                    }
+                    let mut x = vec![T::zero(); N];
+                    let report = method.solve(&a, m, &b, &mut x).unwrap();
+                    let told = format!("{name}, {}, A 1e{ea}, b 1e{eb}, M {scaled}: {report}", T::NAME);
+                    assert!(x.iter().all(|x| x.is_finite()), "{told}");
+                    let truth = truth(&a, &b, &x);
+                    if report.outcome == Outcome::Converged {
+                        assert!(truth <= 1.01 * tolerance, "{told}, but {truth:e}");
+                    }
+                    let solved = report.outcome == Outcome::Converged;
+                    assert!(solved || !must(ea, eb), "{told}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn double_precision() {
+    let exponents: Vec<i32> = (-300..=300).step_by(50).chain([-318]).collect();
+    law::<f64>(&exponents, 1e-8, |ea, eb| ea.abs() <= 200 && (-290..300).contains(&(eb - ea)) && eb > -310);
+}
+
+#[test]
+fn single_precision() {
+    let exponents: Vec<i32> = (-37..=37).step_by(4).chain([-42]).collect();
+    law::<f32>(&exponents, 1e-4, |ea, eb| ea.abs() <= 20 && (-33..36).contains(&(eb - ea)) && eb > -33);
+}
+
+/// Singular systems: second differences without boundary conditions, and right-hand sides in their range.
+fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
+    let chain = Dense::<f64>::from_fn(N, |i, j| match i.abs_diff(j) {
+        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < N)),
+        1 => -1.0,
+        _ => 0.0,
+    });
+    let mut b: Vec<f64> = random(N, 3);
+    let mean = b.iter().sum::<f64>() / N as f64;
+    b.iter_mut().for_each(|b| *b -= mean);
+    for &ea in exponents {
+        let a = Dense { n: N, entries: sized::<T>(&chain.entries, ea) };
+        for &eb in exponents {
+            let b = sized::<T>(&b, eb);
+            let mut method =
+                Projected::new(Cg::new(Stop::relative(T::of(tolerance))), NullSpace::constants(&b).unwrap());
+            let mut x = vec![T::zero(); N];
+            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+            let (told, truth) = (format!("{}, A 1e{ea}, b 1e{eb}: {report}", T::NAME), truth(&a, &b, &x));
+            assert!(x.iter().all(|x| x.is_finite()), "{told}");
+            let solved = report.outcome == Outcome::Converged;
+            assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
+            assert!(solved || !must(ea, eb), "{told}");
+        }
+    }
+}
+
+#[test]
+fn projected_systems() {
+    let exponents: Vec<i32> = (-300..=300).step_by(30).chain([-318]).collect();
+    singular_law::<f64>(&exponents, 1e-8, |ea, eb| {
+        ea.abs() <= 100 && (-290..300).contains(&(eb - ea)) && eb > -300
+    });
+    let exponents: Vec<i32> = (-37..=37).step_by(3).chain([-42]).collect();
+    singular_law::<f32>(&exponents, 1e-4, |ea, eb| {
+        ea.abs() <= 12 && (-33..36).contains(&(eb - ea)) && eb > -33
+    });
+}
+
+/// The sizes at which r·r once underflowed before b·b did.
+#[test]
+fn squares_that_vanish_are_no_solutions() {
+    let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);
+    for eb in (-170..-150).chain(-322..-290) {
+        let b = sized::<f64>(&random(N, 7), eb);
+        let mut x = vec![0.0; N];
+        let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+        let truth = truth(&a, &b, &x);
+        assert!(report.outcome != Outcome::Converged || truth <= 1.01e-10, "1e{eb}: {report}");
+        assert!((report.true_residual - truth).abs() <= 1e-13, "1e{eb}: {report}, but {truth}");
+    }
+}
+
+/// Right-hand sides with NaN or infinity have no solution, whoever solves; sums that overflow alone are no obstacle.
+#[test]
+fn what_is_not_finite_is_no_solution() {
+    let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut b = sized::<f64>(&random(N, 77), 200);
+        b[3] = bad;
+        for projected in [false, true] {
+            for (name, mut method) in methods(Stop::default(), 1.0) {
+                if projected {
+                    method = Box::new(Projected::new(method, NullSpace::constants(&b).unwrap()));
+                }
+                let mut x = random(N, 1);
+                let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+                assert_eq!(report.outcome, Outcome::NotFinite, "{name}, {bad}, {projected}");
+                assert_eq!(x, random(N, 1), "{name}, {bad}, {projected}");
+            }
+        }
+    }
+}
+
+/// An absolute tolerance is one in the unit of b, and so are the residuals that monitors see.
+#[test]
+fn units_are_those_of_the_caller() {
+    let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
+    for size in [1e-200, 1e-100, 1.0, 1e100, 1e200] {
+        let b: Vec<f64> = random(N, 7).iter().map(|b| size * b).collect();
+        let norm = random(N, 7).iter().map(|b| b * b).sum::<f64>().sqrt();
+        for (name, mut method) in methods(Stop::absolute(1e-6 * size), 1.0) {
+            let (mut x, mut first) = (vec![0.0; N], None);
+            let mut monitor = |it: &coarsen_core::Iteration<'_, Vec<f64>>| {
+                first.get_or_insert((it.residual, it.relative));
+                std::ops::ControlFlow::Continue(())
+            };
+            let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut monitor).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "{name}, {size}: {report}");
+            assert!((report.tolerance * norm / 1e-6 - 1.0).abs() < 1e-12, "{name}, {size}: {report}");
+            let (residual, relative) = first.unwrap();
+            assert!(
+                (residual / size / norm - 1.0).abs() < 1e-12 && (relative - 1.0).abs() < 1e-12,
+                "{name}, {size}"
+            );
+            assert!(report.iterations > 1 && truth(&a, &b, &x) * norm <= 1e-6, "{name}, {size}: {report}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A matrix whose order and units tell nothing.
+
+use coarsen_sparse::{Bsr, Permutation};
+
+use crate::{ProblemError, random_vector};
+
+/// P D A D Pᵀ: D multiplies all unknowns of a node by a power of 10 from 10⁻² to 10², P shuffles the nodes.
+///
+/// Definiteness, sparsity and scaled couplings a_ij / √(a_ii a_jj) are those of A; what a name, an order or units could tell is gone.
+/// *Use* to see what a solver makes of a matrix alone.
+/// *Cost* two passes over the matrix.
+///
+/// ```
+/// use coarsen_problems::{poisson2d, scrambled};
+/// let a = poisson2d(4)?.matrix;
+/// let b = scrambled(&a, 1)?;
+/// assert_eq!(a.nnz(), b.nnz());
+/// assert_ne!(a, b);
+/// # Ok::<(), coarsen_problems::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`ProblemError`] for a matrix that is not square.
+pub fn scrambled(a: &Bsr<f64>, seed: u64) -> Result<Bsr<f64>, ProblemError> {
+    let (pattern, block, mut values) = a.clone().into_parts();
+    let scales: Vec<f64> = random_vector(pattern.rows(), seed)
+        .iter()
+        .map(|v| 10.0_f64.powi(v.clamp(-2.0, 2.0).round() as i32))
+        .collect();
+    let size = block.0 * block.1;
+    for i in 0..pattern.rows() {
+        for k in pattern.range(i) {
+            let factor = scales[i] * scales[pattern.indices()[k] as usize];
+            values[k * size..(k + 1) * size].iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+    let keys = random_vector(pattern.rows(), seed + 1);
+    let mut order: Vec<u32> = (0..pattern.rows() as u32).collect();
+    order.sort_by(|&i, &j| keys[i as usize].total_cmp(&keys[j as usize]));
+    let order = Permutation::new(order).expect("sorted numbers are a permutation");
+    Ok(Bsr::new(pattern, block, values)?.permute(&order)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poisson2d;
+
+    #[test]
+    fn scrambling_keeps_the_signs_of_the_eigenvalues_and_the_sparsity() {
+        let a = poisson2d(7).unwrap().matrix;
+        let b = scrambled(&a, 3).unwrap();
+        assert_eq!(a.nnz(), b.nnz());
+        assert_ne!(a.pattern().indices(), b.pattern().indices());
+        let coupling = |a: &Bsr<f64>, i: usize, j: usize| a.get(i, j) / (a.get(i, i) * a.get(j, j)).sqrt();
+        let sum = |a: &Bsr<f64>| {
+            (0..49).flat_map(|i| (0..49).map(move |j| (i, j))).map(|(i, j)| coupling(a, i, j)).sum::<f64>()
+        };
+        assert!((sum(&a) - sum(&b)).abs() < 1e-10);
+    }
+}
