@@ -27,6 +27,7 @@
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
+//! | [`mesh`] | triangles and tetrahedra from files |
 //! | [`problems`] | the gallery |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`elastic`] | soft bodies whose preconditioner follows the Hessian |
@@ -46,8 +47,9 @@ pub use coarsen_core::{
 };
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
-    coarsen_multigrid as multigrid, coarsen_optimize as optimize, coarsen_problems as problems,
-    coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
+    coarsen_mesh as mesh, coarsen_multigrid as multigrid, coarsen_optimize as optimize,
+    coarsen_problems as problems, coarsen_relax as relax, coarsen_schwarz as schwarz,
+    coarsen_sparse as sparse,
 };
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]

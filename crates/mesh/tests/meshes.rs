@@ -89,6 +89,19 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
+/// One of each format and encoding, from which `tests/fuzz` begins.
+#[test]
+fn every_file_of_the_corpus_is_good() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let mesh = read(file.unwrap().path()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(mesh.triangles.len() + mesh.tetrahedra.len() > 0);
+        seen += 1;
+    }
+    assert!(seen > 25, "{seen} files");
+}
+
 /// What damage leaves: a mesh that holds together, or words.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {

@@ -26,8 +26,8 @@
 //! On a triangle in space, ∇ is the surface gradient and K the cotangent Laplacian (Dziuk 1988). With lumped mass and no obtuse angle,
 //! the matrix of (4) is an M-matrix: no temperature leaves the range of the given and the old ones.
 
+use coarsen::mesh::Mesh;
 use coarsen::sparse::{Bsr, SparseError, assembly};
-use coarsen_mesh::Mesh;
 
 /// A mesh that cannot carry finite elements.
 #[derive(Debug, thiserror::Error)]

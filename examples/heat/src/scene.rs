@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coarsen_mesh::{Mesh, ReadError, read};
+use coarsen::mesh::{Mesh, ReadError, read};
 use examples_common::Picture;
 use examples_common::picture::{Camera, Colours, Drawing, PictureError, Projection};
 

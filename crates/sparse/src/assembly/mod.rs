@@ -146,51 +146,71 @@ fn assemble<T: Real>(
     drop(next);
 
     // 3: (column, entry) pairs are unique, so an unstable sort gives the stable order
-    let mut lists = split_rows(&mut order, &starts);
-    let sort = |row: &mut &mut [(u32, u32)]| {
-        row.sort_unstable();
-        row.chunk_by(|a, b| a.0 == b.0).count()
+    let mut offsets = vec![0; rows + 1];
+    let mut pieces = split(&mut order, &starts, 1);
+    let sort = |((piece, sizes), starts): ((&mut &mut [(u32, u32)], &mut [usize]), &[usize])| {
+        for (size, ends) in sizes.iter_mut().zip(starts.windows(2)) {
+            let row = &mut piece[ends[0] - starts[0]..ends[1] - starts[0]];
+            row.sort_unstable();
+            *size = row.chunk_by(|a, b| a.0 == b.0).count();
+        }
     };
-    let sizes: Vec<usize> = if parallel {
-        lists.par_iter_mut().map(sort).collect()
+    let sizes = &mut offsets[1..];
+    if parallel {
+        pieces.par_iter_mut().zip(sizes.par_chunks_mut(PIECE)).zip(bounds_parallel(&starts)).for_each(sort);
     } else {
-        lists.iter_mut().map(sort).collect()
-    };
-    let mut offsets = Vec::with_capacity(rows + 1);
-    offsets.push(0);
-    sizes.iter().for_each(|s| offsets.push(offsets[offsets.len() - 1] + s));
+        pieces.iter_mut().zip(sizes.chunks_mut(PIECE)).zip(bounds(&starts)).for_each(sort);
+    }
+    (0..rows).for_each(|i| offsets[i + 1] += offsets[i]);
 
     // 4
     let size = block.0 * block.1;
     let total = offsets[rows];
     let (mut indices, mut values) = (vec![0_u32; total], vec![T::zero(); total * size]);
-    let gather = |((list, indices), values): ((&&mut [(u32, u32)], &mut [u32]), &mut [T])| {
-        let blocks = values.chunks_exact_mut(size.max(1));
-        for ((group, index), sum) in list.chunk_by(|a, b| a.0 == b.0).zip(indices).zip(blocks) {
-            *index = group[0].0;
-            group.iter().for_each(|&(_, entry)| add(entry as usize, sum));
-        }
-    };
-    let value_offsets: Vec<usize> = offsets.iter().map(|o| o * size).collect();
-    let (index_rows, value_rows) =
-        (split_rows(&mut indices, &offsets), split_rows(&mut values, &value_offsets));
+    let gather =
+        |(((piece, starts), indices), values): (((&&mut [(u32, u32)], &[usize]), &mut [u32]), &mut [T])| {
+            let rows = starts.windows(2).map(|ends| &piece[ends[0] - starts[0]..ends[1] - starts[0]]);
+            let groups = rows.flat_map(|row| row.chunk_by(|a, b| a.0 == b.0));
+            for ((group, index), sum) in groups.zip(indices).zip(values.chunks_exact_mut(size.max(1))) {
+                *index = group[0].0;
+                group.iter().for_each(|&(_, entry)| add(entry as usize, sum));
+            }
+        };
+    let (index_pieces, value_pieces) = (split(&mut indices, &offsets, 1), split(&mut values, &offsets, size));
     if parallel {
-        lists.par_iter().zip(index_rows).zip(value_rows).for_each(gather);
+        let pieces = pieces.par_iter().zip(bounds_parallel(&starts));
+        pieces.zip(index_pieces).zip(value_pieces).for_each(gather);
     } else {
-        lists.iter().zip(index_rows).zip(value_rows).for_each(gather);
+        pieces.iter().zip(bounds(&starts)).zip(index_pieces).zip(value_pieces).for_each(gather);
     }
     Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), block, values)
 }
 
-/// The slices of `all` that belong to each row.
-fn split_rows<'a, T>(mut all: &'a mut [T], offsets: &[usize]) -> Vec<&'a mut [T]> {
-    let mut rows = Vec::with_capacity(offsets.len() - 1);
-    for ends in offsets.windows(2) {
-        let (row, rest) = all.split_at_mut(ends[1] - ends[0]);
-        rows.push(row);
+/// Rows of a piece of work: so many that a list of pieces is small beside one of rows.
+const PIECE: usize = 64;
+
+/// The offsets of the rows of each piece, and where its last row ends.
+fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
+    let rows = offsets.len() - 1;
+    (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])
+}
+
+/// The same for several threads.
+fn bounds_parallel(offsets: &[usize]) -> impl IndexedParallelIterator<Item = &[usize]> {
+    let rows = offsets.len() - 1;
+    let piece = move |k: usize| &offsets[k * PIECE..=((k + 1) * PIECE).min(rows)];
+    (0..rows.div_ceil(PIECE)).into_par_iter().map(piece)
+}
+
+/// The slices of `all` that belong to each piece of rows, `size` elements an offset.
+fn split<'a, T>(mut all: &'a mut [T], offsets: &[usize], size: usize) -> Vec<&'a mut [T]> {
+    let pieces = bounds(offsets).map(|bounds| {
+        let (piece, rest) =
+            std::mem::take(&mut all).split_at_mut((bounds[bounds.len() - 1] - bounds[0]) * size);
         all = rest;
-    }
-    rows
+        piece
+    });
+    pieces.collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,112 @@
+//! Case after case for a time, each held to its limits.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::damage::case;
+use crate::meter::most;
+
+pub(crate) const KIB: usize = 1 << 10;
+pub(crate) const MIB: usize = 1 << 20;
+
+/// Bytes that a reader may hold for a byte of its file.
+const TIMES: usize = 20;
+
+/// Seconds for a case; the slowest takes a hundredth.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Seconds for a reader unless `COARSEN_FUZZ_SECONDS` says otherwise.
+const SECONDS: u64 = 2;
+
+/// The attack on one reader.
+pub(crate) struct Campaign {
+    pub(crate) name: &'static str,
+    /// Bytes that it may hold whatever the file.
+    pub(crate) constant: usize,
+}
+
+/// What runs, for the guard.
+type Running = Arc<Mutex<Option<(Instant, u64)>>>;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
+}
+
+impl Campaign {
+    /// Damages files of the corpus until the time is up, and reads them all as they are first.
+    pub(crate) fn run(&self, corpus: &[Vec<u8>], read: impl Fn(&[u8])) {
+        let seconds = Duration::from_secs(number("COARSEN_FUZZ_SECONDS").unwrap_or(SECONDS));
+        let first = number("COARSEN_FUZZ_SEED").unwrap_or(0);
+        let running = self.guard();
+        for (k, bytes) in corpus.iter().enumerate() {
+            self.hold(&format!("file {k} of the corpus"), bytes, &read);
+        }
+        let (begin, mut seed, mut largest) = (Instant::now(), first, 0.0_f64);
+        while seed == first || begin.elapsed() < seconds {
+            let bytes = case(seed, corpus);
+            set(&running, Some((Instant::now(), seed)));
+            largest = largest.max(self.hold(&format!("COARSEN_FUZZ_SEED={seed}"), &bytes, &read));
+            set(&running, None);
+            seed += 1;
+        }
+        println!(
+            "{}: {} cases, at most {largest:.1} bytes for a byte beyond the constant",
+            self.name,
+            seed - first
+        );
+    }
+
+    /// Reads one file, which is good.
+    pub(crate) fn once(&self, case: &str, bytes: &[u8], read: impl Fn(&[u8])) {
+        let each = self.hold(case, bytes, &read);
+        println!("{}: {case}, {} bytes, {each:.1} held for each", self.name, bytes.len());
+    }
+
+    /// Reads one file within its memory; how much it took for each byte.
+    fn hold(&self, case: &str, bytes: &[u8], read: &impl Fn(&[u8])) -> f64 {
+        let (held, result) = most(|| catch_unwind(AssertUnwindSafe(|| read(bytes))));
+        let limit = TIMES * bytes.len() + self.constant;
+        if result.is_err() || held > limit {
+            let file = self.keep(bytes);
+            let what = if result.is_err() {
+                "it panicked".to_owned()
+            } else {
+                format!("{held} bytes held, {limit} allowed")
+            };
+            panic!("{}, {case}, {} bytes, kept in {}: {what}", self.name, bytes.len(), file.display());
+        }
+        held.saturating_sub(self.constant) as f64 / bytes.len().max(1) as f64
+    }
+
+    fn keep(&self, bytes: &[u8]) -> PathBuf {
+        let file = std::env::temp_dir().join(format!("coarsen-fuzz-{}", self.name));
+        std::fs::write(&file, bytes).expect("the folder for temporary files takes a file");
+        file
+    }
+
+    /// Ends the program when a case takes too long: a loop cannot be interrupted.
+    fn guard(&self) -> Running {
+        let running: Running = Arc::default();
+        let (weak, name) = (Arc::downgrade(&running), self.name);
+        std::thread::spawn(move || {
+            while let Some(running) = weak.upgrade() {
+                let now = *running.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some((_, seed)) = now.filter(|(since, _)| since.elapsed() > PATIENCE) {
+                    eprintln!("{name}, COARSEN_FUZZ_SEED={seed}: still reading after {PATIENCE:?}");
+                    std::process::abort();
+                }
+                drop(running);
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        running
+    }
+}
+
+fn set(running: &Running, now: Option<(Instant, u64)>) {
+    *running.lock().unwrap_or_else(PoisonError::into_inner) = now;
+}

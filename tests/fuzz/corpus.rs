@@ -1,0 +1,63 @@
+//! Good files to begin with.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+/// A folder of the repository, and one of the folder of data.
+pub(crate) type Place = (&'static str, &'static [&'static str]);
+
+pub(crate) const MESHES: Place = ("crates/mesh/tests/corpus", &["meshes"]);
+pub(crate) const MATRICES: Place = ("crates/sparse/tests/corpus", &["mm-parser", "matrices"]);
+
+/// Between the two files of a pair.
+pub(crate) const PAIR: &[u8] = b"\n#=====\n";
+
+/// Bytes of a file at most, not compressed: larger ones leave time for too few cases.
+const LARGEST: usize = 1 << 18;
+
+/// The files with one of these extensions, in the order of their names.
+pub(crate) fn files(place: &Place, kinds: &[&str]) -> Vec<Vec<u8>> {
+    let found: Vec<Vec<u8>> = paths(place, kinds).iter().filter_map(|path| plain(path)).collect();
+    assert!(found.len() > 1, "{}: no files to begin with", place.0);
+    found
+}
+
+/// NODE files with their ELE files behind them.
+pub(crate) fn pairs() -> Vec<Vec<u8>> {
+    let ele = |node: &Path| PathBuf::from(node.to_string_lossy().replace(".node", ".ele"));
+    let nodes = paths(&MESHES, &["node"]);
+    let pairs = nodes.iter().filter_map(|node| Some([&plain(node)?, PAIR, &plain(&ele(node))?].concat()));
+    pairs.collect()
+}
+
+fn paths((folder, data): &Place, kinds: &[&str]) -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    if let Some(root) = std::env::var_os("COARSEN_DATA") {
+        folders.extend(data.iter().map(|folder| Path::new(&root).join(folder)));
+    }
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()))
+        .filter(|path| {
+            let name = path.to_string_lossy();
+            let name = name.trim_end_matches(".gz");
+            kinds.iter().any(|kind| name.ends_with(&format!(".{kind}")))
+        })
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The bytes of a file that is not too large.
+fn plain(path: &Path) -> Option<Vec<u8>> {
+    let (raw, mut bytes) = (fs::read(path).ok()?, Vec::new());
+    if raw.starts_with(&[0x1f, 0x8b]) {
+        MultiGzDecoder::new(&raw[..]).take(LARGEST as u64 + 1).read_to_end(&mut bytes).ok()?;
+    } else {
+        bytes = raw;
+    }
+    (bytes.len() <= LARGEST).then_some(bytes)
+}

@@ -1,0 +1,52 @@
+//! An allocator that counts what is held, and the most that was.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+
+struct Meter;
+
+static HELD: AtomicIsize = AtomicIsize::new(0);
+static MOST: AtomicIsize = AtomicIsize::new(0);
+
+#[global_allocator]
+static METER: Meter = Meter;
+
+fn add(bytes: isize) {
+    let held = HELD.fetch_add(bytes, Relaxed) + bytes;
+    MOST.fetch_max(held, Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator as it came; only numbers are kept beside.
+unsafe impl GlobalAlloc for Meter {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as isize);
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as isize);
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        add(size as isize - layout.size() as isize);
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        add(-(layout.size() as isize));
+        // SAFETY: the caller's promise, handed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// The most bytes that all threads held at once while `work` ran, beyond those held before, and what it gave.
+pub(crate) fn most<R>(work: impl FnOnce() -> R) -> (usize, R) {
+    let before = HELD.load(Relaxed);
+    MOST.store(before, Relaxed);
+    let result = work();
+    ((MOST.load(Relaxed) - before).max(0) as usize, result)
+}
