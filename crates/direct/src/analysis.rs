@@ -22,7 +22,7 @@ use crate::{Direct, DirectError, Factor, Figures, Method};
 /// assert_eq!(analysis.figures().nnz, Some(3));
 /// let mut x = [0.0; 2];
 /// analysis.factor(&a)?.solve(&[3.0, 3.0], &mut x)?;
-/// # Ok::<(), coarsen_direct::DirectError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Analysis {
     direct: Direct,
