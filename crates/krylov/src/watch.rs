@@ -171,7 +171,7 @@ impl<'a, V: Vector> Watch<'a, V> {
         let rest = V::Real::EPSILON.sqrt();
         self.held
             && norm > (one::<V::Real>() - V::Real::of(4.0) * rest) * self.saved
-            && norm > rest * self.scale
+            && self.saved > rest * self.scale
     }
 
     /// Counts an iteration; whether its numbers are to be looked at.
@@ -340,10 +340,9 @@ impl<'a, V: Vector> Watch<'a, V> {
         if self.power == 1.0 {
             return;
         }
-        let before = self.truth;
         scale::round(x, self.power, r);
         self.truth = measure(self.a, self.load(), x, r);
-        if before.is_finite() && !self.truth.is_finite() {
+        if !self.truth.is_finite() {
             self.verdict = Some(Outcome::NotFinite); // x is beyond the range of its numbers
             x.fill(zero());
             self.truth = measure(self.a, self.load(), x, r);

@@ -75,6 +75,11 @@ fn condition_comes_from_the_coefficients() {
     let mut method = Cg::new(Stop::relative(1e-12));
     let report = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     assert!((report.condition.unwrap() / 1e4 - 1.0).abs() < 0.05);
+    method.stop.look_every = 2; // coefficients are not read in between
+    let rare = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
+    assert_eq!((rare.condition, method.eigenvalues()), (None, None));
+    method.stop.look_every = 1;
+    let _ = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     let [low, high] = method.eigenvalues().unwrap();
     assert!((low / 0.5 - 1.0).abs() < 0.05 && (high / 5e3 - 1.0).abs() < 0.01);
 }

@@ -144,3 +144,24 @@ fn vectors_that_span_nothing_are_named() {
     let shape = method.solve(&neumann(5), &mut Identity, &vec![1.0; 5], &mut vec![0.0; 5]);
     assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
 }
+
+/// A part in the null space just above the tolerance is what keeps the residual up, and one just below is none.
+#[test]
+fn a_part_at_the_tolerance_decides() {
+    let n = 16;
+    let a = neumann(n);
+    let mut b = vec![0.0; n];
+    a.apply(&random(n, 3), &mut b);
+    let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
+    for (part, expected) in [
+        (0.5, Outcome::Converged),
+        (0.95, Outcome::Converged),
+        (1.05, Outcome::Inconsistent),
+        (2.0, Outcome::Inconsistent),
+    ] {
+        let b: Vec<f64> = b.iter().map(|b| b + part * 1e-6 * norm / (n as f64).sqrt()).collect();
+        let mut method = Projected::new(Cg::new(Stop::relative(1e-6)), NullSpace::constants(&b).unwrap());
+        let report = method.solve(&a, &mut Identity, &b, &mut vec![0.0; n]).unwrap();
+        assert_eq!(report.outcome, expected, "{part}: {report}");
+    }
+}

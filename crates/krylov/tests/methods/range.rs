@@ -180,6 +180,12 @@ fn units_are_those_of_the_caller() {
             let (mut x, mut first) = (vec![0.0; N], None);
             let mut monitor = |it: &coarsen_core::Iteration<'_, Vec<f64>>| {
                 first.get_or_insert((it.residual, it.relative));
+                if let Some(x) = it.x {
+                    assert!(
+                        (truth(&a, &b, x) - it.relative).abs() < 1e-12,
+                        "{name}, {size}: x in another unit"
+                    );
+                }
                 std::ops::ControlFlow::Continue(())
             };
             let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut monitor).unwrap();
@@ -192,5 +198,38 @@ fn units_are_those_of_the_caller() {
             );
             assert!(report.iterations > 1 && truth(&a, &b, &x) * norm <= 1e-6, "{name}, {size}: {report}");
         }
+    }
+}
+
+/// A residual whose square underflows is not zero.
+#[test]
+fn residuals_without_a_square_count() {
+    let a = Dense::<f32>::diagonal(&[1.0, 1.0, 2.0]);
+    let tiny = 2.0_f32.powi(-72);
+    let b = vec![2.0_f32.powi(-30), tiny, tiny];
+    for (name, mut method) in methods(Stop::relative(1e-13), 1.0) {
+        let mut x = vec![b[0], 0.0, 0.0];
+        let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+        let truth = truth(&a, &b, &x);
+        assert!(report.outcome != Outcome::Converged || truth <= 1e-13, "{name}: {report}, but {truth:e}");
+        assert!(
+            (f64::from(report.true_residual) - truth).abs() < 1e-3 * truth + 1e-20,
+            "{name}: {report}, but {truth:e}"
+        );
+    }
+}
+
+/// What A maps to zero is found in right-hand sides of any size.
+#[test]
+fn inconsistent_systems_of_any_size() {
+    let pair = Dense::<f64>::from_fn(2, |i, j| if i == j { 1.0 } else { -1.0 });
+    for size in [1e-300, 1e-200, 1.0, 1e200, 1e300] {
+        let b = vec![3.0 * size, size];
+        let mut method = Projected::new(Cg::<Vec<f64>>::default(), NullSpace::constants(&b).unwrap());
+        let mut x = vec![0.0; 2];
+        let report = method.solve(&pair, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Inconsistent, "{size}: {report}");
+        assert!((report.true_residual - 0.8_f64.sqrt()).abs() < 1e-12, "{size}: {report}");
+        assert!((x[0] / size - 0.5).abs() < 1e-12 && (x[1] / size + 0.5).abs() < 1e-12, "{size}: {x:?}");
     }
 }
