@@ -340,8 +340,7 @@ mod tests {
         let pattern = Pattern::new(n, offsets, columns).unwrap();
         assert_eq!(detect_block_size(&pattern), 1);
         let chain: Vec<(u32, u32)> = (0..(n / 3) as u32).map(|i| (i, i)).collect();
-        let blocks =
-            assembly::from_blocks(n / 3, n / 3, (3, 3), &chain, &vec![1.0; chain.len() * 9]).unwrap();
+        let blocks = assembly::from_blocks(n, n, (3, 3), &chain, &vec![1.0; chain.len() * 9]).unwrap();
         assert_eq!(detect_block_size(blocks.reblock((1, 1), Zeros::Keep).unwrap().pattern()), 3);
     }
 
