@@ -25,8 +25,8 @@ use crate::solve::{attempt, check_place, check_solvable, leave_to_the_cpu};
 use crate::stage::Stages;
 use crate::table::{Row, Table, label};
 
-/// Operations a second of a sparse factorisation on one core, on the low side.
-const SPEED: f64 = 1e10;
+/// Operations a second of a sparse factorisation on one core.
+const SPEED: f64 = 3e10;
 
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
