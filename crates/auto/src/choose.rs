@@ -13,7 +13,7 @@ use std::fmt;
 
 use coarsen_sparse::diagnose::{Definiteness, Diagnosis, Values};
 
-use crate::rent::{NoFactor, Outlook, Price};
+use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
 
 /// Unknowns up to which a symmetric matrix is factored before anything else could be measured.
@@ -24,9 +24,6 @@ const HARD: usize = 20_000;
 
 /// Iterations of the trial under whose cost a factor is taken at once: a trial would hardly be over.
 const AT_ONCE: f64 = 40.0;
-
-/// How much dearer it promises to be where its ordering can wait.
-const DEAR: f64 = 4.0;
 
 /// What is wished for beside the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,11 +224,8 @@ impl Plan {
             false => Price::Unknown {
                 ordering: costs.ordering(),
                 least: costs.least(),
-                outlook: match direct / hierarchy {
-                    ratio if ratio < 1.0 => Outlook::Cheap,
-                    ratio if ratio <= DEAR => Outlook::Open,
-                    _ => Outlook::Dear,
-                },
+                promise: direct,
+                cheap: direct < hierarchy,
             },
         };
         let trial = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
@@ -328,12 +322,12 @@ mod tests {
 
     #[test]
     fn structure_says_when_a_factor_is_worth_its_ordering() {
-        let outlook = |a: &Bsr<f64>| match choose(a, false).plan.unwrap().price {
-            Price::Unknown { outlook, .. } => outlook,
+        let cheap = |a: &Bsr<f64>| match choose(a, false).plan.unwrap().price {
+            Price::Unknown { cheap, .. } => cheap,
             price => panic!("{price:?}"),
         };
-        assert_eq!(outlook(&poisson2d(25).unwrap().matrix), Outlook::Cheap, "narrow");
-        assert_eq!(outlook(&poisson3d(30).unwrap().matrix), Outlook::Dear, "wide");
+        assert!(cheap(&poisson2d(25).unwrap().matrix), "narrow");
+        assert!(!cheap(&poisson3d(30).unwrap().matrix), "wide");
         let elastic = elasticity3d(6, 1.0).unwrap().matrix;
         assert_eq!(choose(&elastic, false).plan.unwrap().trial, Kind::BlockJacobi);
         let plan = choose(&elastic, true).plan.unwrap();

@@ -41,4 +41,4 @@ pub use forecast::Forecast;
 pub use kind::{Kind, Method};
 pub use ledger::{Item, Ledger};
 pub use meter::{Meter, Order};
-pub use rent::{Advice, NoFactor, Outlook, Price, Rental};
+pub use rent::{Advice, NoFactor, Price, Rental};

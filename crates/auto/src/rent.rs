@@ -15,8 +15,8 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | C₀ is rented, or twice that where the structure promises a dear factor or the rest of the iterations to cost less than O; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
-//! | buy | C/2 is rented and the rest of the iterations promises to cost more than 1.5 F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
+//! | order | C₀ is rented and the rest of the iterations promises to cost more than the factor does by its structure; 2 C₀ is rented; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
+//! | buy | C/2 is rented and the rest of the iterations promises to cost more than 1.2 F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
 //!
 //! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
 //! factor does: C/2 ≤ R ≤ 2 C + g, so all work R + C is at most 3 R and 3 C + g. Forecasts that are wrong change nothing of it. A factor that nothing was
@@ -45,17 +45,6 @@ pub enum NoFactor {
     Failed,
 }
 
-/// What the structure of a matrix promises of its factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outlook {
-    /// It is cheaper than a hierarchy.
-    Cheap,
-    /// It is neither.
-    Open,
-    /// It is several times dearer.
-    Dear,
-}
-
 /// What is known of the factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Price {
@@ -67,8 +56,10 @@ pub enum Price {
         ordering: f64,
         /// C₀.
         least: f64,
-        /// What the structure promises.
-        outlook: Outlook,
+        /// C as the structure promises it.
+        promise: f64,
+        /// Whether that is less than what a hierarchy promises to cost.
+        cheap: bool,
     },
     /// Ordered.
     Known {
@@ -96,7 +87,7 @@ pub enum Advice {
 const SOON: f64 = 0.5;
 
 /// Share of F above which it is not worth renting more than C/2: early forecasts are long.
-const FAR: f64 = 1.5;
+const FAR: f64 = 1.2;
 
 /// The ledger, and the factor that iterations are rented instead of.
 #[derive(Clone, Debug)]
@@ -141,8 +132,8 @@ impl Rental {
         let rent = self.ledger.rent();
         match self.price {
             Price::None(_) => Advice::GoOn,
-            Price::Unknown { ordering, least, outlook } => {
-                let early = outlook == Outlook::Cheap || rent + setup > 2.0 * least;
+            Price::Unknown { ordering, least, cheap, .. } => {
+                let early = cheap || rent + setup > 2.0 * least;
                 match early {
                     true if rent >= 0.5 * ordering => Advice::Order,
                     // Nothing is left to rent before the setup, which counts.
@@ -173,9 +164,9 @@ impl Rental {
     }
 
     fn order(&self, rent: f64, rest: Option<f64>) -> Advice {
-        let Price::Unknown { ordering, least, outlook } = self.price else { return Advice::GoOn };
-        let patient = outlook == Outlook::Dear || rest.is_some_and(|rest| rest < ordering);
-        if rent >= if patient { 2.0 * least } else { least } { Advice::Order } else { Advice::GoOn }
+        let Price::Unknown { least, promise, .. } = self.price else { return Advice::GoOn };
+        let hopeless = rest.is_some_and(|rest| rest > promise);
+        if rent >= if hopeless { least } else { 2.0 * least } { Advice::Order } else { Advice::GoOn }
     }
 }
 
@@ -190,47 +181,39 @@ mod tests {
         rental
     }
 
-    const fn unknown(outlook: Outlook) -> Price {
-        Price::Unknown { ordering: 3.0, least: 4.0, outlook }
+    const fn unknown(cheap: bool) -> Price {
+        Price::Unknown { ordering: 3.0, least: 4.0, promise: 6.0, cheap }
     }
 
     #[test]
     fn a_factor_is_ordered_once_its_least_price_is_rented() {
-        for (rent, outlook, advice) in [
-            (3.9, Outlook::Open, Advice::GoOn),
-            (3.9, Outlook::Cheap, Advice::GoOn),
-            (4.0, Outlook::Open, Advice::Order),
-            (7.9, Outlook::Dear, Advice::GoOn),
-            (8.0, Outlook::Dear, Advice::Order),
+        for (rent, rest, advice) in [
+            (3.9, Some(6.1), Advice::GoOn),
+            (4.0, Some(6.1), Advice::Order),
+            (4.0, Some(5.9), Advice::GoOn),
+            (7.9, None, Advice::GoOn),
+            (8.0, None, Advice::Order),
+            (8.0, Some(0.1), Advice::Order),
         ] {
-            assert_eq!(rented(rent, unknown(outlook)).after(None), advice, "{rent} {outlook:?}");
-        }
-    }
-
-    #[test]
-    fn an_ordering_waits_for_iterations_that_promise_to_be_cheaper() {
-        for (rent, rest, advice) in
-            [(4.0, 2.9, Advice::GoOn), (4.0, 3.1, Advice::Order), (8.0, 0.1, Advice::Order)]
-        {
-            assert_eq!(rented(rent, unknown(Outlook::Open)).after(Some(rest)), advice, "{rent} {rest}");
+            assert_eq!(rented(rent, unknown(false)).after(rest), advice, "{rent} {rest:?}");
         }
     }
 
     #[test]
     fn a_large_setup_waits_until_half_of_the_ordering_is_rented() {
-        for (rent, setup, outlook, advice) in [
-            (1.0, 7.0, Outlook::Dear, Advice::GoOn),
-            (1.0, 7.1, Outlook::Dear, Advice::Wait),
-            (1.5, 7.0, Outlook::Dear, Advice::Order),
-            (1.0, 1.0, Outlook::Cheap, Advice::Wait),
-            (1.5, 1.0, Outlook::Cheap, Advice::Order),
+        for (rent, setup, cheap, advice) in [
+            (1.0, 7.0, false, Advice::GoOn),
+            (1.0, 7.1, false, Advice::Wait),
+            (1.5, 7.0, false, Advice::Order),
+            (1.0, 1.0, true, Advice::Wait),
+            (1.5, 1.0, true, Advice::Order),
         ] {
-            assert_eq!(rented(rent, unknown(outlook)).before(setup, false), advice, "{rent} {setup}");
+            assert_eq!(rented(rent, unknown(cheap)).before(setup, false), advice, "{rent} {setup}");
         }
-        assert_eq!(rented(0.1, unknown(Outlook::Open)).before(9.0, true), Advice::Order);
-        assert_eq!(rented(0.1, unknown(Outlook::Cheap)).before(1.4, true), Advice::Order);
+        assert_eq!(rented(0.1, unknown(false)).before(9.0, true), Advice::Order);
+        assert_eq!(rented(0.1, unknown(true)).before(1.4, true), Advice::Order);
         assert_eq!(
-            rented(0.1, unknown(Outlook::Cheap)).before(1.3, true),
+            rented(0.1, unknown(true)).before(1.3, true),
             Advice::GoOn,
             "dearer than what it may save"
         );
@@ -241,8 +224,8 @@ mod tests {
         let price = Price::Known { factor: 8.0, whole: 10.0 };
         for (rent, rest, advice) in [
             (4.9, Some(1e9), Advice::GoOn),
-            (5.0, Some(12.1), Advice::Buy),
-            (5.0, Some(11.9), Advice::GoOn),
+            (5.0, Some(9.7), Advice::Buy),
+            (5.0, Some(9.5), Advice::GoOn),
             (5.0, None, Advice::GoOn),
             (10.0, None, Advice::GoOn),
             (20.0, None, Advice::Buy),
@@ -260,12 +243,12 @@ mod tests {
 
     #[test]
     fn an_ordering_is_paid_once_and_prices_are_whole() {
-        let mut rental = Rental::new(unknown(Outlook::Open));
+        let mut rental = Rental::new(unknown(false));
         rental.ordered(Ok(7.0));
         assert_eq!(rental.price(), Price::Known { factor: 7.0, whole: 10.0 });
         rental.ordered(Ok(1.0));
         assert_eq!((rental.ledger.spent(), rental.ledger.rent()), (3.0, 0.0));
-        let mut rental = Rental::new(unknown(Outlook::Open));
+        let mut rental = Rental::new(unknown(false));
         rental.ordered(Err(NoFactor::Failed));
         assert_eq!(rental.after(Some(1e9)), Advice::GoOn);
     }

@@ -4,8 +4,7 @@
 use std::convert::Infallible;
 
 use coarsen_auto::{
-    Costs, End, Factored, Kind, Last, Meter, Method, NoFactor, Outlook, Plan, Price, Step, Steps, Terms,
-    drive,
+    Costs, End, Factored, Kind, Last, Meter, Method, NoFactor, Plan, Price, Step, Steps, Terms, drive,
 };
 use coarsen_direct::Figures;
 use proptest::prelude::*;
@@ -97,13 +96,13 @@ proptest! {
         costs in costs(),
         secrets in prop::collection::vec(secret(), 3),
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
-        outlook in prop_oneof![Just(Outlook::Cheap), Just(Outlook::Open), Just(Outlook::Dear)],
+        (promise, cheap) in (0.0_f64..14.0, any::<bool>()),
         (at_once, narrow) in (prop::bool::weighted(0.1), any::<bool>()),
     ) {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
         let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
-        let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), outlook };
+        let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 10_f64.powf(promise), cheap };
         let plan = Plan {
             costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once, memory: 2,
         };
@@ -138,7 +137,7 @@ proptest! {
         memory in any::<bool>(),
     ) {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
-        let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), outlook: Outlook::Dear };
+        let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 1e14, cheap: false };
         let plan = Plan {
             costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once: false, memory: 1,
         };

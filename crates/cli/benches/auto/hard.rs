@@ -165,7 +165,7 @@ fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
             }
         }
     }
-    from_blocks(cubes * nodes, cubes * nodes, (3, 3), &places, &values).expect("blocks of the stack")
+    from_blocks(3 * cubes * nodes, 3 * cubes * nodes, (3, 3), &places, &values).expect("blocks of the stack")
 }
 
 /// Cᵀ C + ε M on the edges of a grid of n³ cells: C takes edges to faces.
