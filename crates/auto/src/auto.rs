@@ -132,17 +132,27 @@ pub struct Floor {
     pub tolerance: f64,
 }
 
+impl Floor {
+    /// Up to this floor nothing is wrong with a system.
+    const ORDINARY: f64 = 1e-12;
+}
+
 impl fmt::Display for Floor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { floor, tolerance } = *self;
         write!(
             f,
-            "x cannot be had to {:.0e} in f64: by the sizes of A, x and b, rounding alone leaves a relative residual of about {:.0e}, \
-             since A is so ill-conditioned that x is huge beside b; loosen the tolerance to {:.0e}, or scale, constrain or \
-             regularise the system",
-            self.tolerance,
-            self.floor,
-            4.0 * self.floor
-        )
+            "x cannot be had to {tolerance:.0e} in f64: by the sizes of A, x and b, rounding alone leaves a relative residual of about {floor:.0e}"
+        )?;
+        let looser = 4.0 * floor;
+        match floor > Self::ORDINARY {
+            true => write!(
+                f,
+                ", since A is so ill-conditioned that x is huge beside b; loosen the tolerance to {looser:.0e}, or scale, constrain or \
+                 regularise the system"
+            ),
+            false => write!(f, "; loosen the tolerance to {looser:.0e}"),
+        }
     }
 }
 
@@ -234,5 +244,22 @@ impl Auto {
         };
         let course = drive(plan, terms, work, &mut order)?;
         Ok((course.last, course.end, Some(course)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_floor_says_what_is_wrong_where_something_is() {
+        let text = |floor, tolerance| Floor { floor, tolerance }.to_string();
+        let ordinary = text(2e-16, 0.0);
+        assert!(
+            ordinary.contains("loosen the tolerance to 8e-16") && !ordinary.contains("ill-conditioned"),
+            "{ordinary}"
+        );
+        let ill = text(1e-6, 1e-8);
+        assert!(ill.contains("ill-conditioned") && ill.contains("about 1e-6"), "{ill}");
     }
 }

@@ -38,16 +38,16 @@ const SCALARS: f64 = 350.0;
 const HIERARCHY_START: f64 = 2e7;
 
 /// Iterations that smoothed aggregation promises: on most systems, and on scalars whose couplings are most uneven.
-const ITERATIONS: f64 = 20.0;
-const UNEVEN: f64 = 60.0;
+const ITERATIONS: f64 = 30.0;
+const UNEVEN: f64 = 70.0;
 
 /// Operator complexity of a hierarchy that is not built yet.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: for a node; for a stored block and the root of the width in nodes, whose separators are searched, in rows of so many blocks at least.
+/// Ordering: for a node; for a stored block and the root of the width in nodes, whose separators are searched, of blocks and of scalars.
 const ORDERING_NODE: f64 = 5e3;
 const ORDERING_BLOCK: f64 = 250.0;
-const ORDERING_ROW: f64 = 13.0;
+const ORDERING_SCALAR: f64 = 100.0;
 
 /// A factor: for an unknown, for an entry of L (solves included), for an operation.
 const FACTOR_ROW: f64 = 1.3e4;
@@ -127,9 +127,8 @@ impl Costs {
 
     /// O: ordering the matrix and finding the structure of its factor.
     pub fn ordering(&self) -> f64 {
-        let row = (self.stored_blocks / self.nodes.max(1.0) / ORDERING_ROW).min(1.0);
-        let search = row * (self.width / self.block as f64).sqrt();
-        ORDERING_NODE * self.nodes + ORDERING_BLOCK * search * self.stored_blocks
+        let search = if self.block > 1 { ORDERING_BLOCK } else { ORDERING_SCALAR };
+        ORDERING_NODE * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
     }
 
     /// F: a factor of known size, and the solve; `None` where the sizes are not known.

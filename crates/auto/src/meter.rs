@@ -14,7 +14,7 @@ use crate::{Forecast, Kind, Plan};
 const LEAST: usize = 10;
 
 /// The same for smoothed aggregation, whose residuals fall evenly from the start, and how often after that.
-const LEAST_OF_A_HIERARCHY: usize = 4;
+const LEAST_OF_A_HIERARCHY: usize = 8;
 
 /// Shares of what the next preconditioner costs, and how many times that cost the rest may promise there. Early forecasts
 /// are bad, late ones costly: fitted to the gallery, scrambled, where that cost was wrong by up to a quarter.

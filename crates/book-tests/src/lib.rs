@@ -15,6 +15,9 @@ pub mod energy {}
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 
+#[doc = include_str!("../../../book/src/methods/choosing.md")]
+pub mod choosing {}
+
 #[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
 pub mod smoothed_aggregation {}
 
