@@ -36,11 +36,9 @@ pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
 
 /// Whether a residual above `tolerance` is about as small as f64 allows: the floor reaches the tolerance, and the residual is near the floor.
 pub fn is_floor(floor: f64, tolerance: f64, residual: f64) -> bool {
-    /// Sums of many terms lose this many times less than their bound: signs differ.
-    const SIGNS: f64 = 4.0;
     /// Iterations stagnate this many times above it.
     const NEAR: f64 = 1e3;
-    floor * SIGNS >= tolerance && residual <= NEAR * floor
+    floor >= tolerance && residual <= NEAR * floor
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coarsen_core::{Outcome, power_of_two};
+use coarsen_core::{Outcome, Stop, power_of_two};
 use coarsen_sparse::diagnose::diagnose;
 use coarsen_sparse::{SparseError, System};
 
@@ -189,6 +189,7 @@ impl Auto {
     ) -> Result<Solved, AutoError> {
         let system = system.into();
         system.check()?;
+        Stop::relative(self.tolerance).validate()?;
         let n = system.matrix.shape().0;
         for (what, found) in [("b", b.len()), ("x", x.len())] {
             if found != n {
@@ -205,7 +206,10 @@ impl Auto {
         let choice = self.choice(&whole);
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
-        let (b, guess) = (scaled(b), scaled(x));
+        let (b, mut guess) = (scaled(b), scaled(x));
+        if guess.iter().any(|v| !v.is_finite()) {
+            guess.fill(0.0); // beyond the range beside this b, such a guess is worth less than none
+        }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations));
         let (last, end, course) = self.run(&choice, &mut work)?;

@@ -2,7 +2,7 @@
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, nothing against positive definite | direct up to `QUICK` unknowns, or where a factor promises to be cheaper than a hierarchy; else cg | block-jacobi as long as it promises to be cheaper, then sa, then weaker ones |
+//! | symmetric, nothing against positive definite | direct up to `QUICK` unknowns, else cg, and direct once as much as a factor costs is spent | block-jacobi as long as it promises to be cheaper, then sa, then weaker ones |
 //! | symmetric, not positive definite | direct up to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
 //! | unsymmetric | direct up to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
@@ -21,9 +21,6 @@ const QUICK: usize = 300;
 
 /// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
 const HARD: usize = 20_000;
-
-/// Iterations of the trial under whose cost a factor is taken at once: a trial would hardly be over.
-const AT_ONCE: f64 = 40.0;
 
 /// What is wished for beside the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +103,7 @@ impl fmt::Display for Reason {
             Self::Few { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are few enough to factor"),
             Self::Seen { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns"),
             Self::Floats { seen } => {
-                write!(f, "{seen}; constants are in the kernel, which --null-space constants takes out")
+                write!(f, "{seen}; constants are in the kernel, which a null space of constants takes out")
             }
             Self::NeedsNone => f.write_str("a factorisation needs none"),
             Self::QuickSetup => f.write_str("the strongest that is quick to set up"),
@@ -153,8 +150,6 @@ pub struct Plan {
     pub method: Method,
     /// The factor.
     pub price: Price,
-    /// Whether the structure promises that a factor costs less than a hierarchy and a trial: it is taken at once.
-    pub at_once: bool,
     /// Bytes that the factor may take.
     pub memory: usize,
 }
@@ -229,9 +224,7 @@ impl Plan {
             },
         };
         let trial = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
-        let cheap = !wish.iterate && direct < hierarchy;
-        let at_once = cheap && direct <= AT_ONCE * costs.iteration(trial, 1.0);
-        Self { costs, trial, kinds, method, price, at_once, memory: wish.memory }
+        Self { costs, trial, kinds, method, price, memory: wish.memory }
     }
 }
 
@@ -331,6 +324,6 @@ mod tests {
         let elastic = elasticity3d(6, 1.0).unwrap().matrix;
         assert_eq!(choose(&elastic, false).plan.unwrap().trial, Kind::BlockJacobi);
         let plan = choose(&elastic, true).plan.unwrap();
-        assert_eq!((plan.price, plan.at_once), (Price::None(NoFactor::Unwanted), false));
+        assert_eq!(plan.price, Price::None(NoFactor::Unwanted));
     }
 }

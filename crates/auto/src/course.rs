@@ -12,9 +12,9 @@ use crate::{Kind, NoFactor};
 pub enum End {
     /// The true residual is within the tolerance.
     Converged,
-    /// The watch asked to stop.
+    /// The watch asked to stop, or the time is up.
     Stopped,
-    /// The iterations allowed are spent, or the time, or somebody asked for an end.
+    /// The iterations allowed are spent.
     Limit,
     /// What was stored in f32 may have spoilt it.
     Rounding,
@@ -24,6 +24,8 @@ pub enum End {
     Indefinite,
     /// The residual is as small as f64 allows, and above the tolerance.
     Floor,
+    /// The matrix is singular, and b not in its range.
+    Singular,
 }
 
 /// One thing that happened.
@@ -116,6 +118,7 @@ impl fmt::Display for End {
             Self::Rounding => "spoilt by rounding",
             Self::Broken => "broken down",
             Self::Indefinite => "the matrix is not positive definite",
+            Self::Singular => "the matrix is singular",
             Self::Floor => "the residual is as small as f64 allows",
         })
     }

@@ -71,6 +71,7 @@ impl<'a> Work<'a> {
             Outcome::Stopped => End::Stopped,
             Outcome::IterationLimit => End::Limit,
             _ if narrow => End::Rounding,
+            Outcome::Inconsistent => End::Singular,
             Outcome::IndefiniteOperator => End::Indefinite,
             _ if self.at_floor() => End::Floor,
             _ => End::Broken,
@@ -179,7 +180,10 @@ impl Steps for Work<'_> {
                 let twice = factor.fallback().is_some();
                 Factored { end: self.solve_by(&mut factor), twice }
             }
-            Err(_) => Factored { end: End::Broken, twice: false },
+            Err(_) => {
+                self.outcome = Outcome::Breakdown;
+                Factored { end: End::Broken, twice: false }
+            }
         })
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! | step | what |
 //! |---|---|
-//! | 1 | a factor that promises to cost no more than a few iterations is taken at once |
-//! | 2 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
-//! | 3 | the preconditioners of the plan, the next where one ends without a solution |
-//! | 4 | the factor, whenever [`Rental`] says so |
-//! | 5 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
+//! | 1 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
+//! | 2 | the preconditioners of the plan, the next where one ends without a solution |
+//! | 3 | the factor, whenever [`Rental`] says so |
+//! | 4 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
 //!
 //! The best x so far is the guess of what follows.
 
@@ -107,19 +106,13 @@ type Ended = (End, Option<Verdict>);
 impl<S: Steps> Drive<'_, '_, S> {
     fn run(&mut self) -> Result<(Last, End), S::Error> {
         // 1
-        if self.plan.at_once
-            && let Some(done) = self.buy()?
-        {
-            return Ok(done);
-        }
-        // 2
         let (costs, trial) = (self.plan.costs, self.plan.trial);
         let next = self.plan.kinds[0];
         let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
         if let Some(done) = self.attempt(trial, against)? {
             return Ok(done);
         }
-        // 3
+        // 2
         for &kind in &self.plan.kinds {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
@@ -128,11 +121,11 @@ impl<S: Steps> Drive<'_, '_, S> {
                 return Ok(done);
             }
         }
-        // 4
+        // 3
         if let Some(done) = self.buy()? {
             return Ok(done);
         }
-        // 5
+        // 4
         self.turns()
     }
 
@@ -161,6 +154,15 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.rental.before(setup, true) == Advice::Buy
     }
 
+    /// Whether a factor costs more than twice what was rented, or its ordering does.
+    fn is_dear(&mut self) -> bool {
+        let rent = self.rental.ledger.rent();
+        if matches!(self.rental.price(), Price::Unknown { least, .. } if least <= 2.0 * rent) {
+            self.ordered();
+        }
+        !matches!(self.rental.price(), Price::Known { whole, .. } if whole <= 2.0 * rent)
+    }
+
     /// Tries a preconditioner, again in f64 where f32 may be the cause; `None` where something else is to follow.
     fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
         let setup = self.plan.costs.setup(kind);
@@ -172,8 +174,10 @@ impl<S: Steps> Drive<'_, '_, S> {
                 return self.buy();
             }
         }
-        let mut ended = self.iterate(kind, self.terms.narrow, against)?;
-        if ended.0 == End::Rounding && self.terms.narrow {
+        let retried = self.events.iter().any(|e| matches!(e, Event::Retried { kind: k } if *k == kind));
+        let narrow = self.terms.narrow && !retried;
+        let mut ended = self.iterate(kind, narrow, against)?;
+        if ended.0 == End::Rounding && narrow {
             if self.buys_before(setup) {
                 return self.buy();
             }
@@ -191,13 +195,15 @@ impl<S: Steps> Drive<'_, '_, S> {
                 self.events.push(Event::Turn { kind, iterations: self.done });
                 Ok(None)
             }
-            (end @ (End::Converged | End::Limit | End::Stopped | End::Floor), _) => {
+            (end @ (End::Converged | End::Stopped | End::Singular), _) => {
                 Ok(Some((Last::Iterations(kind), end)))
             }
-            (End::Indefinite, _) => {
-                self.events.push(Event::Failed { kind, end: End::Indefinite });
+            // A factor refines to a lower residual than iterations stagnate at; it is not worth more than twice what was spent.
+            (End::Floor, _) if self.is_dear() => Ok(Some((Last::Iterations(kind), End::Floor))),
+            (end @ (End::Indefinite | End::Limit | End::Floor), _) => {
+                self.events.push(Event::Failed { kind, end });
                 let bought = self.buy()?;
-                Ok(Some(bought.unwrap_or((Last::Iterations(kind), End::Indefinite))))
+                Ok(Some(bought.unwrap_or((Last::Iterations(kind), end))))
             }
             (end @ (End::Rounding | End::Broken), _) => {
                 self.events.push(Event::Failed { kind, end });
@@ -241,6 +247,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
+        // The price was that of the Cholesky factor: one that fails is beyond it, and beyond the bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
         }
@@ -261,8 +268,11 @@ impl<S: Steps> Drive<'_, '_, S> {
             .collect();
         let mut kinds: Vec<Kind> =
             self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
-        let mut budget = FIRST_TURN * self.plan.costs.hierarchy();
-        let mut at = 0;
+        // Its first turn may have been taken before it was known that there is no factor.
+        let begun =
+            matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
+        let mut at = usize::from(begun);
+        let mut budget = FIRST_TURN * self.plan.costs.hierarchy() * if begun { 2.0 } else { 1.0 };
         let mut last = failed.last().copied().unwrap_or(self.plan.trial);
         loop {
             // Two take turns; the weaker ones wait for one of them to break down.

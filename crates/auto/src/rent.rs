@@ -21,7 +21,7 @@
 //! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
 //! factor does: C/2 ≤ R ≤ 2 C + g, so all work R + C is at most 3 R and 3 C + g. Forecasts that are wrong change nothing of it. A factor that nothing was
 //! tried before costs C. No bound holds where there is no factor to buy: an option speaks against it, its fill is
-//! unknown, it needs too much memory, or it fails.
+//! unknown, it needs too much memory, or it fails; C is what the factor that serves costs, without one that failed before it.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 

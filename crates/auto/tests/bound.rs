@@ -97,14 +97,14 @@ proptest! {
         secrets in prop::collection::vec(secret(), 3),
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
         (promise, cheap) in (0.0_f64..14.0, any::<bool>()),
-        (at_once, narrow) in (prop::bool::weighted(0.1), any::<bool>()),
+        narrow in any::<bool>(),
     ) {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
         let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 10_f64.powf(promise), cheap };
         let plan = Plan {
-            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once, memory: 2,
+            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 2,
         };
         let factor = Factored { end: End::Converged, twice: false };
         let mut adversary = Adversary {
@@ -139,7 +139,7 @@ proptest! {
         let kinds = [Kind::Jacobi, Kind::SmoothedAggregation, Kind::Ic0];
         let price = Price::Unknown { ordering: costs.ordering(), least: costs.least(), promise: 1e14, cheap: false };
         let plan = Plan {
-            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, at_once: false, memory: 1,
+            costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 1,
         };
         let figures = Figures { nnz: Some(1 << 40), bytes: 2, products: 0, flops: Some(1e9) };
         let factor = Factored { end: End::Broken, twice: false };

@@ -116,9 +116,9 @@ impl Steps for Attempts<'_> {
 fn ended(solution: &Solution, narrow: bool) -> End {
     match &solution.ending {
         Ending::Method(Outcome::Converged) => End::Converged,
-        Ending::Method(Outcome::Stopped) => End::Stopped,
+        Ending::Method(Outcome::Stopped) | Ending::TimeLimit => End::Stopped,
+        Ending::Singular(_) if !narrow => End::Singular,
         Ending::Method(Outcome::IterationLimit)
-        | Ending::TimeLimit
         | Ending::TooLong { .. }
         | Ending::NotNull { .. }
         | Ending::Dependent(_) => End::Limit,

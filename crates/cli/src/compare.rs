@@ -79,10 +79,11 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
             job.since.set(begun);
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
-            match left_out(&job, options.limit, given.memory()) {
-                Some(why) => Ok(Solution::new(&job, "cpu").fail(why)),
-                None => attempt(&job, on, Precision::Auto, &ready.diagnosis, None),
+            if let Some(why) = left_out(&job, options.limit, given.memory()) {
+                job.ordered.take(); // what follows is timed with an ordering of its own
+                return Ok(Solution::new(&job, "cpu").fail(why));
             }
+            attempt(&job, on, Precision::Auto, &ready.diagnosis, None)
         });
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
     }
@@ -212,11 +213,9 @@ fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     }
     let figures = order(job.system.matrix, job.ordered).ok()?;
     let seconds = figures.flops.map_or(0.0, |flops| flops / SPEED);
-    let why = match figures.bytes {
-        bytes if bytes > allowed => Ending::TooLarge { bytes, allowed },
-        _ if seconds > limit => Ending::TooLong { seconds },
-        _ => return None,
-    };
-    job.ordered.take(); // what follows is timed with an ordering of its own
-    Some(why)
+    match figures.bytes {
+        bytes if bytes > allowed => Some(Ending::TooLarge { bytes, allowed }),
+        _ if seconds > limit => Some(Ending::TooLong { seconds }),
+        _ => None,
+    }
 }

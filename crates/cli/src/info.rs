@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
+use coarsen::auto::Price;
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
@@ -39,6 +40,13 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
     let choice = decide(options, &Stages::Cpu, &ready)?;
     say(&format!("solve would take\n  {}\n  {}\n", choice.because[0], choice.because[1]));
+    if let Some(plan) = &choice.plan {
+        let factor = match plan.price {
+            Price::None(_) => "",
+            _ => ", and a factor once as much work as it costs is spent",
+        };
+        say(&format!("  after {}, as long as it promises to be the cheapest{factor}\n", plan.trial));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

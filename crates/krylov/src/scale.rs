@@ -2,12 +2,12 @@
 //!
 //! ‖b‖ = 1e-160 has no square in `f64`, and in `f32` 1e-20 has none. Such a system is solved as A (x / s) = b / s with s the power of two near ‖b‖,
 //! which loses nothing; x is multiplied by s at the end. Methods that sum squares of A p divide these products by a power of two in the same way, the
-//! `unit` of A. Ordinary solves pay a comparison.
+//! `unit` of A. Ordinary solves pay a comparison; in `f32` those with ‖A‖² above 2e19 pay a pass a product.
 
 use std::ops::ControlFlow;
 
 use coarsen_core::{Iteration, Monitor, Real, Vector, power_of_two};
-use num_traits::{Float, zero};
+use num_traits::{Float, Zero, zero};
 
 /// Whether a square leaves the outer half of the exponents free: to residuals as they fall, and to the size of A in inner products with A p.
 pub(crate) fn is_ordinary<T: Real>(square: T) -> bool {
@@ -81,7 +81,12 @@ pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
 
 /// The unit of A by its first product v = A p, of which p·v and the square of p·v / p·p are about `squares`; v is divided by it.
 pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut V) -> f64 {
-    let Some(far) = squares.into_iter().find(|square| !is_ordinary(*square)) else { return 1.0 };
+    let mut far = squares.into_iter().find(|square| !square.is_zero() && !is_ordinary(*square));
+    if far.is_none() && squares.iter().any(V::Real::is_zero) {
+        let norm = v.norm(); // p and A p may have nothing in common, or A be tiny
+        far = Some(norm * norm).filter(|square| !is_ordinary(*square));
+    }
+    let Some(far) = far else { return 1.0 };
     match fit(v, far, scratch) {
         Size::Power(unit) => {
             v.copy(scratch);

@@ -56,7 +56,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// together, as simulations do (3 in elasticity, 6 in shells), even where an assembler dropped zeros; an interleaved
 /// numbering (all x, then all y) must be permuted first. Chains of nodes are not taken for one larger node: two
 /// neighbours on a grid fill half of their common blocks.
-/// *Cost* one pass over the pattern, and one a size over a sample of it; where the sample deceives, as [`block_sizes`].
+/// Large patterns are judged by a sample of their rows, and what it says by a pass over all of them, beside scalars.
+/// *Cost* one pass over the pattern, and one a size over a sample of it; where that pass refutes the sample, as [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};

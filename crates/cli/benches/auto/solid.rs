@@ -52,7 +52,8 @@ impl Solid<'_> {
             }
         }
         let nodes = (nx - 1) * ny * nz;
-        from_blocks(size * nodes, size * nodes, (size, size), &places, &values).expect("elements fit their grid")
+        from_blocks(size * nodes, size * nodes, (size, size), &places, &values)
+            .expect("elements fit their grid")
     }
 
     /// The blocks of an element, (1) or (2).

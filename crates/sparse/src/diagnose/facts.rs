@@ -36,7 +36,7 @@ impl Row {
     /// |a_ii| − Σ|a_ij|, 0 where that is round-off.
     pub(super) fn slack(&self, tolerance: f64) -> f64 {
         let slack = self.diagonal.abs() - self.off;
-        if slack.abs() <= tolerance * self.off { 0.0 } else { slack }
+        if self.off.is_finite() && slack.abs() <= tolerance * self.off { 0.0 } else { slack }
     }
 }
 
@@ -139,7 +139,8 @@ fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut [Sums], rows: 
             (row.off, sum) = (row.off + column.off, sum + column.sum);
             (positive, negative) = (positive + column.positive, negative + column.negative);
         }
-        row.sums_vanish = sum.abs() <= tolerance * (row.off + row.diagonal.abs());
+        let size = row.off + row.diagonal.abs();
+        row.sums_vanish = size.is_finite() && sum.abs() <= tolerance * size;
         row.entries = positive + negative;
         row.same_sign = if row.diagonal < 0.0 { negative } else { positive };
         // Infinities and NaN go through every sum of sizes; finite entries may overflow it.
