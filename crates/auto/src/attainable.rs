@@ -46,6 +46,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_floor_binds_above_the_tolerance_and_near_the_residual() {
+        assert!(is_floor(2e-8, 1e-8, 1e-6));
+        assert!(!is_floor(9e-9, 1e-8, 1e-6), "the tolerance is above it");
+        assert!(!is_floor(2e-8, 1e-8, 1e-3), "the residual is far from it");
+    }
+
+    #[test]
     fn the_floor_grows_with_the_solution_alone() {
         let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, -1e-12)]).unwrap();
         let floor = attainable(&a, &[1.0, 1.0], &[1.0, -1e12]);

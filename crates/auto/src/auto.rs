@@ -255,6 +255,41 @@ impl Auto {
 mod tests {
     use super::*;
 
+    fn residual(a: &coarsen_sparse::Bsr<f64>, b: &Vec<f64>, x: &Vec<f64>) -> f64 {
+        let mut r = vec![0.0; b.len()];
+        coarsen_core::LinearOperator::residual(a, b, x, &mut r);
+        let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        norm(&r) / norm(b)
+    }
+
+    #[test]
+    fn a_factor_follows_where_iterations_are_spent() {
+        let a = coarsen_problems::poisson2d(25).unwrap().matrix;
+        let (b, mut x) = (coarsen_problems::random_vector(625, 1), vec![0.0; 625]);
+        let solved = Auto { max_iterations: 20, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
+        assert_eq!((solved.outcome, solved.method), (Outcome::Converged, Method::Direct), "{solved}");
+        assert!(residual(&a, &b, &x) <= 1e-8);
+    }
+
+    #[test]
+    fn tolerances_that_are_none_are_refused() {
+        let a = coarsen_problems::poisson2d(3).unwrap().matrix;
+        for tolerance in [f64::NAN, -1.0] {
+            let mut x = vec![0.0; 9];
+            let refused = Auto { tolerance, ..Auto::default() }.solve(&a, &[1.0; 9], &mut x);
+            assert!(matches!(refused, Err(AutoError::System(_))), "{tolerance}");
+        }
+    }
+
+    #[test]
+    fn a_guess_beyond_the_range_of_b_counts_as_zeros() {
+        let a = coarsen_problems::poisson2d(20).unwrap().matrix;
+        let (b, mut x) = (vec![1e-300; 400], vec![1e20; 400]);
+        let solved = Auto::default().solve(&a, &b, &mut x).unwrap();
+        assert_eq!(solved.outcome, Outcome::Converged, "{solved}");
+        assert!(x.iter().all(|v| v.is_finite() && *v > 0.0));
+    }
+
     #[test]
     fn a_floor_says_what_is_wrong_where_something_is() {
         let text = |floor, tolerance| Floor { floor, tolerance }.to_string();

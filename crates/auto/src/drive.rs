@@ -3,7 +3,7 @@
 //! | step | what |
 //! |---|---|
 //! | 1 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
-//! | 2 | the preconditioners of the plan, the next where one ends without a solution |
+//! | 2 | the preconditioners of the plan, the next where one ends without a solution; the trial again where the first promises more than it did |
 //! | 3 | the factor, whenever [`Rental`] says so |
 //! | 4 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
 //!
@@ -80,7 +80,9 @@ pub fn drive<S: Steps>(
     order: &mut Order<'_>,
 ) -> Result<Course, S::Error> {
     let rental = Rental::new(plan.price);
-    let mut drive = Drive { plan, terms, steps, order, rental, events: Vec::new(), done: 0 };
+    let promised_by_trial = f64::INFINITY;
+    let mut drive =
+        Drive { plan, terms, steps, order, rental, events: Vec::new(), done: 0, promised_by_trial };
     let (last, end) = drive.run()?;
     let Drive { rental, events, .. } = drive;
     let unbounded = match rental.price() {
@@ -98,6 +100,8 @@ struct Drive<'a, 'o, S> {
     rental: Rental,
     events: Vec<Event>,
     done: usize,
+    /// Work that the trial promised to take when it was given up.
+    promised_by_trial: f64,
 }
 
 /// How an attempt ended, and why the watch ended it.
@@ -117,7 +121,13 @@ impl<S: Steps> Drive<'_, '_, S> {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }
-            if let Some(done) = self.attempt(kind, Against::Factor)? {
+            // Once: from then on both are judged by the factor alone.
+            let promised = std::mem::replace(&mut self.promised_by_trial, f64::INFINITY);
+            if let Some(done) = self.attempt(kind, Against::Factor { trial: promised })? {
+                return Ok(done);
+            }
+            let back = matches!(self.events.last(), Some(Event::GivenUp { next, .. }) if *next == trial);
+            if back && let Some(done) = self.attempt(trial, Against::Factor { trial: f64::INFINITY })? {
                 return Ok(done);
             }
         }
@@ -170,7 +180,9 @@ impl<S: Steps> Drive<'_, '_, S> {
         if tried {
             let buys = self.buys_before(setup);
             let price = self.rental.price();
-            if buys || matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
+            // What is taken up again is alive: the factor waits until enough is rented.
+            let again = kind == self.plan.trial;
+            if buys || !again && matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
                 return self.buy();
             }
         }
@@ -187,7 +199,11 @@ impl<S: Steps> Drive<'_, '_, S> {
         match ended {
             (End::Stopped, Some(Verdict::Buy)) => self.buy(),
             (End::Stopped, Some(Verdict::GiveUp(total))) => {
-                let next = self.plan.kinds[0];
+                let next = if kind == self.plan.trial { self.plan.kinds[0] } else { self.plan.trial };
+                if kind == self.plan.trial {
+                    let rest = (total - self.done as f64).max(1.0);
+                    self.promised_by_trial = rest * self.plan.costs.iteration(kind, 1.0);
+                }
                 self.events.push(Event::GivenUp { kind, after: self.done, total, next });
                 Ok(None)
             }

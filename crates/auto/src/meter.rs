@@ -34,17 +34,20 @@ pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 pub(crate) enum Verdict {
     /// The factor is bought.
     Buy,
-    /// The next preconditioner promises to be cheaper than the rest; iterations that it would have taken in all.
+    /// The next preconditioner, or the trial before it, promises to be cheaper than the rest; iterations that it would have taken in all.
     GiveUp(f64),
     /// Its budget is spent.
     Turn,
 }
 
+/// How much dearer than the trial that was given up a method may promise to be before the trial is taken up again.
+const BACK: f64 = 3.0;
+
 /// What a method is measured against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor alone.
-    Factor,
+    /// A factor, and the rest that the trial promised when it was given up; infinite where that does not count any more.
+    Factor { trial: f64 },
     /// A stronger preconditioner as well: its setup, and its setup and iterations.
     Next { setup: f64, whole: f64 },
     /// Others that take turns with it: work that it may spend.
@@ -128,8 +131,13 @@ impl Meter<'_> {
         // Where there turns out to be no factor, turns are taken from here on.
         let without = matches!(self.rental.price(), Price::None(_));
         match self.against {
-            Against::Factor if without => self.judge_turn(FIRST_TURN * self.plan.costs.hierarchy(), rest),
-            Against::Factor | Against::Nothing => None,
+            Against::Factor { trial } if rest.is_some_and(|rest| rest > BACK * trial) => {
+                total.map(Verdict::GiveUp)
+            }
+            Against::Factor { .. } if without => {
+                self.judge_turn(FIRST_TURN * self.plan.costs.hierarchy(), rest)
+            }
+            Against::Factor { .. } | Against::Nothing => None,
             Against::Next { setup, whole } => self.against_next(setup, whole, total?, rest?),
             Against::Turns { budget } => self.judge_turn(budget, rest),
         }

@@ -72,7 +72,7 @@ fn a_device_solves_what_the_cpu_solves() {
         "--problem poisson2d:40 --precond chebyshev --precision f64",
         "--problem cloth:20 --precond gs --precision mixed",
         "--problem poisson2d:40 --precond jacobi --tol 1e-3 --precision f32",
-        "--problem poisson2d:90",
+        "--problem poisson2d:90 --sa-smoother chebyshev",
     ] {
         let (cpu, here) = solve(&folder, &format!("{words} --method cg"));
         let (device, there) = solve(&folder, &format!("{words} --method cg --backend opencl"));

@@ -211,6 +211,14 @@ fn floating_is_seen_for_each_component_of_a_block() {
     assert_eq!(values(&spring(2.0)).floating, 0);
 }
 
+/// Sums of sizes that overflow say nothing of sums that vanish.
+#[test]
+fn huge_entries_do_not_float() {
+    let (d, off) = (1.7e308, -0.8e308);
+    let a = matrix([[d, off, off], [off, d, off], [off, off, d]]);
+    assert_eq!(values(&diagnose(&a)).floating, 0);
+}
+
 /// Scalars that happen to be stored in blocks: constants are in the kernel, one value for all of them.
 #[test]
 fn laplacians_float_whatever_their_blocks() {
