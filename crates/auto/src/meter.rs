@@ -41,7 +41,7 @@ pub(crate) enum Verdict {
 }
 
 /// How much dearer than the trial that was given up a method may promise to be before the trial is taken up again.
-const BACK: f64 = 3.0;
+const BACK: f64 = 4.0;
 
 /// What a method is measured against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,7 +131,11 @@ impl Meter<'_> {
         // Where there turns out to be no factor, turns are taken from here on.
         let without = matches!(self.rental.price(), Price::None(_));
         match self.against {
-            Against::Factor { trial } if rest.is_some_and(|rest| rest > BACK * trial) => {
+            // Early forecasts are long: as much as it promised to cost in all is spent before.
+            Against::Factor { trial }
+                if self.spent >= self.plan.costs.hierarchy()
+                    && rest.is_some_and(|rest| rest > BACK * trial) =>
+            {
                 total.map(Verdict::GiveUp)
             }
             Against::Factor { .. } if without => {
