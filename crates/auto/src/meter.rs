@@ -13,7 +13,7 @@ use crate::{Forecast, Kind, Plan};
 /// Iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// The same for smoothed aggregation, whose residuals fall evenly from the start, and how often after that.
+/// The same for smoothed aggregation, which is looked at in every iteration from then on.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
 /// Shares of what the next preconditioner costs, and how many times that cost the rest may promise there. Early forecasts
