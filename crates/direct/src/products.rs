@@ -143,4 +143,23 @@ mod tests {
         reserve().unwrap();
         assert!(taken() - before <= first + (1 << 20));
     }
+
+    /// Sizes have units, and processors that share a cache are counted over ranges and single numbers.
+    #[test]
+    fn a_cache_is_read_as_linux_writes_it() {
+        let folder = std::env::temp_dir().join(format!("coarsen-cache-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let read = |kind: &str, size: &str, shared: &str| {
+            let files = [("type", kind), ("size", size), ("shared_cpu_list", shared), ("level", "3")];
+            files.iter().for_each(|(name, text)| fs::write(folder.join(name), format!("{text}\n")).unwrap());
+            Cache::read(&folder).map(|cache| (cache.level, cache.bytes, cache.shared))
+        };
+        assert_eq!(read("Unified", "512K", "0"), Some((3, 512 << 10, 1)));
+        assert_eq!(read("Data", "32M", "2-5,8,10-11"), Some((3, 32 << 20, 7)));
+        assert_eq!(read("Unified", "2G", "0-1"), Some((3, 2 << 30, 2)));
+        assert_eq!(read("Unified", "4096", "0,4"), Some((3, 4096, 2)));
+        assert_eq!(read("Instruction", "32K", "0"), None);
+        assert_eq!(read("Unified", "many", "0"), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -100,3 +100,42 @@ fn a_tolerance_that_leaves_nothing_is_refused() {
     }
     assert_eq!(Dense { tolerance: 0.0 }.build(&a).unwrap().rank(), 2);
 }
+
+/// Values of blocks land where scalars do, and applying is the product with A⁺.
+#[test]
+fn blocks_and_scalars_have_one_inverse() {
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let entries: Vec<(u32, u32, f64)> = (0..6)
+        .flat_map(|i| (0..6).map(move |j| (i, j)))
+        .map(|(i, j)| (i, j, rng.random_range(-1.0..1.0)))
+        .collect();
+    let scalars = Dense::default().build(&assembly::from_triplets(6, 6, &entries).unwrap()).unwrap();
+    for block in [2, 3] {
+        let a = assembly::from_triplets_blocked(6, 6, (block, block), &entries).unwrap();
+        let mut inverse = Dense::default().build(&a).unwrap();
+        assert_eq!(inverse.values(), scalars.values());
+        let r: Vec<f64> = (0..6).map(|i| 1.0 + f64::from(i)).collect();
+        let mut z = vec![f64::NAN; 6];
+        inverse.apply(&r, &mut z);
+        let expected: Vec<f64> =
+            (0..6).map(|i| (0..6).map(|j| inverse.values()[j * 6 + i] * r[j]).sum()).collect();
+        assert!(near(&z, &expected), "{z:?} {expected:?}");
+        assert_eq!(Preconditioner::<Vec<f64>>::size(&inverse), Some(6));
+    }
+}
+
+#[test]
+fn the_spectrum_has_an_order() {
+    let diagonal = |values: &[f64]| {
+        let entries: Vec<_> = (0..).zip(values).map(|(i, &v)| (i, i, v)).collect();
+        assembly::from_triplets(values.len(), values.len(), &entries).unwrap()
+    };
+    let inverse = Dense::default().build(&diagonal(&[3.0, -1.0, 2.0])).unwrap();
+    assert!(near(inverse.spectrum(), &[-1.0, 2.0, 3.0]), "{:?}", inverse.spectrum());
+    let skew = assembly::from_triplets(2, 2, &[(0, 1, 2.0), (1, 0, -5.0)]).unwrap();
+    assert!(near(Dense::default().build(&skew).unwrap().spectrum(), &[5.0, 2.0]));
+    // An eigenvalue below tolerance times the largest counts as 0, whatever its sign.
+    let dense = Dense { tolerance: 1e-3 };
+    let inverse = dense.build(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
+    assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (2, Class::Symmetric));
+}

@@ -395,3 +395,123 @@ fn the_pattern_is_shared() {
     assert_eq!(Arc::strong_count(a.pattern()), count + 2);
     drop(factor);
 }
+
+/// The share of its diagonal that the elimination leaves to the weakest row, whatever the order.
+#[test]
+fn the_weakest_pivot_is_told() {
+    // Schur complements: 3 − 2²/4 = 2 of 3, and 4 − 2²/3 = 8/3 of 4.
+    let a = small(&[&[4.0, 2.0], &[2.0, 3.0]]);
+    let (row, ratio) = build(Method::Cholesky, &a).unwrap().weakest_pivot().unwrap();
+    assert!(row < 2 && (ratio - 2.0 / 3.0).abs() < 1e-14, "{row} {ratio}");
+    // Rows 1 and 3 nearly repeat each other; the others stand alone.
+    let a = small(&[
+        &[7.0, 0.0, 0.0, 0.0],
+        &[0.0, 2.0, 0.0, 2.0],
+        &[0.0, 0.0, 0.5, 0.0],
+        &[0.0, 2.0, 0.0, 2.0 + 2e-6],
+    ]);
+    for method in [Method::Cholesky, Method::Ldlt] {
+        let (row, ratio) = build(method, &a).unwrap().weakest_pivot().unwrap();
+        assert!(row == 1 || row == 3, "{method:?}: {row}");
+        assert!((ratio / 1e-6 - 1.0).abs() < 1e-3, "{method:?}: {ratio:e}");
+    }
+    assert_eq!(build(Method::Lu, &a).unwrap().weakest_pivot(), None);
+}
+
+/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands against the largest entry, |q|.
+#[test]
+fn pivots_of_two_are_eigenvalues() {
+    for (p, q, s) in
+        [(0.0, 1.0, 0.0), (1.0, 4.0, 2.0), (-1.0, 5.0, 0.5), (0.25, -3.0, -1.0), (0.5, 6.0, 0.125)]
+    {
+        let factor = build(Method::Ldlt, &small(&[&[p, q], &[q, s]])).unwrap();
+        assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
+        let (middle, radius) = (0.5 * (p + s), f64::hypot(0.5 * (p - s), q));
+        let least = f64::min((middle + radius).abs(), (middle - radius).abs());
+        let (_, ratio) = factor.weakest_pivot().unwrap();
+        assert!((ratio - least / q.abs()).abs() < 1e-14, "{p} {q} {s}: {ratio} for {}", least / q.abs());
+    }
+}
+
+/// Where a pivot is exactly 0, the row named is the one that the others make up: a tenth of row 0 is row 3.
+#[test]
+fn the_dependent_row_is_the_largest_of_its_combination() {
+    let a = small(&[
+        &[10.0, 20.0, 0.0, 0.0, 0.0],
+        &[0.0, 3.0, 1.0, 0.0, 0.0],
+        &[4.0, 0.0, 5.0, 0.0, 2.0],
+        &[1.0, 2.0, 0.0, 0.0, 0.0],
+        &[0.0, 0.0, 1.0, 7.0, 1.0],
+    ]);
+    let error = build(Method::Lu, &a).err();
+    assert!(matches!(error, Some(DirectError::Singular { row: 3, .. })), "{error:?}");
+}
+
+#[test]
+fn empty_scalars_of_blocks_are_named() {
+    let full: Vec<(u32, u32, f64)> = (0..6)
+        .flat_map(|i| (0..6).map(move |j| (i, j, if i == j { 9.0 } else { 1.0 + f64::from(i + j) / 10.0 })))
+        .collect();
+    for empty in 0..6 {
+        let without = |row: bool| -> Vec<_> {
+            full.iter().copied().filter(|&(i, j, _)| empty != if row { i } else { j }).collect()
+        };
+        let a = assembly::from_triplets_blocked(6, 6, (3, 3), &without(true)).unwrap();
+        assert_eq!(build(Method::Lu, &a).err(), Some(DirectError::EmptyRow { row: empty as usize }));
+        let a = assembly::from_triplets_blocked(6, 6, (3, 3), &without(false)).unwrap();
+        assert_eq!(build(Method::Lu, &a).err(), Some(DirectError::EmptyColumn { column: empty as usize }));
+    }
+}
+
+#[test]
+fn an_update_asks_what_a_build_asks() {
+    let a = laplace(5, 1, 0.0);
+    let mut skew = a.clone();
+    let place = skew.pattern().find(0, 1).unwrap();
+    skew.values_mut()[place] = -2.0;
+    for method in [Method::Cholesky, Method::Ldlt] {
+        let mut factor = build(method, &a).unwrap();
+        assert!(matches!(factor.update(&skew), Err(DirectError::NotSymmetric { .. })), "{method:?}");
+        solves(&mut factor, &a);
+    }
+    let mut factor = build(Method::Lu, &a).unwrap();
+    factor.update(&skew).unwrap();
+    solves(&mut factor, &skew);
+}
+
+/// x = b / a beyond the range of f32 is refused, where b alone is not, and x is left as it was.
+#[test]
+fn an_overflow_of_the_storage_is_told() {
+    let mut factor = build(Method::Auto, &small(&[&[1.0, 0.0], &[0.0, 1e-10]])).unwrap();
+    let mut x = [7.0_f32; 2];
+    let error = factor.solve(&[1e30_f32, 1e30], &mut x);
+    assert_eq!(error, Err(DirectError::Overflow { index: 1, storage: "f32" }));
+    assert_eq!(x, [7.0; 2]);
+    factor.solve(&[1e30_f32, 1e20], &mut x).unwrap();
+    assert!((x[0] / 1e30 - 1.0).abs() < 1e-6 && (x[1] / 1e30 - 1.0).abs() < 1e-6, "{x:?}");
+}
+
+/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two copies of A and four vectors.
+#[test]
+fn bytes_count_every_array() {
+    let n = 100;
+    let mut path = floating(n as u32);
+    path.values_mut()[0] += 1.0;
+    let (below, stored) = (2 * n - 1, 3 * n - 2);
+    let lower = (n + 1) + 2 * below;
+    let factor = 2 * below + 2 * n + 2 * n;
+    let figures = build(Method::Cholesky, &path).unwrap().figures();
+    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
+    assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 99.0 + 1.0)));
+    // A full matrix is one dense block, with four numbers of the block and four vectors of pivots.
+    let n = 60_u32;
+    let dense: Vec<_> =
+        (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
+    let n = n as usize;
+    let figures = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().figures();
+    let lower = (n + 1) + n * (n + 1);
+    let factor = n * n + 4 + 2 * n + 4 * n;
+    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * n * n + 4 * n));
+    assert!(figures.products > 0);
+    assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
+}
