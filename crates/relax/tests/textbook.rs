@@ -192,7 +192,7 @@ fn a_shift_is_doubled_until_it_is_enough() {
                 let left = a[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
                 l[i][j] = if i > j { left / l[j][j] } else { left.sqrt() };
             }
-            if !(l[i][i] > 0.0) {
+            if l[i][i].is_nan() || l[i][i] <= 0.0 {
                 return None;
             }
         }

@@ -1,0 +1,100 @@
+//! A file with all its mutants in it.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::place::Edit;
+
+/// Bytes of the new file that stand there because of one mutant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    pub(crate) number: u32,
+    pub(crate) range: Range<usize>,
+}
+
+/// The new text, and a mark for what each mutant put into it.
+pub(crate) fn render(source: &str, mut edits: Vec<Edit>) -> (String, Vec<Mark>) {
+    // An insertion before the expression that begins at the same byte; a longer expression around a shorter.
+    edits.sort_by_key(|e| (e.range.start, !e.inserts(), Reverse(e.range.end), e.number));
+    let mut schema = Schema { source, text: String::new(), marks: Vec::new() };
+    schema.write(0..source.len(), &edits);
+    (schema.text, schema.marks)
+}
+
+struct Schema<'a> {
+    source: &'a str,
+    text: String,
+    marks: Vec<Mark>,
+}
+
+impl Schema<'_> {
+    /// The bytes of `range` with their edits, which are sorted.
+    fn write(&mut self, range: Range<usize>, mut edits: &[Edit]) {
+        let mut at = range.start;
+        while let Some(first) = edits.first() {
+            self.text.push_str(&self.source[at..first.range.start]);
+            if first.inserts() {
+                self.marked(first);
+                at = first.range.start;
+                edits = &edits[1..];
+                continue;
+            }
+            let group = edits.iter().take_while(|e| e.range == first.range).count();
+            let within = edits[group..].iter().take_while(|e| e.range.start < first.range.end).count();
+            let (alternatives, rest) = edits.split_at(group);
+            let (inner, after) = rest.split_at(within);
+            for (i, edit) in alternatives.iter().enumerate() {
+                self.text.push_str(if i == 0 { "(if " } else { " else if " });
+                self.text.push_str(&format!("crate::mutant_is({}) {{ ", edit.number));
+                self.marked(edit);
+                self.text.push_str(" }");
+            }
+            self.text.push_str(" else { ");
+            self.write(first.range.clone(), inner);
+            self.text.push_str(" })");
+            at = first.range.end;
+            edits = after;
+        }
+        self.text.push_str(&self.source[at..range.end]);
+    }
+
+    fn marked(&mut self, edit: &Edit) {
+        let start = self.text.len();
+        self.text.push_str(&edit.text);
+        self.marks.push(Mark { number: edit.number, range: start..self.text.len() });
+    }
+}
+
+/// The mutant at fault for an error at `byte`: the smallest mark around it, otherwise the nearest before it.
+pub(crate) fn at_fault(marks: &[Mark], byte: usize) -> Option<u32> {
+    let around = marks.iter().filter(|m| m.range.contains(&byte)).min_by_key(|m| m.range.len());
+    let before = || marks.iter().filter(|m| m.range.end <= byte).max_by_key(|m| m.range.end);
+    around.or_else(before).map(|m| m.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mutants_stand_within_one_another() {
+        let source = "a + b * c";
+        let edit = |number, range, text: &str| Edit { number, range, text: text.into() };
+        let edits = vec![
+            edit(3, 4..9, "(b) / (c)"),
+            edit(1, 0..9, "(a) - (b * c)"),
+            edit(0, 0..0, "x; "),
+            edit(2, 0..9, "(a) * (b * c)"),
+        ];
+        let (text, marks) = render(source, edits);
+        let expected = "x; (if crate::mutant_is(1) { (a) - (b * c) } else if crate::mutant_is(2) { (a) * (b * c) } \
+                        else { a + (if crate::mutant_is(3) { (b) / (c) } else { b * c }) })";
+        assert_eq!(text, expected);
+        let slash = text.find('/').unwrap();
+        assert_eq!((at_fault(&marks, slash), at_fault(&marks, text.len() - 1)), (Some(3), Some(3)));
+        assert_eq!(at_fault(&marks, 1), Some(0));
+        assert_eq!(at_fault(&marks, text.find(" - ").unwrap()), Some(1));
+    }
+}
