@@ -11,7 +11,7 @@ use coarsen::parallel;
 use coarsen::prelude::*;
 use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
 use common::{multigrids, noise, recipes};
-use counting::bytes;
+use counting::{bytes, held};
 
 /// A chain of nodes with five unknowns each, a block size without a kernel of its own.
 fn chain() -> Bsr<f64> {
@@ -64,6 +64,7 @@ fn hierarchies_of_blocks(threads: usize) {
 }
 
 fn main() {
+    what_is_held();
     let a = common::problem("poisson2d:270").matrix;
     let (b, systems) = (noise(a.shape().0, 1), [a.clone(), chain()]);
     for threads in [1, 2] {
@@ -108,6 +109,7 @@ fn main() {
         })
         .unwrap();
     }
+    parallel::threads(2, what_is_held).unwrap();
 }
 
 /// An elastic body under drivers whose preconditioner follows it, as a time step has them: values, gradients, Hessians, refreshes.
@@ -149,4 +151,44 @@ fn bodies(threads: usize) {
         minimize();
         assert_eq!(bytes(minimize), 0, "a body under {name} at {threads} threads");
     }
+}
+
+/// What an object says that it holds, in bytes, beside what the allocator gave for it.
+fn what_is_held() {
+    let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
+    let plate = common::problem("poisson2d:120");
+    let systems = [("body", &body), ("sheet", &sheet), ("plate", &plate)];
+    for (name, problem) in systems {
+        let a = &problem.matrix;
+        let system = System { positions: Some(&problem.positions), ..System::from(a) };
+        let (copy, there) = held(|| a.clone());
+        println!("{name}: matrix {} of {there}", copy.bytes());
+        for (kind, recipe) in [
+            ("V", common::small_sa(Cycle::V)),
+            ("K", common::small_sa(Cycle::K)),
+            ("fitted", Multigrid { smoothing: Smoothing::Fitted, ..common::small_sa(Cycle::V) }),
+            (
+                "gauss-seidel",
+                Multigrid {
+                    smoothing: Smoothing::GaussSeidel(GaussSeidel::default()),
+                    ..common::small_sa(Cycle::V)
+                },
+            ),
+        ] {
+            let (m, there) = held(|| recipe.build(system, &Cpu::new()).unwrap());
+            println!("{name}, {kind}: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
+            let (m, there) = held(|| recipe.build(system, &Cpu::mixed()).unwrap());
+            println!(
+                "{name}, {kind} mixed: {} of {there}: {:.3}",
+                m.bytes(),
+                m.bytes() as f64 / there as f64
+            );
+        }
+        for (kind, recipe) in [("mas", common::small_mas()), ("mas 32", Schwarz::multilevel())] {
+            let (m, there) = held(|| recipe.build(system, &Cpu::new()).unwrap());
+            println!("{name}, {kind}: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
+        }
+    }
+    let (m, there) = held(|| common::small_sa(Cycle::V).build(&free, &Cpu::new()).unwrap());
+    println!("singular: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
 }

@@ -1,4 +1,4 @@
-//! The bytes that a piece of work asks the allocator for, over all threads of the process.
+//! The bytes that a piece of work asks the allocator for, and those that it keeps, over all threads of the process.
 //!
 //! A test that includes this file has no harness (`harness = false`): libtest's main thread allocates while a test runs, and
 //! those bytes would be counted too.
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
+static FREED: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is handed to `System` unchanged; counting touches no memory that it hands out.
 unsafe impl GlobalAlloc for Counting {
@@ -19,11 +20,13 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        FREED.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: `at` came from `System` by `alloc` or `realloc`, with this layout.
         unsafe { System.dealloc(at, layout) }
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         BYTES.fetch_add(size, Ordering::Relaxed);
+        FREED.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: as in `dealloc`; `size` is the caller's promise.
         unsafe { System.realloc(at, layout, size) }
     }
@@ -37,4 +40,13 @@ pub(crate) fn bytes(f: impl FnOnce()) -> usize {
     let before = BYTES.load(Ordering::Relaxed);
     f();
     BYTES.load(Ordering::Relaxed) - before
+}
+
+/// What `f` makes, and the bytes that are held for it.
+#[allow(dead_code)] // not every program asks
+pub(crate) fn held<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    let live = || BYTES.load(Ordering::Relaxed).wrapping_sub(FREED.load(Ordering::Relaxed));
+    let before = live();
+    let made = f();
+    (made, live().wrapping_sub(before))
 }

@@ -6,7 +6,7 @@ use coarsen_core::{
 use num_traits::{Float, one, zero};
 
 use crate::scale::{self, Size, Unscaled};
-use crate::start::{Workspace, check};
+use crate::start::{Workspace, check, check_finite};
 use crate::{Krylov, NullSpaceError};
 
 /// An orthonormal basis N of the null space of a singular A, where that of Aᵀ is the same (symmetric A).
@@ -142,6 +142,9 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         if let Some(n) = space.vectors.first().filter(|n| n.size() != b.size()) {
             return Err(Error::Shape { what: "the null space", expected: b.size(), found: n.size() });
         }
+        if !x.norm().is_finite() {
+            check_finite(&[("x", x)])?; // before projections spread it
+        }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
         let mut squares = space.split(load);
@@ -153,7 +156,10 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
                     load.copy(r);
                     squares = space.split(load);
                 }
-                Size::Power(_) | Size::NotFinite => return Ok(not_finite(&stop)),
+                Size::Power(_) | Size::NotFinite => {
+                    check_finite(&[("b", b), ("x", x)])?;
+                    return Ok(not_finite(&stop));
+                }
                 Size::Zero => (),
             }
         }
@@ -214,7 +220,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     }
 }
 
-/// What is said of a right-hand side or a guess with NaN or infinity, before x is written.
+/// What is said of a right-hand side or a guess with NaN or infinity where a place cannot tell which entry it is, before x is written.
 fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
     Report {
         outcome: Outcome::NotFinite,

@@ -38,6 +38,15 @@ pub(crate) fn check_shapes<V: Vector>(
     Ok(())
 }
 
+/// Refuses the first of the named vectors that has NaN or infinity, for one whose norm told so.
+pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<(), Error> {
+    let find = |&(what, v): &(&'static str, &V)| v.first_not_finite().map(|index| (what, index));
+    match vectors.iter().find_map(find) {
+        Some((what, index)) => Err(Error::NotFinite { what, index }),
+        None => Ok(()),
+    }
+}
+
 /// `ROUNDINGS · EPSILON`, what [`Dot::floor`] asks for.
 pub(crate) fn round_off<T: Real>() -> T {
     T::of(Dot::<T>::ROUNDINGS) * T::EPSILON

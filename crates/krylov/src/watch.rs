@@ -34,7 +34,7 @@ use coarsen_core::{
 use num_traits::{Float, one, zero};
 
 use crate::scale::{self, Size};
-use crate::start::{Spare, round_off};
+use crate::start::{Spare, check_finite, round_off};
 
 /// Times as large as the recurrence has it, a true residual is not conjugate to the direction any more, and steps along it are no line search.
 const ASTRAY: f64 = 1.5;
@@ -120,7 +120,7 @@ impl<'a, V: Vector> Watch<'a, V> {
     /// Sets r = b − A x, both divided by a power of two where b asks for it, and says whether to run from there; `false` once the report is ready.
     ///
     /// # Errors
-    /// Those of [`Vector::like`] when a scaled b has no room.
+    /// Those of [`Vector::like`] when a scaled b has no room; [`Error::NotFinite`] for b and the guess.
     pub(crate) fn goes_on(&mut self, x: &mut V, r: &mut V) -> Result<bool, Error> {
         let norm = if self.runs == 0 { self.open(x, r)? } else { measure(self.a, self.load(), x, r) };
         let enough = match self.verdict {
@@ -290,6 +290,9 @@ impl<'a, V: Vector> Watch<'a, V> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
         let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
+        if !(bb.is_finite() && rr.is_finite() && rx.is_finite()) {
+            check_finite(&[("b", self.b), ("x", x)])?;
+        }
         let mut norm = length(rr, rx, x, r);
         self.initial = norm;
         let mut size = bb.sqrt();

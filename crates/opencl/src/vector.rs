@@ -80,6 +80,12 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.queue().launch(Kernel::Fill, Items::Packs(self.n), &args);
     }
 
+    fn first_not_finite(&self) -> Option<usize> {
+        let mut here = vec![T::zero(); self.n];
+        self.on.read(self, &mut here).ok()?;
+        here.first_not_finite()
+    }
+
     fn copy(&mut self, x: &Self) {
         self.assert_meets("copy", &[x]);
         self.on.queue().copy(&x.memory, &self.memory, self.n * size_of::<T>());

@@ -150,10 +150,7 @@ fn mutate(
     for (file, source) in sources {
         let viable = |m: &&Mutant| &m.file == file && !left_out.unviable.contains(&m.number);
         let of_file: Vec<&Mutant> = mutants.iter().filter(viable).collect();
-        if of_file.is_empty() {
-            continue;
-        }
-        let (edits, without) = place::edits(source, &of_file)?;
+        let (edits, without) = place::edits(file, source, &of_file)?;
         left_out.by_hand.extend(without);
         let (mut text, marks_of_file) = schema::render(source, edits);
         if let Some(name) = CRATES.iter().find(|name| *file == format!("crates/{name}/src/lib.rs")) {

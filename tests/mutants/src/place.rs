@@ -28,8 +28,8 @@ impl Edit {
 }
 
 /// The edits of one file, and the mutants that have no place: a chain with `let` can stand in no other expression, a field left out is another type.
-pub(crate) fn edits(source: &str, mutants: &[&Mutant]) -> Result<(Vec<Edit>, Vec<u32>), Error> {
-    let file = syn::parse_file(source).map_err(|e| Error::Source(mutants[0].file.clone(), e))?;
+pub(crate) fn edits(name: &str, source: &str, mutants: &[&Mutant]) -> Result<(Vec<Edit>, Vec<u32>), Error> {
+    let file = syn::parse_file(source).map_err(|e| Error::Source(name.to_string(), e))?;
     let mut found = Found { lines: Lines::of(source), expressions: HashMap::new(), arms: HashMap::new() };
     found.visit_file(&file);
     let (mut edits, mut without) = (Vec::new(), Vec::new());

@@ -36,7 +36,7 @@ impl Schema<'_> {
         while let Some(first) = edits.first() {
             self.text.push_str(&self.source[at..first.range.start]);
             if first.inserts() {
-                self.marked(first);
+                self.marked(first.number, &first.text);
                 at = first.range.start;
                 edits = &edits[1..];
                 continue;
@@ -47,9 +47,7 @@ impl Schema<'_> {
             let (inner, after) = rest.split_at(within);
             for (i, edit) in alternatives.iter().enumerate() {
                 self.text.push_str(if i == 0 { "(if " } else { " else if " });
-                self.text.push_str(&format!("crate::mutant_is({}) {{ ", edit.number));
-                self.marked(edit);
-                self.text.push_str(" }");
+                self.marked(edit.number, &format!("crate::mutant_is({}) {{ {} }}", edit.number, edit.text));
             }
             self.text.push_str(" else { ");
             self.write(first.range.clone(), inner);
@@ -60,10 +58,10 @@ impl Schema<'_> {
         self.text.push_str(&self.source[at..range.end]);
     }
 
-    fn marked(&mut self, edit: &Edit) {
+    fn marked(&mut self, number: u32, text: &str) {
         let start = self.text.len();
-        self.text.push_str(&edit.text);
-        self.marks.push(Mark { number: edit.number, range: start..self.text.len() });
+        self.text.push_str(text);
+        self.marks.push(Mark { number, range: start..self.text.len() });
     }
 }
 

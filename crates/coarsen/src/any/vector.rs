@@ -199,6 +199,14 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
+    fn first_not_finite(&self) -> Option<usize> {
+        match self {
+            Self::Cpu(x) => x.first_not_finite(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(x) => x.first_not_finite(),
+        }
+    }
+
     fn copy(&mut self, x: &Self) {
         match self {
             Self::Cpu(y) => y.copy(x.cpu()),

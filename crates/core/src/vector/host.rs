@@ -163,6 +163,10 @@ impl<T: Real> Vector for Vec<T> {
         each(&mut self[..], LEAF, parallel, &|x: &mut [T]| x.fill(v));
     }
 
+    fn first_not_finite(&self) -> Option<usize> {
+        self.iter().position(|x| !x.is_finite())
+    }
+
     fn copy(&mut self, x: &Self) {
         assert_eq!(self.len(), x.len(), "copy: lengths differ");
         let parallel = parallel::worth(x.len());

@@ -74,6 +74,13 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] when some of it failed.
     fn sync(&self) -> Result<(), Error>;
 
+    /// The index of the first entry that is NaN or infinite, asked after a norm that is not finite: 1 pass, and a wait.
+    ///
+    /// `None` where there is none, and at a place that cannot say; the default cannot.
+    fn first_not_finite(&self) -> Option<usize> {
+        None
+    }
+
     /// x·y.
     fn dot(&self, y: &Self) -> Self::Scalar {
         let [s] = self.dots([y]);

@@ -184,11 +184,12 @@ fn values_that_are_not_finite_are_reported() {
         let mut b = random(n, 2);
         b[3] = bad;
         let mut x = random(n, 1);
-        assert_eq!(cg(Stop::default(), &good, &b, &mut x).outcome, Outcome::NotFinite);
+        let refused = Cg::default().solve(&good, &mut Identity, &b, &mut x);
+        assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 3 }));
         assert_eq!(x, random(n, 1));
-        let mut x = random(n, 1);
         x[2] = bad;
-        assert_eq!(cg(Stop::default(), &good, &random(n, 2), &mut x).outcome, Outcome::NotFinite);
+        let refused = Cg::default().solve(&good, &mut Identity, &random(n, 2), &mut x);
+        assert_eq!(refused, Err(Error::NotFinite { what: "x", index: 2 }));
     }
 }
 

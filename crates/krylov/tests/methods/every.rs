@@ -97,11 +97,15 @@ fn nothing_that_is_not_finite_comes_back() {
             assert!(x.iter().all(|x| x.is_finite()), "{name}");
         };
         ends(&bad, &mut Identity, &b);
-        ends(&a, &mut Identity, &poisoned(&b, 4));
         ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
         ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
-        let report = method.solve(&a, &mut Identity, &b, &mut poisoned(&b, 0)).unwrap();
-        assert_eq!(report.outcome, Outcome::NotFinite, "{name}");
+        // What a caller gave is named, and nothing is written.
+        let mut x = random(9, 1);
+        let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
+        assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 4 }), "{name}");
+        assert_eq!(x, random(9, 1), "{name}");
+        let refused = method.solve(&a, &mut Identity, &b, &mut poisoned(&b, 0));
+        assert_eq!(refused, Err(Error::NotFinite { what: "x", index: 0 }), "{name}");
     }
 }
 

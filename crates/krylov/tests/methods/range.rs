@@ -1,6 +1,6 @@
 //! The laws of a solve over the whole range of exponents of A and b.
 
-use coarsen_core::{Class, Identity, Outcome, Preconditioner, Real, Stop};
+use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
 };
@@ -161,9 +161,15 @@ fn what_is_not_finite_is_no_solution() {
                     method = Box::new(Projected::new(method, NullSpace::constants(&b).unwrap()));
                 }
                 let mut x = random(N, 1);
-                let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
-                assert_eq!(report.outcome, Outcome::NotFinite, "{name}, {bad}, {projected}");
+                let refused = method.solve(&a, &mut Identity, &b, &mut x);
+                let expected = Err(Error::NotFinite { what: "b", index: 3 });
+                assert_eq!(refused, expected, "{name}, {bad}, {projected}");
                 assert_eq!(x, random(N, 1), "{name}, {bad}, {projected}");
+                x[N - 1] = bad;
+                let refused = method.solve(&a, &mut Identity, &random(N, 77), &mut x);
+                let expected = Err(Error::NotFinite { what: "x", index: N - 1 });
+                assert_eq!(refused, expected, "{name}, {bad}, {projected}");
+                assert_eq!(x[..N - 1], random(N, 1)[..N - 1], "{name}, {bad}, {projected}");
             }
         }
     }

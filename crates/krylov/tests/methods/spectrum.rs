@@ -1,6 +1,8 @@
 //! The spectral radius of D⁻¹A.
 
-use coarsen_core::{Class, Error, Identity};
+use std::cell::Cell;
+
+use coarsen_core::{Class, Error, Identity, LinearOperator};
 use coarsen_krylov::{SpectralRadius, start_vector};
 
 use crate::common::{Dense, Scaling, random, spread};
@@ -63,4 +65,92 @@ fn what_has_no_radius_is_refused() {
     assert!(matches!(late, Err(Error::Parameter { .. })), "{late:?}");
     let short = exact(1.0, 5).estimate(&a, &mut Identity, &start_vector(3));
     assert!(matches!(short, Err(Error::Shape { what: "the start vector", expected: 2, found: 3 })));
+}
+
+#[test]
+fn the_start_vector_is_splitmix64_of_the_index() {
+    // The first outputs of the generator with seed 0 (Steele, Lea & Flood 2014; the reference code of Vigna).
+    let outputs =
+        [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f, 0xf88b_b8a8_724c_81ec];
+    let expected: Vec<f64> = outputs.iter().map(|z| (z >> 11) as f64 / 2.0_f64.powi(52) - 1.0).collect();
+    assert_eq!(start_vector::<f64>(4), expected);
+    let long = start_vector::<f64>(200_000); // in several leaves
+    assert_eq!(long[..4], expected);
+    assert_eq!(long[150_000..], start_vector::<f64>(300_000)[150_000..200_000]);
+}
+
+/// A diagonal that counts its products.
+struct Counted(Vec<f64>, Cell<usize>);
+
+impl LinearOperator<Vec<f64>> for Counted {
+    fn shape(&self) -> (usize, usize) {
+        (self.0.len(), self.0.len())
+    }
+
+    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        self.1.set(self.1.get() + 1);
+        (0..x.len()).for_each(|i| y[i] = self.0[i] * x[i]);
+    }
+}
+
+/// The estimate from the usual start vector, and the products that it took.
+fn counted(d: Vec<f64>, mut radius: SpectralRadius<Vec<f64>>) -> (f64, usize) {
+    let a = Counted(d, Cell::new(0));
+    let found = radius.estimate(&a, &mut Identity, &start_vector(a.0.len())).unwrap();
+    (found, a.1.get())
+}
+
+#[test]
+fn no_step_follows_one_that_ends_the_process() {
+    // A number times the identity maps the start vector on itself, without round-off: the Krylov space has one dimension.
+    for scale in [4.0, 2.0_f64.powi(300), 2.0_f64.powi(-300)] {
+        let a = Counted(vec![scale; 16], Cell::new(0));
+        let found = exact(1.0, 10).estimate(&a, &mut Identity, &vec![1.0; 16]).unwrap();
+        assert_eq!((found, a.1.get()), (scale, 1));
+    }
+    // A spectrum of many: as many steps as are asked for where the last ones rise little, more where they do not.
+    let (_, products) = counted(
+        (0..60).map(|i| if i == 0 { 4.0 } else { 1.0 + 1e-3 * f64::from(i) }).collect(),
+        exact(1.0, 10),
+    );
+    assert_eq!(products, 10);
+    let hidden = |i: usize| if i == 77 { 3.0 } else { 1.0 + 0.9 * (i as f64 / 20_000.0) };
+    let (found, products) = counted((0..20_000).map(hidden).collect(), exact(1.0, 4));
+    assert!(products > 4 && products <= 16 && found > 2.0, "{found} in {products}");
+}
+
+#[test]
+fn a_ceiling_that_is_reached_is_the_result() {
+    let below = |ceiling: f64, safety: f64| {
+        let mut radius = exact(safety, 10);
+        radius.ceiling = ceiling;
+        radius
+    };
+    let spread: Vec<f64> = spread(50, 0.1, 4.0);
+    let (free, products) = counted(spread.clone(), exact(1.0, 10));
+    assert!((3.9..=4.0).contains(&free) && products == 10);
+    // Far below: the first estimate, of one step, reaches it.
+    assert_eq!(counted(spread.clone(), below(0.1, 1.0)), (0.1, 1));
+    // Reached by the safety only, and before the tenth step.
+    let (found, products) = counted(spread.clone(), below(4.0, 1.2));
+    assert!(found == 4.0 && products < 10, "{found} in {products}");
+    // Never reached: as without one.
+    assert_eq!(counted(spread, below(100.0, 1.0)), (free, 10));
+    for no_ceiling in [0.0, -1.0, f64::NAN] {
+        let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
+        let refused = below(no_ceiling, 1.0).estimate(&a, &mut Identity, &start_vector(2));
+        assert!(matches!(refused, Err(Error::Parameter { .. })), "{no_ceiling}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_safety_that_is_no_number_is_refused() {
+    let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
+    for safety in [f64::NAN, f64::INFINITY, 0.5] {
+        let refused = exact(safety, 5).estimate(&a, &mut Identity, &start_vector(2));
+        assert!(
+            matches!(refused, Err(Error::Parameter { name: "SpectralRadius::safety", .. })),
+            "{refused:?}"
+        );
+    }
 }
