@@ -1,6 +1,6 @@
 //! Singular systems with every method.
 
-use coarsen_core::{Class, Error, Identity, LinearOperator, Outcome, Stop};
+use coarsen_core::{Class, Error, Identity, Iteration, LinearOperator, Outcome, Stop};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, NullSpaceError, Projected};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
@@ -163,5 +163,74 @@ fn a_part_at_the_tolerance_decides() {
         let mut method = Projected::new(Cg::new(Stop::relative(1e-6)), NullSpace::constants(&b).unwrap());
         let report = method.solve(&a, &mut Identity, &b, &mut vec![0.0; n]).unwrap();
         assert_eq!(report.outcome, expected, "{part}: {report}");
+    }
+}
+
+/// A part of b that nobody can solve takes most of the tolerance: the rest is solved to half of it, and no further.
+#[test]
+fn the_rest_is_solved_to_half_the_tolerance_at_least() {
+    let n = 24;
+    let a = neumann(n);
+    let d: Vec<f64> = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
+    let rest = random(n, 5);
+    let mean = rest.iter().sum::<f64>() / n as f64;
+    let rest: Vec<f64> = rest.iter().map(|v| v - mean).collect();
+    let size = rest.iter().map(|v| v * v).sum::<f64>().sqrt();
+    for (share, outcome) in [
+        (0.5, Outcome::Converged),
+        (0.8, Outcome::Converged),
+        (0.9, Outcome::Inconsistent),
+        (0.99, Outcome::Inconsistent),
+    ] {
+        // ‖Nᵀb‖ is this share of the threshold.
+        let tolerance = 1e-3;
+        let part = share * tolerance * size / (n as f64).sqrt();
+        let b: Vec<f64> = rest.iter().map(|v| v + part).collect();
+        let mut method =
+            Projected::new(richardson(Stop::relative(tolerance), 0.45), NullSpace::constants(&b).unwrap());
+        method.stop_mut().max_iterations = 100_000;
+        let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
+        let report = method.solve(&a, &mut m, &b, &mut vec![0.0; n]).unwrap();
+        assert_eq!(report.outcome, outcome, "{share}: {report}");
+        // Richardson creeps: it stops within a few per cent of what it was asked for.
+        let threshold = tolerance * b.iter().map(|v| v * v).sum::<f64>().sqrt() / size;
+        let asked =
+            (threshold * threshold - (share * tolerance).powi(2)).max(threshold * threshold / 4.0).sqrt();
+        let unsolved = (report.true_residual * threshold / tolerance).powi(2) - (share * tolerance).powi(2);
+        let unsolved = unsolved.sqrt();
+        assert!(unsolved <= asked * 1.0001 && unsolved > 0.9 * asked, "{share}: {unsolved:e} of {asked:e}");
+    }
+}
+
+/// A monitor sees the iterates, except where b is so small that another system is solved in its place.
+#[test]
+fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
+    let a = neumann(24);
+    for (size, shown) in [(1.0, true), (1e-200, false)] {
+        let mut b: Vec<f64> = random(24, 5).iter().map(|v| v * size).collect();
+        let mean = b.iter().sum::<f64>() / 24.0;
+        b.iter_mut().for_each(|b| *b -= mean);
+        let mut seen = 0;
+        let mut look = |it: &Iteration<'_, Vec<f64>>| {
+            seen += 1;
+            assert_eq!(it.x.is_some(), shown, "{size:e}");
+            std::ops::ControlFlow::Continue(())
+        };
+        let mut method = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
+        method.solve_with(&a, &mut Identity, &b, &mut vec![0.0; 24], &mut look).unwrap().converged().unwrap();
+        assert!(seen > 3);
+    }
+}
+
+/// (v, M⁻¹v) = 0 is a breakdown; what is below it by more than round-off, an indefinite M.
+#[test]
+fn minres_tells_a_length_of_zero_from_one_below() {
+    let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
+    for (d, outcome) in [([1.0, -1.0], Outcome::Breakdown), ([1.0, -1.1], Outcome::IndefinitePreconditioner)]
+    {
+        let mut m = Scaling { d: d.to_vec(), class: Class::Symmetric };
+        let report =
+            Minres::<Vec<f64>>::default().solve(&a, &mut m, &vec![1.0, 1.0], &mut vec![0.0; 2]).unwrap();
+        assert_eq!(report.outcome, outcome, "{d:?}: {report}");
     }
 }

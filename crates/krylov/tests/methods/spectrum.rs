@@ -154,3 +154,17 @@ fn a_safety_that_is_no_number_is_refused() {
         );
     }
 }
+
+/// Whether an estimate is near its end does not depend on the unit of A.
+#[test]
+fn the_unit_of_a_changes_no_step() {
+    let hidden = |i: usize| if i == 77 { 3.0 } else { 1.0 + 0.9 * (i as f64 / 20_000.0) };
+    for steps in [3, 4, 6] {
+        let in_unit = |unit: f64| counted((0..20_000).map(|i| unit * hidden(i)).collect(), exact(1.0, steps));
+        let (found, products) = in_unit(1.0);
+        for power in [-20, -3, 5, 40] {
+            let unit = 2.0_f64.powi(power);
+            assert_eq!(in_unit(unit), (unit * found, products), "{steps} steps, 2^{power}");
+        }
+    }
+}
