@@ -153,42 +153,33 @@ fn bodies(threads: usize) {
     }
 }
 
-/// What an object says that it holds, in bytes, beside what the allocator gave for it.
+/// What an object says that it holds is most of what the allocator gave for it, and never more: small maps are left out.
 fn what_is_held() {
-    let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
-    let plate = common::problem("poisson2d:120");
-    let systems = [("body", &body), ("sheet", &sheet), ("plate", &plate)];
-    for (name, problem) in systems {
-        let a = &problem.matrix;
-        let system = System { positions: Some(&problem.positions), ..System::from(a) };
-        let (copy, there) = held(|| a.clone());
-        println!("{name}: matrix {} of {there}", copy.bytes());
-        for (kind, recipe) in [
-            ("V", common::small_sa(Cycle::V)),
-            ("K", common::small_sa(Cycle::K)),
-            ("fitted", Multigrid { smoothing: Smoothing::Fitted, ..common::small_sa(Cycle::V) }),
-            (
-                "gauss-seidel",
-                Multigrid {
-                    smoothing: Smoothing::GaussSeidel(GaussSeidel::default()),
-                    ..common::small_sa(Cycle::V)
-                },
-            ),
+    let [body, sheet, plate] = ["elasticity3d:14", "cloth:61", "poisson2d:120"].map(common::problem);
+    let said = |name: &str, bytes: usize, held: usize, least: f64| {
+        let share = bytes as f64 / held as f64;
+        assert!((least..=1.0).contains(&share), "{name}: {bytes} bytes of {held}");
+    };
+    let gauss_seidel = Smoothing::GaussSeidel(GaussSeidel::default());
+    for (name, problem, least) in [("body", &body, 0.98), ("sheet", &sheet, 0.96), ("plate", &plate, 0.93)] {
+        let system = System { positions: Some(&problem.positions), ..System::from(&problem.matrix) };
+        for recipe in [
+            common::small_sa(Cycle::V),
+            common::small_sa(Cycle::K),
+            Multigrid { smoothing: Smoothing::Fitted, ..common::small_sa(Cycle::V) },
+            Multigrid { smoothing: gauss_seidel, ..common::small_sa(Cycle::V) },
         ] {
-            let (m, there) = held(|| recipe.build(system, &Cpu::new()).unwrap());
-            println!("{name}, {kind}: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
-            let (m, there) = held(|| recipe.build(system, &Cpu::mixed()).unwrap());
-            println!(
-                "{name}, {kind} mixed: {} of {there}: {:.3}",
-                m.bytes(),
-                m.bytes() as f64 / there as f64
-            );
+            let (m, bytes) = held(|| recipe.build(system, &Cpu::new()).unwrap());
+            said(name, m.bytes(), bytes, least);
+            let (m, bytes) = held(|| recipe.build(system, &Cpu::mixed()).unwrap());
+            said(name, m.bytes(), bytes, least);
         }
-        for (kind, recipe) in [("mas", common::small_mas()), ("mas 32", Schwarz::multilevel())] {
-            let (m, there) = held(|| recipe.build(system, &Cpu::new()).unwrap());
-            println!("{name}, {kind}: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
-        }
+        let (m, bytes) = held(|| common::small_mas().build(system, &Cpu::new()).unwrap());
+        said(name, m.bytes(), bytes, 0.75);
     }
-    let (m, there) = held(|| common::small_sa(Cycle::V).build(&free, &Cpu::new()).unwrap());
-    println!("singular: {} of {there}: {:.3}", m.bytes(), m.bytes() as f64 / there as f64);
+    let free = path();
+    let build = || common::small_sa(Cycle::V).build(&free, &Cpu::new()).unwrap();
+    drop(build()); // products of dense matrices keep a buffer for each thread
+    let (m, bytes) = held(build);
+    said("singular", m.bytes(), bytes, 0.85);
 }
