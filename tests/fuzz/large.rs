@@ -69,7 +69,7 @@ pub(crate) fn node() -> Vec<u8> {
     format!("{COUNT} 2 0 0\n{}", lines(|k| format!("{k} 0 0\n"))).into_bytes()
 }
 
-pub(crate) fn matrices() -> [(&'static str, Vec<u8>); 4] {
+pub(crate) fn matrices() -> [(&'static str, Vec<u8>); 5] {
     let file = |kind: &str, entries: usize, body: String| {
         format!("%%MatrixMarket matrix coordinate {kind}\n{COUNT} {COUNT} {entries}\n{body}").into_bytes()
     };
@@ -79,6 +79,7 @@ pub(crate) fn matrices() -> [(&'static str, Vec<u8>); 4] {
         ("pattern general", file("pattern general", COUNT, lines(|k| format!("{} 1\n", k + 1)))),
         ("pattern symmetric", file("pattern symmetric", COUNT / 2, half)),
         ("pattern, one entry again and again", file("pattern general", COUNT, same("1 1\n"))),
+        ("pattern symmetric, one entry again and again", file("pattern symmetric", COUNT, same("2 1\n"))),
         ("real general", file("real general", COUNT, lines(|k| format!("{} 1 1\n", k + 1)))),
     ]
 }

@@ -38,8 +38,26 @@ pub fn from_triplets<T: Real>(
     columns: usize,
     entries: &[(u32, u32, T)],
 ) -> Result<Bsr<T>, SparseError> {
-    let at = |k: usize| (entries[k].0, entries[k].1);
-    assemble((rows, columns), (1, 1), entries.len(), &at, &|k, sum| sum[0] += entries[k].2)
+    let places = || entries.iter().map(|e| (e.0, e.1)).enumerate();
+    assemble((rows, columns), (1, 1), entries.len(), &places, &|k, sum| sum[0] += entries[k].2)
+}
+
+/// The matrix of scalar entries of a square matrix, and of `sign` times each off the diagonal mirrored at it. Duplicates are summed in the order
+/// given, mirrored ones after those given.
+pub(crate) fn from_half<T: Real>(
+    n: usize,
+    entries: &[(u32, u32, T)],
+    sign: T,
+) -> Result<Bsr<T>, SparseError> {
+    let given = entries.len();
+    let places = || {
+        let mirrored = (given..).zip(entries).filter(|(_, e)| e.0 != e.1).map(|(k, e)| (k, (e.1, e.0)));
+        entries.iter().map(|e| (e.0, e.1)).enumerate().chain(mirrored)
+    };
+    let add = |k: usize, sum: &mut [T]| {
+        sum[0] += if k < given { entries[k].2 } else { sign * entries[k - given].2 };
+    };
+    assemble((n, n), (1, 1), given.saturating_mul(2), &places, &add)
 }
 
 /// The matrix of scalar entries gathered into blocks of r x c; entries of a block that never appear are zeros.
@@ -54,12 +72,12 @@ pub fn from_triplets_blocked<T: Real>(
 ) -> Result<Bsr<T>, SparseError> {
     let (r, c) = block;
     let blocks = count_blocks((rows, columns), block)?;
-    let at = |k: usize| (entries[k].0 / r as u32, entries[k].1 / c as u32);
+    let places = || entries.iter().map(|e| (e.0 / r as u32, e.1 / c as u32)).enumerate();
     let add = |k: usize, sum: &mut [T]| {
         let (i, j, v) = entries[k];
         sum[i as usize % r * c + j as usize % c] += v;
     };
-    assemble(blocks, block, entries.len(), &at, &add)
+    assemble(blocks, block, entries.len(), &places, &add)
 }
 
 /// The matrix of a stream of dense blocks: block k sits at block position `places[k]` and holds
@@ -86,7 +104,7 @@ pub fn from_blocks<T: Real>(
     let add = |k: usize, sum: &mut [T]| {
         sum.iter_mut().zip(&values[k * size..(k + 1) * size]).for_each(|(s, &v)| *s += v);
     };
-    assemble(blocks, block, places.len(), &|k| places[k], &add)
+    assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
 /// Block rows and columns of a matrix of so many scalars, in blocks whose sides `u32` can name, so that their product fits `usize`.
@@ -104,12 +122,12 @@ fn count_blocks(
     }
 }
 
-/// The four steps, for `count` entries at block places `at(k)` whose values `add(k, sum)` adds.
-fn assemble<T: Real>(
+/// The four steps, for `places` of blocks, each with the number of its entry, below `count`, whose values `add(number, sum)` adds.
+fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     (rows, columns): (usize, usize),
     block: (usize, usize),
     count: usize,
-    at: &(impl Fn(usize) -> (u32, u32) + Sync),
+    places: &impl Fn() -> I,
     add: &(impl Fn(usize, &mut [T]) + Sync),
 ) -> Result<Bsr<T>, SparseError> {
     let limit = u32::MAX as usize;
@@ -122,8 +140,7 @@ fn assemble<T: Real>(
 
     // 1
     let mut starts = vec![0_usize; rows + 1];
-    for entry in 0..count {
-        let (i, j) = at(entry);
+    for (entry, (i, j)) in places() {
         let (row, column) = (i as usize, j as usize);
         if row >= rows {
             return Err(SparseError::Row { entry, row, rows });
@@ -137,9 +154,8 @@ fn assemble<T: Real>(
 
     // 2
     let mut next = starts.clone();
-    let mut order = vec![(0_u32, 0_u32); count]; // (column, entry)
-    for entry in 0..count {
-        let (i, j) = at(entry);
+    let mut order = vec![(0_u32, 0_u32); starts[rows]]; // (column, entry)
+    for (entry, (i, j)) in places() {
         order[next[i as usize]] = (j, entry as u32);
         next[i as usize] += 1;
     }

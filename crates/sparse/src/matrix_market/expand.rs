@@ -8,16 +8,10 @@ use crate::{Bsr, SparseError, assembly};
 /// order, so that a symmetric file gives an exactly symmetric matrix.
 pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> Result<Bsr<f64>, SparseError> {
     entries.shrink_to_fit(); // a list that grew has room for twice as many
-    if let Some(sign) = header.structure.mirror() {
-        entries.reserve_exact(entries.iter().filter(|(i, j, _)| i != j).count());
-        for k in 0..entries.len() {
-            let (i, j, v) = entries[k];
-            if i != j {
-                entries.push((j, i, sign * v));
-            }
-        }
+    match header.structure.mirror() {
+        Some(sign) => assembly::from_half(header.rows, &entries, sign),
+        None => assembly::from_triplets(header.rows, header.columns, &entries),
     }
-    assembly::from_triplets(header.rows, header.columns, &entries)
 }
 
 /// The dense matrix of coordinate entries, duplicates summed.

@@ -22,8 +22,8 @@ use crate::Bsr;
 /// A Matrix Market stream to read from: a file, the standard input, or anything that implements `Read`.
 ///
 /// A stream that starts like gzip is decompressed, whatever its name. Text is parsed in batches of a megabyte, on
-/// several threads where the current pool has them; the result does not depend on their number. *Memory* 16 bytes a
-/// stored entry of a coordinate file (twice that for symmetric ones) beside the result; sizes that are merely declared
+/// several threads where the current pool has them; the result does not depend on their number. *Memory* 24 bytes a
+/// stored entry of a coordinate file (32 for symmetric ones) beside the result; sizes that are merely declared
 /// cost nothing.
 ///
 /// ```
