@@ -1,0 +1,90 @@
+//! What the tests of hierarchies share: prolongations that are given, and products in words.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use coarsen_backend::SetupError;
+use coarsen_core::{LinearOperator, Preconditioner};
+use coarsen_direct::Direct;
+use coarsen_multigrid::{Coarse, Coarsening, Cycle, Grid, Keep, Multigrid, Smoothing};
+use coarsen_problems::Problem;
+use coarsen_relax::GaussSeidel;
+use coarsen_sparse::Bsr;
+
+pub(crate) const SSOR: GaussSeidel = GaussSeidel { omega: 1.2, sweeps: 1, symmetric: false };
+
+pub(crate) fn problem(spec: &str) -> Problem {
+    Problem::parse(spec, &Default::default()).unwrap()
+}
+
+/// The prolongations of all levels, which a refresh makes three times as large.
+#[derive(Clone)]
+pub(crate) struct Given(pub(crate) Vec<Bsr<f64>>);
+
+impl Coarsening<f64> for Given {
+    fn coarsen(&self, fine: &Grid<'_, f64>) -> Result<Option<Coarse<f64>>, SetupError> {
+        Ok(self.0.get(fine.depth).map(|p| Coarse {
+            prolongation: p.clone(),
+            near_kernel: None,
+            positions: None,
+            dead: Vec::new(),
+            aggregates: vec![0; p.pattern().rows()],
+            spreading: Vec::new(),
+            links: None,
+        }))
+    }
+
+    fn refresh(&self, _: &Grid<'_, f64>, coarse: &mut Coarse<f64>) -> Result<(), SetupError> {
+        coarse.prolongation.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "given"
+    }
+}
+
+pub(crate) fn given(prolongations: Vec<Bsr<f64>>, levels: usize) -> Multigrid<Given> {
+    Multigrid {
+        coarsening: Given(prolongations),
+        cycle: Cycle::V,
+        smoothing: Smoothing::GaussSeidel(SSOR),
+        levels,
+        coarse_size: 0,
+        keep: Keep::Transfers,
+    }
+}
+
+pub(crate) fn times(a: &Bsr<f64>, x: &Vec<f64>) -> Vec<f64> {
+    let mut y = vec![0.0; a.shape().0];
+    a.apply(x, &mut y);
+    y
+}
+
+pub(crate) fn back(p: &Bsr<f64>, x: &Vec<f64>) -> Vec<f64> {
+    times(&p.transpose().unwrap(), x)
+}
+
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+pub(crate) fn minus(x: &[f64], y: &[f64]) -> Vec<f64> {
+    x.iter().zip(y).map(|(x, y)| x - y).collect()
+}
+
+pub(crate) fn near(x: &[f64], y: &[f64]) -> bool {
+    assert_eq!(x.len(), y.len());
+    dot(&minus(x, y), &minus(x, y)) <= 1e-20 * dot(y, y)
+}
+
+pub(crate) fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
+    let mut z = vec![f64::NAN; r.len()];
+    m.apply(r, &mut z);
+    z
+}
+
+pub(crate) fn solved(a: &Bsr<f64>, b: &[f64]) -> Vec<f64> {
+    let mut x = vec![0.0; b.len()];
+    Direct::default().build(a).unwrap().solve(b, &mut x).unwrap();
+    x
+}
