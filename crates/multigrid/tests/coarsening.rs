@@ -243,7 +243,7 @@ fn guessed_modes_are_relaxed() {
 /// energy, vᵀAv / vᵀ diag(A) v; constants that are asked for stay.
 #[test]
 fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
-    let mut taken = [0; 3];
+    let mut taken = [0; 4];
     for (seed, b) in (0..120).map(|seed| (seed, 1 + seed as usize % 2)) {
         let (nodes, wide) = (6, 0.35 + 0.01 * seed as f64);
         let n = nodes * b;
@@ -251,7 +251,8 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
         let mut entries = Vec::new();
         let values = noise(n * n, seed + 500);
         for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
-            let size = scale[i / b] * scale[j / b];
+            let (low, high) = (scale[i / b].min(scale[j / b]), scale[i / b].max(scale[j / b]));
+            let size = low * if seed % 5 < 2 { high } else { low }; // scaled nodes, or jumps between regions
             let v = if i == j { 1.0 + 0.5 * values[i * n + j] } else { -0.35 * values[i * n + j].abs() };
             entries.push((i as u32, j as u32, if i % b == j % b { v } else { 0.1 * v } * size));
         }
@@ -272,13 +273,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
             (0..nodes).map(root).fold((f64::MAX, 0.0), |(l, m): (f64, f64), s| (l.min(s), m.max(s)));
         let saves = energy(&root) < 0.5 * energy(&|_| 1.0);
         let follows = most > 4.0 * least && saves;
-        taken[if follows {
-            0
-        } else if saves {
-            1
-        } else {
-            2
-        }] += 1;
+        taken[2 * usize::from(most > 4.0 * least) + usize::from(saves)] += 1;
         let sets = vec![0; nodes];
         for (modes, follows) in [(Modes::Known, follows), (Modes::Constants, false)] {
             let fine = Grid { sets: Some(&sets), ..grid(&a) };
@@ -292,7 +287,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
             assert!(off(&found, &expected) < 1e-12, "{modes:?} of matrix {seed}, which follows: {follows}");
         }
     }
-    assert!(taken.iter().all(|&t| t > 5), "{taken:?} follow, are all but alike, save nothing");
+    assert!(taken.iter().all(|&t| t > 3), "{taken:?} of scales alike and not, by whether that saves energy");
 }
 
 /// Rows of P with A_F: weak couplings times s_j / s_i on the diagonal, ω/2 for ω/ρ; rows with nothing weak, nothing strong, too much pull or too large a result are made with A.
