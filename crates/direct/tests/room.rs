@@ -1,0 +1,110 @@
+//! Room is asked for where it may be refused: the buffer for dense products before it is made, and the parts of a factor.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+use std::ptr::null_mut;
+
+use coarsen_direct::{Direct, DirectError, Method};
+use coarsen_sparse::{Bsr, assembly};
+
+/// The system's allocator; each thread notes what is large, and may refuse what is larger than it allows.
+struct Strict;
+
+const LARGE: usize = 1 << 20;
+
+thread_local! {
+    static NOTED: Cell<(usize, [usize; 4])> = const { Cell::new((0, [0; 4])) };
+    static ALLOWED: Cell<usize> = const { Cell::new(usize::MAX) };
+    static REFUSED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: calls are handed to `System` unchanged or refused; notes touch no memory that it hands out, and need none.
+unsafe impl GlobalAlloc for Strict {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let size = layout.size();
+        if size > ALLOWED.get() {
+            REFUSED.set(size);
+            return null_mut();
+        }
+        if size >= LARGE {
+            let (count, mut sizes) = NOTED.get();
+            sizes[count % 4] = size;
+            NOTED.set((count + 1, sizes));
+        }
+        // SAFETY: the caller's promise on `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: `at` came from `System`, with this layout.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static STRICT: Strict = Strict;
+
+/// −Δ on an n x n grid with blocks of `b` that are full.
+fn grid(n: u32, b: u32) -> Bsr<f64> {
+    let mut entries = Vec::new();
+    for (i, j) in (0..n * n).flat_map(|i| (0..n * n).map(move |j| (i, j))) {
+        let steps = (i % n).abs_diff(j % n) + (i / n).abs_diff(j / n);
+        for (p, q) in (0..b).flat_map(|p| (0..b).map(move |q| (p, q))).filter(|_| steps < 2) {
+            let own = steps == 0 && p == q;
+            entries.push((i * b + p, j * b + q, if own { 9.0 * f64::from(b) } else { -0.5 }));
+        }
+    }
+    let size = (n * n * b) as usize;
+    assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
+}
+
+fn full(n: u32) -> Bsr<f64> {
+    let value = |i: u32, j: u32| if i == j { 60.0 } else { 0.5 };
+    let entries: Vec<_> = (0..n).flat_map(|i| (0..n).map(move |j| (i, j, value(i, j)))).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// As many bytes are asked for as the buffer takes, or a few more, where the system tells its caches; a thread makes it once.
+#[test]
+fn the_buffer_is_as_large_as_what_is_asked_for() {
+    if !Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists() {
+        return println!("skipped: nothing tells the caches");
+    }
+    let recipe = Direct { method: Method::Ldlt, ..Direct::default() };
+    let asked = recipe.build(&full(40)).unwrap().figures().products;
+    let (count, [first, made, ..]) = NOTED.get();
+    assert_eq!((count, first), (2, asked));
+    assert!(made <= asked && asked - made <= 1 << 17, "{made} made, {asked} asked for");
+    recipe.build(&full(40)).unwrap();
+    assert_eq!(NOTED.get().0, 2);
+}
+
+/// Where a part of a factor is refused, the bytes named are about those, to a factor of three.
+#[test]
+fn refused_memory_is_named() {
+    for (method, a) in
+        [(Method::Cholesky, grid(15, 2)), (Method::Ldlt, grid(20, 3)), (Method::Lu, grid(40, 1))]
+    {
+        let recipe = Direct { method, ..Direct::default() };
+        recipe.build(&a).unwrap(); // the buffer of this thread
+        let (mut seen, mut allowed) = (Vec::new(), 1_usize << 22);
+        // What holds a copy of A is not asked for, and so not refused.
+        while allowed > a.nnz() * 8 + 4096 {
+            ALLOWED.set(allowed);
+            let built = recipe.build(&a).map(drop);
+            ALLOWED.set(usize::MAX);
+            if let Err(error) = built {
+                let (refused, told) = (REFUSED.get(), error.to_string());
+                let DirectError::Memory { bytes } = error else { panic!("{method:?}: {told}") };
+                assert!(
+                    bytes < 3 * refused && refused < 3 * bytes,
+                    "{method:?}: {bytes} named for {refused}"
+                );
+                seen.push(refused);
+            }
+            allowed -= allowed / 16;
+        }
+        seen.dedup();
+        assert!(seen.len() > 1, "{method:?}: {seen:?}");
+    }
+}

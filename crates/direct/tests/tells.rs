@@ -1,0 +1,229 @@
+//! What a factor tells: steps of refinement, rows that depend on others, pivots and sizes of dense blocks.
+
+use coarsen_core::{Class, LinearOperator, Preconditioner};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
+use coarsen_sparse::{Bsr, assembly};
+
+fn small(rows: &[&[f64]]) -> Bsr<f64> {
+    let entries: Vec<_> = (0_u32..)
+        .zip(rows)
+        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
+        .filter(|e| e.2 != 0.0)
+        .collect();
+    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
+}
+
+/// A symmetric matrix of the entries on and below the diagonal that are not 0.
+fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
+    let entries: Vec<_> = (0..n)
+        .flat_map(|i| (0..n).map(move |j| (i, j)))
+        .map(|(i, j)| (i, j, value(i.max(j), i.min(j))))
+        .filter(|e| e.2 != 0.0)
+        .collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+    Direct { method, ..Direct::default() }.build(a)
+}
+
+/// Each step lowers the residual; the first that does not is taken back and not counted, and no more are made, however many are allowed.
+#[test]
+fn refinement_goes_on_while_the_residual_falls() {
+    const MOST: usize = 20;
+    let a = symmetric(40, |i, j| match i - j {
+        0 => 2.0 + f64::from(i % 7) / 1000.0,
+        1 => -1.0,
+        9 => 0.3,
+        _ => 0.0,
+    });
+    let (mut taken, mut stopped) = (0, 0);
+    for method in [Method::Ldlt, Method::Lu] {
+        for seed in 0..8_usize {
+            let b: Vec<f64> = (0..40).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
+            let limited = |refinements: usize| -> (Vec<f64>, Solved) {
+                let recipe = Direct { method, refinements, accept: f64::INFINITY };
+                let mut x = vec![0.0; 40];
+                let solved = recipe.build(&a).unwrap().solve(&b, &mut x).unwrap();
+                (x, solved)
+            };
+            let (best, last) = limited(MOST);
+            assert!(last.refinements < MOST, "{last:?}");
+            let mut before = f64::INFINITY;
+            for limit in 0..=last.refinements + 2 {
+                let (x, solved) = limited(limit);
+                let mut r = vec![0.0; 40];
+                a.residual(&b, &x, &mut r);
+                let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+                assert_eq!(solved.relative_residual, norm(&r) / norm(&b));
+                if limit <= last.refinements {
+                    assert_eq!(solved.refinements, limit);
+                    assert!(solved.relative_residual < before, "{method:?} {seed}: step {limit}");
+                    before = solved.relative_residual;
+                } else {
+                    assert_eq!((&x, solved), (&best, last), "{method:?} {seed}: {limit} allowed");
+                    stopped += usize::from(solved.relative_residual > f64::EPSILON);
+                }
+            }
+            taken += last.refinements;
+        }
+    }
+    assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
+}
+
+/// A strong pivot needs no trial solve: what is tiny as a whole is factored, and a solution beyond the range is the fault of the right-hand side.
+#[test]
+fn what_is_tiny_as_a_whole_is_not_singular() {
+    let tiny = 2.0_f64.powi(-1060);
+    let mut factor = build(Method::Cholesky, &small(&[&[tiny]])).unwrap();
+    let mut x = [7.0];
+    assert_eq!(factor.solve(&[1.0], &mut x), Err(DirectError::Overflow { index: 0, storage: "f64" }));
+    assert_eq!(x, [7.0]);
+    factor.solve(&[3.0 * tiny], &mut x).unwrap();
+    assert_eq!(x, [3.0]);
+}
+
+/// Where the elimination leaves nothing, the row named is the largest of the combination that vanishes, whatever the units.
+#[test]
+fn the_dependent_row_is_found_for_every_order_and_unit() {
+    let named = |method: Method, a: &Bsr<f64>, row: usize, what: &str| {
+        let error = build(method, a).err();
+        let right = matches!(error, Some(DirectError::Singular { row: found, .. }) if found == row);
+        assert!(right, "{method:?}, {what}: {error:?}, not {row}");
+    };
+    // A tenth of row 0 is row 3; row 4 is smaller than either, and depends on none.
+    let rows = [
+        [10.0, 20.0, 0.0, 0.0, 0.0],
+        [0.0, 3.0, 1.0, 0.0, 0.0],
+        [4.0, 0.0, 5.0, 0.0, 2.0],
+        [1.0, 2.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0 / 4096.0, 7.0 / 4096.0, 1.0 / 4096.0],
+    ];
+    for shift in 0..5 {
+        for unit in [1.0, 2.0_f64.powi(-460), 2.0_f64.powi(460)] {
+            let turned: Vec<Vec<f64>> = (0..5)
+                .map(|i| (0..5).map(|j| unit * rows[(i + 5 - shift) % 5][(j + 5 - shift) % 5]).collect())
+                .collect();
+            let turned: Vec<&[f64]> = turned.iter().map(|row| &row[..]).collect();
+            named(Method::Lu, &small(&turned), (3 + shift) % 5, &format!("turned by {shift}, in {unit:e}"));
+        }
+    }
+    // Twice one row is the other.
+    named(Method::Ldlt, &small(&[&[1.0, 2.0], &[2.0, 4.0]]), 0, "the first of two");
+    named(Method::Ldlt, &small(&[&[4.0, 2.0], &[2.0, 1.0]]), 1, "the second of two");
+    // A path that nothing holds: rows times their scales add up to 0. Where the last pivot is 0 to the bit, it may be that of any row.
+    let mut exact = 0;
+    for (n, row) in (2..12).flat_map(|n| (0..n).map(move |row| (n, row))) {
+        let scale = |i: u32| if i == row { 0.125 } else { 1.0 };
+        let path = symmetric(n, |i, j| {
+            let degree = f64::from(u32::from(i > 0) + u32::from(i + 1 < n));
+            scale(i) * scale(j) * [degree, -1.0, 0.0][(i - j).min(2) as usize]
+        });
+        let Err(DirectError::Singular { row: found, residual }) = build(Method::Ldlt, &path) else {
+            panic!("a path of {n} that nothing holds")
+        };
+        if residual.is_infinite() {
+            assert_eq!(found, row as usize, "a path of {n}");
+            exact += 1;
+        }
+    }
+    assert!(exact > 20, "{exact}");
+}
+
+/// One eigenvalue of a block of two stands for each of its rows: that of the other row is the weakest where all signs are turned.
+#[test]
+fn a_block_of_two_has_a_pivot_for_each_row() {
+    for (p, q, s) in [(0.25, 3.0, 0.5), (0.5, -6.0, 0.125), (1.0, 4.0, 2.0)] {
+        let weakest = |sign: f64| {
+            let a = small(&[&[sign * p, sign * q], &[sign * q, sign * s]]);
+            let factor = build(Method::Ldlt, &a).unwrap();
+            assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
+            factor.weakest_pivot().unwrap()
+        };
+        let (one, other) = (weakest(1.0), weakest(-1.0));
+        assert_eq!((one.0 + other.0, one.1), (1, other.1), "{p} {q} {s}: {one:?} {other:?}");
+    }
+}
+
+/// Of rows that are equally strong, LDLᵀ and Cholesky name the same.
+#[test]
+fn of_equal_pivots_one_is_named() {
+    for a in [
+        symmetric(5, |i, j| if i == j { 3.0 } else { 0.0 }),
+        symmetric(4, |i, j| [2.0, -1.0, 0.0, 0.0][(i - j) as usize]),
+    ] {
+        let named = |method| build(method, &a).unwrap().weakest_pivot().unwrap().0;
+        assert_eq!(named(Method::Cholesky), named(Method::Ldlt));
+    }
+}
+
+/// The weakest pivot of dense blocks: two rows nearly repeat each other, all others stand nearly alone.
+#[test]
+fn the_weakest_pivot_of_a_dense_block() {
+    for (low, high) in [(17, 41), (0, 149), (90, 91)] {
+        let a = symmetric(150, |i, j| match (i, j) {
+            _ if i == j && i == low => 20.0,
+            _ if i == j && i == high => 50.0,
+            _ if i == j => 30.0 + f64::from(i) / 10.0,
+            _ if (j, i) == (low, high) => (1000.0_f64 * (1.0 - 1e-3)).sqrt(),
+            _ => 1e-4,
+        });
+        for method in [Method::Cholesky, Method::Ldlt] {
+            let factor = build(method, &a).unwrap();
+            assert!(factor.figures().products > 0, "{method:?} has dense blocks");
+            let (row, ratio) = factor.weakest_pivot().unwrap();
+            assert!(row == low as usize || row == high as usize, "{method:?}: {row}");
+            let size = if method == Method::Cholesky || row == high as usize {
+                1.0
+            } else {
+                20.0 / 999.0_f64.sqrt()
+            };
+            assert!((ratio / (1e-3 * size) - 1.0).abs() < 1e-3, "{method:?}, row {row}: {ratio:e}");
+        }
+    }
+}
+
+/// Full matrices side by side are dense blocks of their own.
+#[test]
+fn figures_count_every_dense_block() {
+    for (count, size) in [(1, 30), (2, 30), (3, 20)] {
+        let a = symmetric(count * size, |i, j| match (i == j, i / size == j / size) {
+            (true, _) => 50.0,
+            (_, true) => 0.5,
+            _ => 0.0,
+        });
+        let figures = build(Method::Ldlt, &a).unwrap().figures();
+        let columns = (0..count).flat_map(|_| 1..=size);
+        assert_eq!(figures.nnz, Some(columns.clone().sum::<u32>() as usize));
+        assert_eq!(figures.flops, Some(columns.map(|c| f64::from(c * c)).sum()));
+    }
+}
+
+/// A diagonal entry that is not stored is 0.
+#[test]
+fn a_diagonal_that_is_not_stored_is_not_positive() {
+    for (rows, row) in [
+        ([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [1.0, 1.0, 0.0]], 2),
+        ([[2.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], 1),
+        ([[0.0, 1.0, 0.0], [1.0, 5.0, 1.0], [0.0, 1.0, 2.0]], 0),
+    ] {
+        let a = small(&rows.each_ref().map(|row| &row[..]));
+        assert!(a.pattern().find(row, row).is_none());
+        assert_eq!(build(Method::Cholesky, &a).err(), Some(DirectError::NotPositiveDefinite { row }));
+        let factor = build(Method::Auto, &a).unwrap();
+        assert_eq!((factor.method(), factor.fallback()), (Method::Ldlt, None));
+    }
+}
+
+/// An eigenvalue of exactly minus the tolerance counts as 0, and so do those of the zero matrix: A⁺ stays symmetric and positive.
+#[test]
+fn eigenvalues_at_the_tolerance_are_none() {
+    let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
+    for (tolerance, rank, class) in [(0.25, 1, Class::Symmetric), (0.125, 2, Class::Linear)] {
+        let inverse = Dense { tolerance }.build(&a).unwrap();
+        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (rank, class));
+    }
+    let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
+    let inverse = Dense::default().build(&zero).unwrap();
+    assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (0, Class::Symmetric));
+}
