@@ -119,6 +119,7 @@ fn operators_of_closures_and_of_rounded_copies() {
     assert_eq!(r, [8.0, 16.0, 24.0]);
     let rounded = Rounded::new(&double, &triple).unwrap();
     assert_eq!(LinearOperator::<Vec<f64>>::shape(&rounded), (3, 3));
+    r.fill(f64::NAN);
     rounded.residual(&b, &x, &mut r); // of the exact one
     assert_eq!(r, [8.0, 16.0, 24.0]);
     rounded.apply(&x, &mut r); // of the rounded one
