@@ -121,9 +121,9 @@ fn an_indefinite_domain_is_solved_block_by_block() {
         let mut a = chain(nodes, b, &|r| 1.5 + (r % 4) as f64, 9.0, 6 + b as u64);
         let (bad, k) = (1, a.pattern().find(1, 1).unwrap());
         if b > 1 {
-            let last = k * b * b + b - 1; // the corners of a diagonal block
-            a.values_mut()[last] = 50.0;
-            a.values_mut()[last + (b - 1) * (b - 1)] = 50.0;
+            for (row, column) in [(b - 1, b - 2), (b - 2, b - 1)] {
+                a.values_mut()[(k * b + row) * b + column] = 50.0;
+            }
         }
         let recipe = Schwarz { levels: 1, domain: nodes, ..exact() };
         let mut m = recipe.build(&a, &Cpu::new()).unwrap();
