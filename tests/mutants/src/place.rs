@@ -186,3 +186,72 @@ impl Lines {
         byte(span.start())..byte(span.end())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Span;
+    use crate::schema::render;
+
+    const SOURCE: &str = "fn f(µ: f64) -> f64 {
+    let mut s = -µ * 2.0 + 1.0;
+    s += µ;
+    match s {
+        0.0 => 1.0,
+        t if t > 3.0 && t < 4.0 => t,
+        t => t,
+    }
+}
+";
+
+    /// The file with one mutant, whose span is `length` characters from a line and column.
+    fn with(genre: Genre, (line, column): (usize, usize), length: usize, replacement: &str) -> String {
+        let start = Position { line, column };
+        let span = Span { start, end: Position { line, column: column + length } };
+        let (package, file, name) = Default::default();
+        let mutant = Mutant { number: 5, package, file, genre, replacement: replacement.into(), span, name };
+        let (edits, without) = edits("f", SOURCE, &[&mutant]).unwrap();
+        assert!(without.is_empty());
+        render(SOURCE, edits).0
+    }
+
+    #[test]
+    fn each_kind_of_mutant_has_its_place() {
+        let changed = |old: &str, new: &str| SOURCE.replace(old, new);
+        for (found, expected) in [
+            (
+                with(Genre::FnValue, (2, 5), 1, "0.0"),
+                changed("    let", "     if crate::mutant_is(5) { return 0.0; } let"),
+            ),
+            (
+                with(Genre::BinaryOperator, (2, 26), 1, "-"),
+                changed(
+                    "-µ * 2.0 + 1.0",
+                    "(if crate::mutant_is(5) { (-µ * 2.0) - (1.0) } else { -µ * 2.0 + 1.0 })",
+                ),
+            ),
+            (
+                with(Genre::BinaryOperator, (3, 7), 2, "*="),
+                changed("s += µ", "(if crate::mutant_is(5) { s *= µ } else { s += µ })"),
+            ),
+            (
+                with(Genre::UnaryOperator, (2, 17), 1, ""),
+                changed("-µ", "(if crate::mutant_is(5) {  (µ) } else { -µ })"),
+            ),
+            (
+                with(Genre::MatchArmGuard, (6, 14), 18, "false"),
+                changed(
+                    "t > 3.0 && t < 4.0",
+                    "(if crate::mutant_is(5) { false } else { t > 3.0 && t < 4.0 })",
+                ),
+            ),
+            (
+                with(Genre::MatchArm, (6, 9), 1, ""),
+                changed("if t > 3.0", "if !crate::mutant_is(5) && t > 3.0"),
+            ),
+            (with(Genre::MatchArm, (5, 9), 1, ""), changed("0.0 =>", "0.0 if !crate::mutant_is(5) =>")),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+}
