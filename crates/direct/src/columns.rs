@@ -128,8 +128,9 @@ pub(crate) fn analyse(
     let (mut order, mut inverse) = (vec![0_usize; nodes], vec![0_usize; nodes]);
     let blocks: Vec<usize> = a.pattern().indices().iter().map(|&j| j as usize).collect();
     let graph = SymbolicSparseColMatRef::new_checked(nodes, nodes, a.pattern().offsets(), None, &blocks);
-    let mut scratch = MemBuffer::try_new(amd::order_maybe_unsorted_scratch::<usize>(nodes, blocks.len()))
-        .map_err(|_| DirectError::Memory { bytes: 16 * blocks.len() })?;
+    let needed = amd::order_maybe_unsorted_scratch::<usize>(nodes, blocks.len());
+    let mut scratch = MemBuffer::try_new(needed)
+        .map_err(|_| DirectError::Memory { bytes: needed.unaligned_bytes_required() })?;
     let control = amd::Control::default();
     amd::order_maybe_unsorted(&mut order, &mut inverse, graph, control, MemStack::new(&mut scratch))
         .map_err(memory)?;

@@ -153,7 +153,7 @@ impl<'a> Growth<'a> {
         Some(i)
     }
 
-    /// Joins every domain of less than half the size with the neighbour it is coupled to most strongly; both are divided anew where one would
+    /// Joins every domain of at most half the size with the neighbour it is coupled to most strongly; both are divided anew where one would
     /// be too large.
     fn join_pockets(&mut self) {
         for d in 0..self.lists.len() {

@@ -1,5 +1,7 @@
 //! One level of domains as a smoother: x ← x + ω M (b − A x), M = Σ_d S_dᵀ A_d⁻¹ S_d, ω found.
 //!
+//! A node in no domain is solved by itself, without ω.
+//!
 //! | symbol | here |
 //! |---|---|
 //! | ρ | `radius`, of M A |
