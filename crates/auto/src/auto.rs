@@ -36,7 +36,8 @@ pub struct Auto {
     pub tolerance: f64,
     /// Iterations at most, of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// Bytes that a factor may take; [`MEMORY`] by default, whatever is free at the moment.
+    /// Bytes that a factor may take where iterations would do as well ([`Wish::memory`](crate::Wish::memory)); [`MEMORY`] by default, whatever is free at
+    /// the moment.
     pub memory: usize,
 }
 

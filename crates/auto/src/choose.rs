@@ -31,7 +31,8 @@ pub struct Wish {
     pub iterate: bool,
     /// Whether smoothed aggregation is to be another map each time (a K-cycle).
     pub varies: bool,
-    /// Bytes that a factor may take.
+    /// Bytes that a factor may take where iterations would do as well: of a symmetric matrix of more than 300 unknowns that may be positive definite. Of
+    /// others with up to 20,000 unknowns, for which nothing else is safe, a factor is tried in any case.
     pub memory: usize,
 }
 

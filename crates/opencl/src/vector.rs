@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use coarsen_backend::Backend;
 use coarsen_core::{Dot, Error, Real, Vector};
 
 use crate::memory::Buffer;
