@@ -127,9 +127,12 @@ fn blocks_of_row(scalars: &Pattern, i: usize, (r, c): (usize, usize)) -> usize {
     if r == 1 && c == 1 {
         return scalars.row(i).len();
     }
-    // Walk the r sorted rows together, one block column at a time.
     let mut rows: [&[u32]; LARGEST] = [&[]; LARGEST];
     rows[..r].iter_mut().zip(i * r..).for_each(|(row, s)| *row = scalars.row(s));
+    if is_full(&rows[..r], c) {
+        return rows[0].len() / c;
+    }
+    // Walk the r sorted rows together, one block column at a time.
     let mut blocks = 0;
     while let Some(first) = rows[..r].iter().filter_map(|row| row.first()).min() {
         let start = *first as usize / c * c;
@@ -139,6 +142,24 @@ fn blocks_of_row(scalars: &Pattern, i: usize, (r, c): (usize, usize)) -> usize {
         blocks += 1;
     }
     blocks
+}
+
+/// Whether the sorted rows of a block row hold the same columns, all of each block of c: the nodes of a mesh.
+fn is_full(rows: &[&[u32]], c: usize) -> bool {
+    let first = rows[0];
+    let whole = |block: &[u32]| block[0].is_multiple_of(c as u32) && block[c - 1] - block[0] == c as u32 - 1;
+    first.len().is_multiple_of(c)
+        && rows[1..].iter().all(|row| *row == first)
+        && first.chunks_exact(c).all(whole)
+}
+
+/// Rows of numbers, one behind the other in each block of C columns.
+fn interleave<T: Copy, const C: usize>(rows: &[(&[u32], &[T])], blocks: &mut [T]) {
+    for (k, block) in blocks.chunks_exact_mut(rows.len() * C).enumerate() {
+        for ((_, numbers), to) in rows.iter().zip(block.as_chunks_mut::<C>().0) {
+            *to = *numbers[k * C..].first_chunk().expect("as many numbers as there are blocks");
+        }
+    }
 }
 
 /// How many of the first columns, sorted and from `start` on, are within c of it.
@@ -232,13 +253,27 @@ impl<T: Real> Bsr<T> {
         let stored = offsets[counts.len()];
         let (mut indices, mut values) = (vec![0_u32; stored], vec![T::zero(); stored * r * c]);
         let gather = |(columns, blocks): (Rows<'_, u32>, Rows<'_, T>)| {
-            let mut blocks = blocks.values.chunks_exact_mut(r * c);
+            let mut rest = blocks.values;
             columns.in_order(|i, columns| {
+                let (blocks, later) = std::mem::take(&mut rest).split_at_mut(columns.len() * r * c);
+                rest = later;
                 let mut rows: [(&[u32], &[T]); LARGEST] = [(&[], &[]); LARGEST];
                 for (row, s) in rows[..r].iter_mut().zip(i * r..) {
                     *row = (scalars.row(s), &self.values()[scalars.range(s)]);
                 }
-                for (column, block) in columns.iter_mut().zip(&mut blocks) {
+                let patterns: [&[u32]; LARGEST] = rows.map(|row| row.0);
+                if [2, 3, 6].contains(&c) && is_full(&patterns[..r], c) {
+                    columns
+                        .iter_mut()
+                        .zip(rows[0].0.chunks_exact(c))
+                        .for_each(|(to, from)| *to = from[0] / c as u32);
+                    return match c {
+                        2 => interleave::<T, 2>(&rows[..r], blocks),
+                        3 => interleave::<T, 3>(&rows[..r], blocks),
+                        _ => interleave::<T, 6>(&rows[..r], blocks),
+                    };
+                }
+                for (column, block) in columns.iter_mut().zip(blocks.chunks_exact_mut(r * c)) {
                     let first = rows[..r].iter().filter_map(|row| row.0.first()).min();
                     let start = *first.expect("as many blocks as were counted") as usize / c * c;
                     *column = (start / c) as u32;

@@ -187,6 +187,8 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
         |(((piece, starts), indices), values): (((&&mut [(u32, u32)], &[usize]), &mut [u32]), &mut [T])| {
             let rows = starts.windows(2).map(|ends| &piece[ends[0] - starts[0]..ends[1] - starts[0]]);
             let groups = rows.flat_map(|row| row.chunk_by(|a, b| a.0 == b.0));
+            // New pages are written before they are read: one that a sum reads first is mapped twice, and the second time stops all threads.
+            values.fill(T::zero());
             for ((group, index), sum) in groups.zip(indices).zip(values.chunks_exact_mut(size.max(1))) {
                 *index = group[0].0;
                 group.iter().for_each(|&(_, entry)| add(entry as usize, sum));

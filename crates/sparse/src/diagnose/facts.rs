@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, each, tree};
 
 use super::{Finding, Sample};
 use crate::Bsr;
@@ -61,15 +61,17 @@ impl Facts {
         let tolerance = (64.0 * T::EPSILON.wide()).max(1e-12);
         let mut rows = vec![Row::default(); a.shape().0];
         let leaf = |(blocks, rows): (Range<usize>, Groups<&mut [Row]>)| {
-            let mut sums = vec![Sums::default(); r * c];
+            let mut sums = Sums::new(r * c);
             for (i, rows) in blocks.zip(rows.0.chunks_exact_mut(r)) {
                 scan(a, i, tolerance, &mut sums, rows);
             }
         };
         let pieces = (0..a.pattern().rows(), Groups(&mut rows[..], r));
         each(pieces, (1024 / r).max(1), parallel::worth(4 * a.nnz()), &leaf);
-        let bad = Sample::of((0..rows.len()).filter(|&i| !rows[i].finite));
-        let not_finite = bad.map(|bad| {
+        let mut roots = vec![0.0; rows.len()];
+        parallel::map(&rows, &mut roots, |row| row.diagonal.abs().sqrt().recip());
+        let mut facts = Self { rows, roots, not_finite: None, tolerance };
+        facts.not_finite = facts.sample(|row| !row.finite).map(|bad| {
             let i = bad.rows[0];
             let mut entries = a.row(i / r).flat_map(|(j, block)| {
                 block[i % r * c..(i % r + 1) * c].iter().enumerate().map(move |(q, v)| (j * c + q, *v))
@@ -77,14 +79,13 @@ impl Facts {
             let column = entries.find(|(_, v)| !v.is_finite()).map_or(0, |(j, _)| j);
             (bad, column)
         });
-        let mut roots = vec![0.0; rows.len()];
-        parallel::map(&rows, &mut roots, |row| row.diagonal.abs().sqrt().recip());
-        Self { rows, roots, not_finite, tolerance }
+        facts
     }
 
     /// The rows that satisfy a condition.
-    pub(super) fn sample(&self, is: impl Fn(&Row) -> bool) -> Option<Sample> {
-        Sample::of((0..self.rows.len()).filter(|&i| is(&self.rows[i])))
+    pub(super) fn sample(&self, is: impl Fn(&Row) -> bool + Sync) -> Option<Sample> {
+        let leaf = |rows: Range<usize>| Sample::of(rows.filter(|&i| is(&self.rows[i])));
+        tree(0..self.rows.len(), 4096, parallel::worth(self.rows.len()), &leaf, &Sample::join)
     }
 
     /// What holds for matrices of any shape.
@@ -95,50 +96,84 @@ impl Facts {
     }
 }
 
-/// Sums over one column of the blocks of a row.
-#[derive(Clone, Copy, Default)]
+/// Sums over the blocks of a row, entry by entry: an array for each, so that several entries are added at a time. Counts are exact numbers.
 struct Sums {
     /// Σ a_ij
-    sum: f64,
+    sum: Vec<f64>,
     /// Σ |a_ij| off the diagonal.
-    off: f64,
-    positive: u32,
-    negative: u32,
+    off: Vec<f64>,
+    positive: Vec<f64>,
+    negative: Vec<f64>,
 }
 
 impl Sums {
-    fn add(&mut self, v: f64) {
-        self.sum += v;
-        self.off += v.abs();
-        self.positive += u32::from(v > 0.0);
-        self.negative += u32::from(v < 0.0);
+    fn new(size: usize) -> Self {
+        let [sum, off, positive, negative] = std::array::from_fn(|_| vec![0.0; size]);
+        Self { sum, off, positive, negative }
+    }
+
+    fn clear(&mut self) {
+        for sums in [&mut self.sum, &mut self.off, &mut self.positive, &mut self.negative] {
+            sums.fill(0.0);
+        }
+    }
+
+    fn add(&mut self, e: usize, v: f64) {
+        self.sum[e] += v;
+        self.off[e] += v.abs();
+        self.positive[e] += f64::from(u8::from(v > 0.0));
+        self.negative[e] += f64::from(u8::from(v < 0.0));
+    }
+
+    fn add_block<T: Real>(&mut self, block: &[T]) {
+        match block.len() {
+            4 => self.add_all::<T, 4>(block),
+            9 => self.add_all::<T, 9>(block),
+            36 => self.add_all::<T, 36>(block),
+            _ => block.iter().enumerate().for_each(|(e, v)| self.add(e, v.wide())),
+        }
+    }
+
+    fn add_all<T: Real, const N: usize>(&mut self, block: &[T]) {
+        let Self { sum, off, positive, negative } = self;
+        let (block, sum, off) = (&block[..N], &mut sum[..N], &mut off[..N]);
+        let (positive, negative) = (&mut positive[..N], &mut negative[..N]);
+        for e in 0..N {
+            let v = block[e].wide();
+            sum[e] += v;
+            off[e] += v.abs();
+            positive[e] += f64::from(u8::from(v > 0.0));
+            negative[e] += f64::from(u8::from(v < 0.0));
+        }
     }
 }
 
 /// Reads the rows of block row i.
-fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut [Sums], rows: &mut [Row]) {
+fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut Sums, rows: &mut [Row]) {
     let (r, c) = a.block();
-    sums.fill(Sums::default());
+    sums.clear();
     rows.fill(Row::default());
     for (j, block) in a.row(i) {
         if j * c < (i + 1) * r && i * r < (j + 1) * c {
-            for (e, (v, sums)) in block.iter().map(|v| v.wide()).zip(&mut *sums).enumerate() {
-                if i * r + e / c == j * c + e % c {
-                    rows[e / c].diagonal = v;
-                } else {
-                    sums.add(v);
+            for (s, values) in block.chunks_exact(c).enumerate() {
+                for (t, v) in values.iter().map(|v| v.wide()).enumerate() {
+                    if i * r + s == j * c + t {
+                        rows[s].diagonal = v;
+                    } else {
+                        sums.add(s * c + t, v);
+                    }
                 }
             }
         } else {
-            block.iter().zip(&mut *sums).for_each(|(v, sums)| sums.add(v.wide()));
+            sums.add_block(block);
         }
     }
-    for (s, (row, sums)) in rows.iter_mut().zip(sums.chunks_exact(c)).enumerate() {
-        let (mut positive, mut negative, mut sum) = (0, 0, row.diagonal);
-        for column in sums {
-            (row.off, sum) = (row.off + column.off, sum + column.sum);
-            (positive, negative) = (positive + column.positive, negative + column.negative);
-        }
+    for (s, row) in rows.iter_mut().enumerate() {
+        let of_row = s * c..(s + 1) * c;
+        let total = |sums: &[f64]| sums[of_row.clone()].iter().sum::<f64>();
+        row.off = total(&sums.off);
+        let (positive, negative) = (total(&sums.positive) as u32, total(&sums.negative) as u32);
+        let sum = sums.sum[of_row.clone()].iter().fold(row.diagonal, |sum, v| sum + v);
         let size = row.off + row.diagonal.abs();
         row.sums_vanish = size.is_finite() && sum.abs() <= tolerance * size;
         row.entries = positive + negative;

@@ -49,6 +49,18 @@ impl Sample {
         }
         (sample.count > 0).then_some(sample)
     }
+
+    /// Of earlier and later rows together.
+    pub(super) fn join(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
+        let (mut all, later) = match (earlier, later) {
+            (Some(earlier), Some(later)) => (earlier, later),
+            (earlier, later) => return earlier.or(later),
+        };
+        all.count += later.count;
+        let room = Self::NAMED - all.rows.len();
+        all.rows.extend(later.rows.into_iter().take(room));
+        Some(all)
+    }
 }
 
 impl fmt::Display for Sample {

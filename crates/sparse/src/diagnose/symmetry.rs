@@ -109,8 +109,12 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
             continue; // compared from row j
         }
         let roots = &facts.roots[j * b..(j + 1) * b];
+        let of_row = &facts.roots[i * b..(i + 1) * b];
+        if i != j && mirror.is_some_and(|mirror| is_quiet(here, mirror, (of_row, roots), part.root)) {
+            continue;
+        }
         for (r, here) in here.chunks_exact(b).enumerate() {
-            let root = facts.roots[i * b + r];
+            let root = of_row[r];
             for (c, (v, root_j)) in here.iter().zip(roots).enumerate() {
                 let (ij, ji) = (v.wide(), mirror.map_or(0.0, |m| m[c * b + r].wide()));
                 let at = (i * b + r, j * b + c);
@@ -123,6 +127,36 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
             }
         }
     }
+}
+
+/// Whether a block is its mirror to the bit, and no entry of it couples more than one before: nothing that [`Part`] would note.
+fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
+    match roots.0.len() {
+        1 => are_quiet::<T, 1>(here, mirror, roots, most),
+        2 => are_quiet::<T, 2>(here, mirror, roots, most),
+        3 => are_quiet::<T, 3>(here, mirror, roots, most),
+        6 => are_quiet::<T, 6>(here, mirror, roots, most),
+        _ => false,
+    }
+}
+
+/// The same for blocks of B, without a branch on each entry.
+fn are_quiet<T: Real, const B: usize>(
+    here: &[T],
+    mirror: &[T],
+    (of_row, of_column): (&[f64], &[f64]),
+    most: f64,
+) -> bool {
+    let (here, mirror) = (&here[..B * B], &mirror[..B * B]);
+    let (of_row, of_column) = (&of_row[..B], &of_column[..B]);
+    let mut loud = false;
+    for r in 0..B {
+        for c in 0..B {
+            let v = here[r * B + c];
+            loud |= (v != mirror[c * B + r]) | (v.wide().abs() * of_row[r] * of_column[c] > most);
+        }
+    }
+    !loud
 }
 
 impl Part {

@@ -144,7 +144,8 @@ impl Values {
         let rows = &facts.rows;
         let mut findings = Vec::from_iter(self.symmetry.finding(facts));
         // A sample is a pass over the rows: only where there is something to see.
-        let sample = |seen: bool, is: &dyn Fn(&Row) -> bool| if seen { facts.sample(is) } else { None };
+        let sample =
+            |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
         let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
         findings.extend(match negative {
             Some(sample) if sample.count == rows.len() => Some(Finding::Negate),
