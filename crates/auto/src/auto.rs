@@ -3,10 +3,10 @@
 use std::fmt;
 
 use coarsen_core::{Outcome, Stop, power_of_two};
-use coarsen_sparse::diagnose::diagnose;
-use coarsen_sparse::{SparseError, System};
+use coarsen_sparse::diagnose::{Diagnosis, diagnose};
+use coarsen_sparse::{Bsr, SparseError, System};
 
-use crate::choose::{Choice, MEMORY, Wish};
+use crate::choose::{Choice, MEMORY, Reason, Wish};
 use crate::course::{Course, End, Last};
 use crate::cpu::{DIRECT, Work};
 use crate::drive::{Terms, drive};
@@ -103,6 +103,16 @@ impl Solved {
             _ => Err(AutoError::NotConverged(Box::new(self))),
         }
     }
+
+    /// Why the cost had no bound, where it had none: no factor was to be had, or its size is not known before it is made.
+    pub fn unbounded(&self) -> Option<NoFactor> {
+        match &self.course {
+            Some(course) => course.unbounded,
+            None if self.method == Method::Direct || self.iterations == 0 => None,
+            None if matches!(self.choice.why, Reason::Floats { .. }) => Some(NoFactor::Unwanted),
+            None => Some(NoFactor::Unknown),
+        }
+    }
 }
 
 impl fmt::Display for Solved {
@@ -117,8 +127,12 @@ impl fmt::Display for Solved {
             ": {outcome} after {iterations} iterations, true relative residual {true_residual:.2e} (asked {tolerance:.0e})"
         )?;
         match self.floor {
-            Some(floor) => write!(f, "; {}", Floor { floor, tolerance: *tolerance }),
-            None if *outcome != Outcome::Converged => write!(f, "; {}", outcome.advice()),
+            Some(floor) => write!(f, "; {}", Floor { floor, tolerance: *tolerance })?,
+            None if *outcome != Outcome::Converged => write!(f, "; {}", outcome.advice())?,
+            None => (),
+        }
+        match self.unbounded() {
+            Some(why) => write!(f, "; no factor: {why}, so the cost had no bound"),
             None => Ok(()),
         }
     }
@@ -168,12 +182,12 @@ impl Auto {
         let system = system.into();
         system.check()?;
         let a = system.whole()?;
-        Ok(self.choice(&a))
+        Ok(self.choice(&a, &diagnose(&a)))
     }
 
-    fn choice(&self, a: &coarsen_sparse::Bsr<f64>) -> Choice {
+    fn choice(&self, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Choice {
         let wish = Wish { memory: self.memory, ..Wish::default() };
-        Choice::new(wish, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor))
+        Choice::new(wish, a.shape().0, diagnosis, |factor| Costs::of(a, factor))
     }
 
     /// Solves A x = b from the guess x.
@@ -204,7 +218,9 @@ impl Auto {
         }
         let whole = system.whole()?;
         whole.check_finite()?;
-        let choice = self.choice(&whole);
+        let diagnosis = diagnose(&whole);
+        let choice = self.choice(&whole, &diagnosis);
+        let floats = diagnosis.values.is_some_and(|values| values.floating > 0);
         let scale = power_of_two(b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
@@ -212,7 +228,7 @@ impl Auto {
             guess.fill(0.0); // beyond the range beside this b, such a guess is worth less than none
         }
         let part = System { matrix: &whole, contact: None, ..system };
-        let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations));
+        let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);
         let (last, end, course) = self.run(&choice, &mut work)?;
         x.iter_mut().zip(&work.x).for_each(|(x, v)| *x = v * scale);
         let (method, kind) = match last {
@@ -254,9 +270,12 @@ impl Auto {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use coarsen_sparse::assembly::from_triplets;
 
-    fn residual(a: &coarsen_sparse::Bsr<f64>, b: &Vec<f64>, x: &Vec<f64>) -> f64 {
+    use super::*;
+    use crate::Event;
+
+    fn residual(a: &Bsr<f64>, b: &Vec<f64>, x: &Vec<f64>) -> f64 {
         let mut r = vec![0.0; b.len()];
         coarsen_core::LinearOperator::residual(a, b, x, &mut r);
         let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -301,5 +320,63 @@ mod tests {
         );
         let ill = text(1e-6, 1e-8);
         assert!(ill.contains("ill-conditioned") && ill.contains("about 1e-6"), "{ill}");
+    }
+
+    /// A ring of n nodes whose rows sum to zero.
+    fn ring(n: u32) -> Bsr<f64> {
+        let entries: Vec<_> =
+            (0..n).flat_map(|i| [(i, i, 2.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.0)]).collect();
+        from_triplets(n as usize, n as usize, &entries).unwrap()
+    }
+
+    #[test]
+    fn a_body_that_floats_is_called_singular_after_one_attempt_a_precision() {
+        for n in [100, 2000] {
+            let (mut b, mut x) = (vec![0.0; n as usize], vec![0.0; n as usize]);
+            b[0] = 1.0;
+            let solved = Auto::default().solve(&ring(n), &b, &mut x).unwrap();
+            assert_eq!(solved.outcome, Outcome::Inconsistent, "{n}: {solved}");
+            assert!(solved.to_string().contains("null space"), "{solved}");
+            assert_eq!(solved.unbounded(), Some(NoFactor::Unwanted));
+            let failed = |e: &&Event| matches!(e, Event::Failed { .. });
+            let events = solved.course.map_or(0, |course| course.events.iter().filter(failed).count());
+            assert_eq!(events, 0, "{n}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_bound_says_so() {
+        let a = coarsen_problems::poisson2d(30).unwrap().matrix;
+        let (b, mut x) = (coarsen_problems::random_vector(900, 1), vec![0.0; 900]);
+        let solved = Auto { memory: 0, max_iterations: 6, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
+        assert!(matches!(solved.unbounded(), Some(NoFactor::TooLarge { .. })), "{solved}");
+        assert!(solved.to_string().contains("the cost had no bound"), "{solved}");
+        let solved = Auto::default().solve(&a, &b, &mut vec![0.0; 900]).unwrap().converged().unwrap();
+        assert_eq!(solved.unbounded(), None);
+    }
+
+    #[test]
+    fn iterations_that_are_spent_at_the_floor_are_told_so() {
+        // Two chains of springs that one weak spring holds: x is 1e12 times b.
+        let n = 400_u32;
+        let entries: Vec<(u32, u32, f64)> = (0..n)
+            .flat_map(|i| {
+                let held = if i == 0 { 1e-11 } else { 0.0 };
+                let links = if i == 0 || i == n - 1 { 1.0 } else { 2.0 };
+                let mut row = vec![(i, i, links + held)];
+                row.extend((i > 0).then(|| (i, i - 1, -1.0)));
+                row.extend((i < n - 1).then(|| (i, i + 1, -1.0)));
+                row
+            })
+            .collect();
+        let n = n as usize;
+        let a = from_triplets(n, n, &entries).unwrap();
+        for memory in [0, MEMORY] {
+            let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
+            let auto = Auto { memory, max_iterations: 3000, ..Auto::default() };
+            let solved = auto.solve(&a, &b, &mut x).unwrap();
+            assert!(solved.floor.is_some_and(|floor| floor > 1e-8), "{solved}");
+            assert!(solved.to_string().contains("x cannot be had to 1e-8"), "{solved}");
+        }
     }
 }

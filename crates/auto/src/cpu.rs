@@ -23,6 +23,8 @@ pub(crate) struct Work<'a> {
     system: System<'a, f64>,
     b: &'a [f64],
     tolerance: f64,
+    /// Whether constants are in the kernel of a component.
+    floats: bool,
     /// Iterations that are left.
     left: usize,
     /// Built before, as they take turns.
@@ -45,11 +47,12 @@ impl<'a> Work<'a> {
         b: &'a [f64],
         x: Vec<f64>,
         (tolerance, max_iterations): (f64, usize),
+        floats: bool,
     ) -> Self {
         let residual = relative_residual(system.matrix, b, &x);
         let (kept, ordered, outcome) = (Vec::new(), Rc::default(), Outcome::Stopped);
         let (left, iterations) = (max_iterations, 0);
-        Self { system, b, tolerance, left, kept, ordered, x, residual, iterations, outcome }
+        Self { system, b, tolerance, floats, left, kept, ordered, x, residual, iterations, outcome }
     }
 
     /// A.
@@ -66,9 +69,15 @@ impl<'a> Work<'a> {
             (self.x, self.residual) = (x, residual);
         }
         self.outcome = if self.residual <= self.tolerance { Outcome::Converged } else { said };
+        let trouble =
+            !matches!(self.outcome, Outcome::Converged | Outcome::Stopped | Outcome::IterationLimit);
+        if trouble && self.floats && !narrow {
+            self.outcome = Outcome::Inconsistent;
+        }
         match self.outcome {
             Outcome::Converged => End::Converged,
             Outcome::Stopped => End::Stopped,
+            Outcome::IterationLimit if self.at_floor() => End::Floor,
             Outcome::IterationLimit => End::Limit,
             _ if narrow => End::Rounding,
             Outcome::Inconsistent => End::Singular,
@@ -103,9 +112,9 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A method that is not watched, with the first preconditioner that can be set up.
+    /// A method that is not watched, with the first preconditioner that can be set up; the next one where it breaks down or stagnates.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
-        let mut failed = None;
+        let (mut failed, mut ended) = (None, None);
         for &kind in kinds {
             match self.build(Step { method, kind, narrow: false }) {
                 Ok((mut m, _)) => {
@@ -113,22 +122,27 @@ impl<'a> Work<'a> {
                     let mut method = krylov(method, self.stop());
                     let report = method.solve(self.system.matrix, &mut m, &self.b.to_vec(), &mut x)?;
                     self.iterations += report.iterations;
-                    return Ok((kind, self.take(x, report.outcome, false)));
+                    self.left = self.left.saturating_sub(report.iterations);
+                    let end = self.take(x, report.outcome, false);
+                    ended = Some((kind, end));
+                    if end != End::Broken {
+                        break;
+                    }
                 }
                 Err(error) => failed = Some(error),
             }
         }
-        Err(failed.map_or(AutoError::NothingFits, AutoError::Setup))
+        ended.ok_or_else(|| failed.map_or(AutoError::NothingFits, AutoError::Setup))
     }
 
     fn stop(&self) -> Stop<f64> {
         Stop { max_iterations: self.left, ..Stop::relative(self.tolerance) }
     }
 
-    /// Solves by a factor.
+    /// Solves by a factor, from the best x so far.
     pub(crate) fn solve_by(&mut self, factor: &mut Factor) -> End {
         let mut x = self.x.clone();
-        match factor.solve(self.b, &mut x) {
+        match factor.solve_from(self.b, &mut x) {
             Ok(_) => self.take(x, Outcome::Stagnated, false),
             Err(_) => {
                 self.outcome = Outcome::Breakdown;
@@ -224,4 +238,35 @@ fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let size = norm(&b);
     norm(&r) / if size > 0.0 { size } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_sparse::assembly::from_triplets;
+
+    use super::*;
+
+    #[test]
+    fn iterations_that_are_spent_at_the_floor_end_there() {
+        let a = from_triplets(1, 1, &[(0, 0, 1e-9)]).unwrap();
+        for (off, end) in [(1e-14, End::Floor), (1e-3, End::Limit)] {
+            let mut work = Work::new((&a).into(), &[1.0], vec![0.0], (1e-16, 10), false);
+            assert_eq!(work.take(vec![1e9 * (1.0 + off)], Outcome::IterationLimit, false), end);
+        }
+    }
+
+    #[test]
+    fn the_next_preconditioner_follows_one_that_breaks_down() {
+        // A chain that shifts: restarted GMRES makes no progress on it, and ILU(0) is its inverse.
+        let n = 400_u32;
+        let entries: Vec<_> = (0..n)
+            .flat_map(|i| [(i, i, 0.97), (i, i.saturating_sub(1), if i > 0 { 1.0 } else { 0.0 })])
+            .collect();
+        let a = from_triplets(n as usize, n as usize, &entries).unwrap();
+        let mut b = vec![0.0; n as usize];
+        b[0] = 1.0;
+        let mut work = Work::new((&a).into(), &b, vec![0.0; n as usize], (1e-10, 5000), false);
+        let (kind, end) = work.unwatched(Method::Gmres, &[Kind::Identity, Kind::Ilu0]).unwrap();
+        assert_eq!((kind, end), (Kind::Ilu0, End::Converged), "after {} iterations", work.iterations);
+    }
 }

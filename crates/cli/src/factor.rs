@@ -29,7 +29,7 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
     };
     let mut factor = match built {
         Ok(factor) => factor,
-        Err(error) => return solution.fail(Ending::Factor(error)),
+        Err(error) => return solution.fail(job, Ending::Factor(error)),
     };
     let how = match factor.method() {
         Method::Auto | Method::Cholesky => "Cholesky, L L^T",
@@ -39,17 +39,17 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
     solution.notes.push(format!("factored by {how}"));
     solution.refactored = factor.fallback().is_some();
     solution.notes.extend(factor.fallback().map(|error| format!("instead of a cheaper one: {error}")));
-    solution.begin();
+    solution.begin(job);
 
     let mut x = job.arranged(&solution.x).into_owned();
-    match factor.solve(&job.arranged(job.b), &mut x) {
+    match factor.solve_from(&job.arranged(job.b), &mut x) {
         Ok(solved) => {
             solution.iterations = solved.refinements;
             solution.history = vec![1.0, solved.relative_residual];
             solution.times = vec![solution.setup_seconds, job.begun.elapsed().as_secs_f64()];
             solution.take(job, job.restored(x), Outcome::Stagnated);
-            solution.end()
+            solution.end(job)
         }
-        Err(error) => solution.fail(Ending::Factor(error)),
+        Err(error) => solution.fail(job, Ending::Factor(error)),
     }
 }

@@ -154,6 +154,21 @@ impl Factor {
     /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN in b, [`DirectError::Inaccurate`] when the residual
     /// stays above [`Direct::accept`]. x is not touched then.
     pub fn solve<V: Real>(&mut self, b: &[V], x: &mut [V]) -> Result<Solved, DirectError> {
+        self.solve_with(b, x, false)
+    }
+
+    /// [`solve`](Self::solve) from the x that is given: x ← x + M (b − A x).
+    ///
+    /// An x that is close needs fewer steps, and what it has beyond the accuracy of M is kept. One that is not finite counts as zeros.
+    /// *Cost* as [`solve`](Self::solve), and one product with A.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_from<V: Real>(&mut self, b: &[V], x: &mut [V]) -> Result<Solved, DirectError> {
+        self.solve_with(b, x, true)
+    }
+
+    fn solve_with<V: Real>(&mut self, b: &[V], x: &mut [V], guess: bool) -> Result<Solved, DirectError> {
         let expected = self.matrix.shape().0;
         for (what, found) in [("b", b.len()), ("x", x.len())] {
             if found != expected {
@@ -166,6 +181,13 @@ impl Factor {
         let scale = power_of_two(b.iter().fold(0.0, |m, v| v.wide().abs().max(m)));
         for (w, v) in self.work.b.iter_mut().zip(b) {
             *w = v.wide() / scale;
+        }
+        self.work.x.fill(0.0);
+        if guess {
+            self.work.x.iter_mut().zip(&*x).for_each(|(w, v)| *w = v.wide() / scale);
+            if self.work.x.iter().any(|w| !w.is_finite()) {
+                self.work.x.fill(0.0);
+            }
         }
         let solved = self.work.refine(&mut *self.factors, &self.matrix, self.recipe.refinements);
         if let Some(index) = self.work.x.iter().position(|w| !V::of(w * scale).is_finite()) {
@@ -257,24 +279,33 @@ impl<V: Real> Preconditioner<Vec<V>> for Factor {
 }
 
 impl Work {
-    /// x = A⁻¹ b with refinement.
+    /// x = A⁻¹ b with refinement, from the x there is.
     fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
         let size = norm(&self.b);
-        self.x.fill(0.0);
         if size == 0.0 {
+            self.x.fill(0.0);
             return Solved { relative_residual: 0.0, refinements: 0 };
         }
-        self.r.copy_from_slice(&self.b);
         let mut best = f64::INFINITY;
+        if self.x.iter().any(|v| *v != 0.0) {
+            a.residual(&self.b, &self.x, &mut self.r);
+            best = norm(&self.r) / size;
+        }
+        if !best.is_finite() {
+            self.x.fill(0.0);
+            self.r.copy_from_slice(&self.b);
+            best = f64::INFINITY;
+        }
         for step in 0..=steps {
             self.previous.copy_from_slice(&self.x);
             factors.solve(&mut self.r);
             self.x.iter_mut().zip(&self.r).for_each(|(x, z)| *x += z);
             a.residual(&self.b, &self.x, &mut self.r);
             let residual = norm(&self.r) / size;
-            if step > 0 && (residual.is_nan() || residual >= best) {
+            let none = best == f64::INFINITY;
+            if !none && (residual.is_nan() || residual >= best) {
                 std::mem::swap(&mut self.x, &mut self.previous);
-                return Solved { relative_residual: best, refinements: step - 1 };
+                return Solved { relative_residual: best, refinements: step.saturating_sub(1) };
             }
             best = residual;
             if best <= EXACT {
@@ -304,6 +335,7 @@ impl Work {
         let mut residual = f64::INFINITY;
         if finite {
             self.b.iter_mut().for_each(|v| *v /= size);
+            self.x.fill(0.0);
             residual = self.refine(factors, a, 1).relative_residual;
         }
         if residual <= SINGULAR {

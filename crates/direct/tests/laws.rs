@@ -515,3 +515,28 @@ fn bytes_count_every_array() {
     assert!(figures.products > 0);
     assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
 }
+
+#[test]
+fn refinement_begins_at_the_guess() {
+    let a = laplace(20, 1, 0.0);
+    let (n, mut factor) = (a.shape().0, Direct::default().build(&a).unwrap());
+    let b = random(n);
+    let mut x = vec![0.0; n];
+    let from_zeros = factor.solve_from(&b, &mut x).unwrap();
+    let mut plain = vec![f64::NAN; n];
+    assert_eq!(factor.solve(&b, &mut plain).unwrap(), from_zeros);
+    assert_eq!(x, plain);
+    // What is solved already needs nothing, what is close little, and what is no guess counts as zeros.
+    let again = factor.solve_from(&b, &mut x).unwrap();
+    assert!(again.relative_residual <= from_zeros.relative_residual && again.refinements == 0, "{again:?}");
+    let loose = Direct { refinements: 0, ..Direct::default() };
+    let mut loose = loose.build(&a).unwrap();
+    let mut near: Vec<f64> = plain.iter().map(|v| v * (1.0 + 1e-7)).collect();
+    let solved = loose.solve_from(&b, &mut near).unwrap();
+    assert!(solved.relative_residual < 1e-14, "{solved:?}");
+    let mut none = vec![f64::NAN; n];
+    factor.solve_from(&b, &mut none).unwrap();
+    assert_eq!(none, plain);
+    let mut far = vec![1e12; n];
+    assert!(factor.solve_from(&b, &mut far).unwrap().relative_residual < 1e-14);
+}
