@@ -76,8 +76,8 @@ impl<V: Vector> NullSpace<V> {
         }
     }
 
-    /// Projects b in its place; the squares of b, of its part in the null space, and of the rest.
-    fn split(&self, b: &mut V) -> [V::Real; 3] {
+    /// Projects b in its place; the squares of b, of its part in the null space, and of the rest, and that of x.
+    fn split(&self, b: &mut V, x: &V) -> [V::Real; 4] {
         let (bb, mut part) = (b.dot(b), b.scalar(zero()));
         for n in &self.vectors {
             let share = n.dot(b);
@@ -85,7 +85,7 @@ impl<V: Vector> NullSpace<V> {
             part = part + share.clone() * share;
         }
         self.project(b); // once more: what round-off left
-        V::wait_for([&bb, &part, &b.dot(b)])
+        V::wait_for([&bb, &part, &b.dot(b), &x.dot(x)])
     }
 }
 
@@ -97,7 +97,7 @@ impl<V: Vector> NullSpace<V> {
 /// vectors that A does see as [`Stagnated`](Outcome::Stagnated); the report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies, graph Laplacians; with unsymmetric A only where the null spaces of A and Aᵀ
 /// agree.
-/// *Cost* a reduction and an axpby a null vector in each application of M; one residual more; 2 vectors more.
+/// *Cost* a reduction and an axpby a null vector in each application of M; one residual and one reduction of x more; 2 vectors more.
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
@@ -142,19 +142,20 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         if let Some(n) = space.vectors.first().filter(|n| n.size() != b.size()) {
             return Err(Error::Shape { what: "the null space", expected: b.size(), found: n.size() });
         }
-        if !x.norm().is_finite() {
-            check_finite(&[("x", x)])?; // before projections spread it
-        }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
-        let mut squares = space.split(load);
+        let mut squares = space.split(load, x);
+        if !squares[3].is_finite() && !scale::is_finite(x, r) {
+            check_finite(&[("b", b), ("x", x)])?; // before projections spread it
+            return Ok(not_finite(&stop));
+        }
         let mut power = 1.0; // what b and x are divided by
         if !scale::is_ordinary(squares[0]) {
             match scale::fit(b, squares[0], r) {
                 Size::Power(near) if scale::divide(x, near, load) => {
                     power = near;
                     load.copy(r);
-                    squares = space.split(load);
+                    squares = space.split(load, x);
                 }
                 Size::Power(_) | Size::NotFinite => {
                     check_finite(&[("b", b), ("x", x)])?;
@@ -163,7 +164,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
                 Size::Zero => (),
             }
         }
-        let [bb, part, rest] = squares;
+        let [bb, part, rest, _] = squares;
         let length = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
         let threshold =
             Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());

@@ -285,14 +285,11 @@ impl<'a, V: Vector> Watch<'a, V> {
         })
     }
 
-    /// The first true residual: also measures b, scales the system where that is needed, and answers b = 0 with x = 0.
+    /// The first true residual: also measures b, scales the system where that is needed, and answers b = 0 with x = 0 unless the guess is not finite.
     fn open(&mut self, x: &mut V, r: &mut V) -> Result<V::Real, Error> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
         let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
-        if !(bb.is_finite() && rr.is_finite() && rx.is_finite()) {
-            check_finite(&[("b", self.b), ("x", x)])?;
-        }
         let mut norm = length(rr, rx, x, r);
         self.initial = norm;
         let mut size = bb.sqrt();
@@ -301,6 +298,9 @@ impl<'a, V: Vector> Watch<'a, V> {
             match scale::fit(self.b, bb, load) {
                 Size::Zero => {
                     size = zero();
+                    if !rx.is_finite() {
+                        check_finite(&[("x", x)])?;
+                    }
                     x.fill(zero());
                     norm = measure(self.a, self.b, x, r);
                 }
@@ -310,6 +310,9 @@ impl<'a, V: Vector> Watch<'a, V> {
                 }
                 Size::Power(_) | Size::NotFinite => (norm, size) = (V::Real::nan(), one()),
             }
+        }
+        if !norm.is_finite() {
+            check_finite(&[("b", self.b), ("x", x)])?;
         }
         let absolute = scale::tolerance(self.stop.absolute, self.power);
         self.threshold = Stop { absolute, ..self.stop }.threshold(size);
