@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use coarsen::Outcome;
-use coarsen::auto::{End, Factored, Meter, NoFactor, Step, Steps, Terms, drive};
-use coarsen::sparse::NearKernel;
+use coarsen::auto::{Course, End, Event, Factored, Meter, NoFactor, Step, Steps, Terms, drive};
 
 use crate::args::{Given, Method, Precision, Precond};
 use crate::choose::Choice;
@@ -14,7 +13,7 @@ use crate::factor::order;
 use crate::job::Solution;
 use crate::progress::Progress;
 use crate::ready::Ready;
-use crate::solve::{attempt, fits};
+use crate::solve::{RANGE, attempt, fits};
 use crate::stage::Stages;
 
 /// Where and until when.
@@ -30,24 +29,31 @@ pub(crate) fn by_choice(
 ) -> Result<Solution, Failure> {
     let (stages, precision, deadline) = place;
     let Some(plan) = choice.plan.take() else {
-        let near_kernel = ready.near_kernel()?;
-        let mut job = ready.job(given, near_kernel.as_ref(), progress);
+        let mut job = ready.job(given, progress);
         (job.method, job.preconds, job.deadline) = (choice.method, choice.preconds.clone(), deadline);
-        return attempt(&job, stages, precision, &ready.diagnosis, None);
+        let mut solution = attempt(&job, stages, precision, &ready.diagnosis, None)?;
+        solution.notes.extend(choice.unbounded.map(|why| Event::NoFactor(why).to_string()));
+        return Ok(solution);
     };
-    let narrow = precision == Precision::Auto && fits(&ready.matrix);
+    let narrow = precision == Precision::Auto && ready.looks.borrow_mut().time(RANGE, || fits(&ready.matrix));
     let terms = Terms { tolerance: given.tol, max_iterations: given.max_iterations, narrow };
     let mut order = || {
         let ordered = || order(&ready.matrix, &ready.ordered).map_err(|_| NoFactor::Failed);
         ready.looks.borrow_mut().time("ordering for a factor", ordered)
     };
-    let near_kernel = ready.near_kernel()?;
-    let mut attempts = Attempts { ready, given, place, progress, near_kernel, done: 0, best: None };
+    let mut attempts = Attempts { ready, given, place, progress, done: 0, best: None };
     let course = drive(&plan, terms, &mut attempts, &mut order)?;
     choice.went(&course);
     let mut solution = attempts.best.expect("a plan begins with an attempt");
-    solution.notes.splice(0..0, course.events.iter().map(ToString::to_string));
+    solution.notes.splice(0..0, told(&course));
     Ok(solution)
+}
+
+/// What happened, in lines; that the cost has no bound is one of them wherever that is so.
+fn told(course: &Course) -> Vec<String> {
+    let said = course.events.iter().any(|event| matches!(event, Event::NoFactor(_)));
+    let unbounded = course.unbounded.filter(|_| !said).map(Event::NoFactor);
+    course.events.iter().chain(&unbounded).map(ToString::to_string).collect()
 }
 
 /// The attempts at one system.
@@ -56,7 +62,6 @@ struct Attempts<'a> {
     given: &'a Given,
     place: Place<'a>,
     progress: &'a Progress,
-    near_kernel: Option<NearKernel>,
     /// Iterations done.
     done: usize,
     /// The last attempt with the best x of all, and those before it.
@@ -71,17 +76,13 @@ impl Attempts<'_> {
         meter: Option<&mut Meter<'_>>,
     ) -> Result<End, Failure> {
         let (stages, _, deadline) = self.place;
-        let mut job = self.ready.job(self.given, self.near_kernel.as_ref(), self.progress);
+        let mut job = self.ready.job(self.given, self.progress);
         (job.method, job.preconds, job.deadline) = (method, vec![precond], deadline);
         if let Some(best) = &self.best {
             job.x0 = Some(&best.x);
-            job.since.set(Instant::now());
         }
         job.max_iterations = job.max_iterations.saturating_sub(self.done);
-        // Ordering for a factor, in the middle of an attempt, is a look of its own.
-        let looked = self.ready.looks.borrow().seconds();
-        let mut solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
-        solution.solve_seconds -= self.ready.looks.borrow().seconds() - looked;
+        let solution = attempt(&job, stages, precision, &self.ready.diagnosis, meter)?;
         if method != Method::Direct {
             self.done += solution.iterations;
         }

@@ -1,6 +1,6 @@
 //! What is done about a system: as the command line asks, else as `coarsen::auto` says.
 
-use coarsen::auto::{Course, Event, Kind, Last, Plan, Reason};
+use coarsen::auto::{Course, Event, Kind, Last, NoFactor, Plan, Reason};
 use coarsen::sparse::diagnose::{Definiteness, Diagnosis};
 
 use crate::args::{Method, Precond, name};
@@ -16,6 +16,8 @@ pub(crate) struct Choice {
     pub(crate) because: [String; 2],
     /// How several are tried, where that is left to `auto`.
     pub(crate) plan: Option<Plan>,
+    /// Why the cost has no bound, where there is no plan although the preconditioner is left to `auto`.
+    pub(crate) unbounded: Option<NoFactor>,
 }
 
 /// What the user asked for beside the matrix.
@@ -48,8 +50,13 @@ impl Choice {
             Precond::Auto => (choice.preconds.into_iter().map(Into::into).collect(), choice.how, choice.plan),
             asked => (vec![asked], Reason::Asked, None),
         };
+        let iterated = wish.precond == Precond::Auto && plan.is_none() && method != Method::Direct;
+        let unbounded = iterated.then(|| match choice.why {
+            Reason::Seen { .. } if !iterate => NoFactor::Unknown,
+            _ => NoFactor::Unwanted,
+        });
         let because = [format!("{}: {}", name(method), choice.why), format!("{}: {how}", name(preconds[0]))];
-        Self { method, preconds, because, plan }
+        Self { method, preconds, because, plan, unbounded }
     }
 
     /// Takes out preconditioners that cannot be used, and says why of the first.
@@ -67,7 +74,12 @@ impl Choice {
     /// Says what a run made of the plan.
     pub(crate) fn went(&mut self, course: &Course) {
         let seen = self.because[0].split_once(": ").map_or("", |(_, seen)| seen).to_owned();
-        let end = |event: &Event| matches!(event, Event::GivenUp { .. } | Event::Bought { .. });
+        let end = |event: &Event| match (event, course.last) {
+            (Event::Bought { .. }, Last::Factor) => true,
+            (Event::GivenUp { next, .. }, Last::Iterations(kind)) => *next == kind,
+            (Event::Turn { .. }, Last::Iterations(_)) => true,
+            _ => false,
+        };
         let told = course.events.iter().rev().find(|event| end(event));
         let told =
             told.map_or_else(|| "as long as it promised to be the cheapest".to_owned(), Event::to_string);

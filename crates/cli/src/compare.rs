@@ -1,5 +1,6 @@
 //! `coarsen compare`: one system, every preconditioner that fits, side by side.
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use crate::error::Failure;
 use crate::factor::order;
 use crate::input::Input;
 use crate::job::{Job, Solution};
+use crate::looks::Looks;
 use crate::memory::peak_of;
 use crate::progress::Progress;
 use crate::ready::Ready;
@@ -74,16 +76,18 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
-            let near_kernel = ready.near_kernel()?;
-            let mut job = ready.job(given, near_kernel.as_ref(), &progress);
-            (job.method, job.preconds, job.begun) = (method, vec![precond], begun);
-            job.since.set(begun);
+            let looks = RefCell::new(Looks::default());
+            let mut job = ready.job(given, &progress);
+            (job.method, job.preconds, job.begun, job.looks) = (method, vec![precond], begun, &looks);
+            job.again();
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             if let Some(why) = left_out(&job, options.limit, given.memory()) {
                 job.ordered.take(); // what follows is timed with an ordering of its own
-                return Ok(Solution::new(&job, "cpu").fail(why));
+                return Ok(Solution::new(&job, "cpu").fail(&job, why));
             }
-            attempt(&job, on, Precision::Auto, &ready.diagnosis, None)
+            let mut solution = attempt(&job, on, Precision::Auto, &ready.diagnosis, None)?;
+            solution.setup_seconds += looks.borrow().seconds(); // a row has no lines for steps
+            Ok(solution)
         });
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
     }

@@ -32,14 +32,14 @@ pub(crate) fn iterate<B: Stage>(
     let mut m = match first_built(job, on, &mut solution) {
         Ok(built) => built,
         Err(Ending::Setup(SetupError::Place(error))) if of_device(&error) => return Err(error),
-        Err(ending) => return Ok(solution.fail(ending)),
+        Err(ending) => return Ok(solution.fail(job, ending)),
     };
     let mut method = krylov(job.method, Stop::relative(B::Real::of(job.tolerance)));
     if let Some(vectors) = &job.null_space {
         let columns = (0..vectors.vectors()).map(|j| on.vector(&numbers(vectors.column(j), 1.0)));
         match NullSpace::new(columns.collect::<Result<_, _>>()?) {
             Ok(space) => method = Box::new(Projected::new(method, space)),
-            Err(error) => return Ok(solution.fail(Ending::Dependent(error))),
+            Err(error) => return Ok(solution.fail(job, Ending::Dependent(error))),
         }
     }
     // A power of two keeps the squares of tiny and huge right-hand sides in range, and loses nothing.
@@ -48,7 +48,7 @@ pub(crate) fn iterate<B: Stage>(
     let mut found: Vec<B::Real> = numbers(job.arranged(&solution.x).into_owned(), scale);
     let mut x = on.vector(&found)?;
     let a = on.operator(job.system.matrix)?;
-    solution.begin();
+    solution.begin(job);
     if let Some(meter) = &mut meter {
         meter.built(solution.grids.as_ref().map_or(1.0, |grids| grids.operator_complexity));
     }
@@ -80,7 +80,7 @@ pub(crate) fn iterate<B: Stage>(
         let report = match method.solve_with(a.get(), &mut m, &b, &mut x, &mut watch) {
             Ok(report) => report,
             Err(error) if of_device(&error) => return Err(error),
-            Err(error) => return Ok(solution.fail(Ending::Unsuitable(error))),
+            Err(error) => return Ok(solution.fail(job, Ending::Unsuitable(error))),
         };
         solution.iterations += report.iterations;
         solution.condition = solution.condition.or(report.condition.map(Real::wide));
@@ -97,7 +97,7 @@ pub(crate) fn iterate<B: Stage>(
         }
         asked *= 0.5;
     }
-    Ok(solution.end())
+    Ok(solution.end(job))
 }
 
 /// Whether the time is up.

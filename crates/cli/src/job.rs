@@ -1,7 +1,8 @@
 //! One system to solve, and what a method made of it.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::time::Instant;
 
 use coarsen::auto::{Floor, attainable, is_floor};
@@ -15,11 +16,14 @@ use serde::Serialize;
 use crate::args::{Method, Precision, Precond};
 use crate::domains::Form;
 use crate::ending::Ending;
+use crate::looks::{Looks, Mark};
 use crate::overlap::Overlap;
 use crate::progress::Progress;
 use crate::renumber;
+use crate::report::count;
 
 /// One system and what is to be done with it.
+#[derive(Clone)]
 pub(crate) struct Job<'a> {
     /// The matrix in blocks, and what is known beside it.
     pub(crate) system: System<'a, f64>,
@@ -47,7 +51,9 @@ pub(crate) struct Job<'a> {
     /// When the setup began: the matrix was parsed.
     pub(crate) begun: Instant,
     /// When this attempt began, later than `begun` where others came first.
-    pub(crate) since: Cell<Instant>,
+    pub(crate) since: Cell<Mark>,
+    /// Steps that have a line of their own, and are no part of setup and solve.
+    pub(crate) looks: &'a RefCell<Looks>,
     /// When an iteration is the last.
     pub(crate) deadline: Option<Instant>,
     /// The matrix of `system` as it was ordered for a factor, until the factor takes it.
@@ -63,6 +69,16 @@ impl Job<'_> {
     /// A vector in the order of the input.
     pub(crate) fn restored(&self, x: Vec<f64>) -> Vec<f64> {
         renumber::restored(self.order, self.system.matrix.block().0, x)
+    }
+
+    /// Does a step that has a line of its own.
+    pub(crate) fn time<R>(&self, step: &'static str, f: impl FnOnce() -> R) -> R {
+        self.looks.borrow_mut().time(step, f)
+    }
+
+    /// A new attempt begins now.
+    pub(crate) fn again(&self) {
+        self.since.set(self.looks.borrow().mark());
     }
 }
 
@@ -86,7 +102,7 @@ impl Grids {
 }
 
 /// An attempt that something else followed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Try {
     pub(crate) method: Method,
     pub(crate) precond: Precond,
@@ -94,6 +110,20 @@ pub(crate) struct Try {
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
     pub(crate) iterations: usize,
+}
+
+impl Try {
+    pub(crate) fn seconds(&self) -> f64 {
+        self.setup_seconds + self.solve_seconds
+    }
+}
+
+impl fmt::Display for Try {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { setup_seconds, solve_seconds, iterations, .. } = self;
+        let done = count(*iterations, "iteration");
+        write!(f, "{setup_seconds:.3} s of setup, {solve_seconds:.3} s, {done}")
+    }
 }
 
 /// What a method made of a job.
@@ -122,7 +152,7 @@ pub(crate) struct Solution {
     pub(crate) solve_seconds: f64,
     /// What a reader of the report should know.
     pub(crate) notes: Vec<String>,
-    since: Instant,
+    since: Mark,
 }
 
 impl Solution {
@@ -152,19 +182,33 @@ impl Solution {
     }
 
     /// Setup is done, the first iteration begins.
-    pub(crate) fn begin(&mut self) {
-        self.setup_seconds = self.since.elapsed().as_secs_f64();
-        self.since = Instant::now();
+    pub(crate) fn begin(&mut self, job: &Job<'_>) {
+        let looks = job.looks.borrow();
+        self.setup_seconds = looks.since(self.since);
+        self.since = looks.mark();
     }
 
     /// The last iteration is done.
-    pub(crate) fn end(mut self) -> Self {
-        self.solve_seconds = self.since.elapsed().as_secs_f64();
+    pub(crate) fn end(mut self, job: &Job<'_>) -> Self {
+        self.solve_seconds = job.looks.borrow().since(self.since);
         self
+    }
+
+    /// What it is where something else follows.
+    pub(crate) fn tried(&self) -> Try {
+        Try {
+            method: self.method,
+            precond: self.precond,
+            precision: self.precision,
+            setup_seconds: self.setup_seconds,
+            solve_seconds: self.solve_seconds,
+            iterations: self.iterations,
+        }
     }
 
     /// With an attempt before it, which gave the x it began with: keeps what is better of the two.
     pub(crate) fn after(mut self, before: Self) -> Self {
+        let tried = before.tried();
         // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before, whatever the residual.
         let stopped = matches!(self.ending, Ending::Method(Outcome::Stopped));
         if !stopped && self.residual > before.residual {
@@ -177,24 +221,17 @@ impl Solution {
         let notes = before.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>();
         self.notes.splice(0..0, notes);
         self.tries = before.tries;
-        self.tries.push(Try {
-            method: before.method,
-            precond: before.precond,
-            precision: before.precision,
-            setup_seconds: before.setup_seconds,
-            solve_seconds: before.solve_seconds,
-            iterations: before.iterations,
-        });
+        self.tries.push(tried);
         self
     }
 
     /// It ends here, with the x there is.
-    pub(crate) fn fail(mut self, ending: Ending) -> Self {
+    pub(crate) fn fail(mut self, job: &Job<'_>, ending: Ending) -> Self {
         if self.setup_seconds == 0.0 {
-            self.begin();
+            self.begin(job);
         }
         self.ending = ending;
-        self.end()
+        self.end(job)
     }
 
     /// Takes a new x, and judges it by its own residual, whatever the method said of it.

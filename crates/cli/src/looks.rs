@@ -12,6 +12,13 @@ pub(crate) struct Look {
     pub(crate) seconds: f64,
 }
 
+/// When something began, and the seconds of looks until then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    at: Instant,
+    looked: f64,
+}
+
 /// The steps so far.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
@@ -26,9 +33,27 @@ impl Looks {
         result
     }
 
-    /// Notes a step.
+    /// Notes a step; one that was done before grows.
     pub(crate) fn note(&mut self, step: &'static str, seconds: f64) {
-        self.0.push(Look { step, seconds });
+        match self.0.iter_mut().find(|look| look.step == step) {
+            Some(look) => look.seconds += seconds,
+            None => self.0.push(Look { step, seconds }),
+        }
+    }
+
+    /// Adds those of another list.
+    pub(crate) fn add(&mut self, others: &Self) {
+        others.0.iter().for_each(|look| self.note(look.step, look.seconds));
+    }
+
+    /// Something begins now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { at: Instant::now(), looked: self.seconds() }
+    }
+
+    /// Seconds since then, without the looks in between.
+    pub(crate) fn since(&self, mark: Mark) -> f64 {
+        (mark.at.elapsed().as_secs_f64() - (self.seconds() - mark.looked)).max(0.0)
     }
 
     /// Seconds of all.
@@ -59,5 +84,30 @@ mod tests {
         assert!((1.5..1.6).contains(&looks.seconds()));
         let text = looks.to_string();
         assert!(text.starts_with("1.50") && text.ends_with(": block size 0.000, ordering 1.500"), "{text}");
+    }
+
+    #[test]
+    fn a_step_that_is_repeated_has_one_line() {
+        let mut looks = Looks::default();
+        looks.note("ordering", 1.5);
+        let mut others = Looks::default();
+        others.note("block size", 0.5);
+        others.note("ordering", 2.0);
+        looks.add(&others);
+        let expected = [("ordering", 3.5), ("block size", 0.5)].map(|(step, seconds)| Look { step, seconds });
+        assert_eq!(looks.0, expected);
+    }
+
+    #[test]
+    fn looks_are_no_part_of_what_they_interrupt() {
+        let mut looks = Looks::default();
+        looks.note("blocks", 7.0);
+        let mark = looks.mark();
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
+        looks.time("ordering", pause);
+        let (between, whole) = (looks.since(mark), mark.at.elapsed().as_secs_f64());
+        assert!(between + 0.02 <= whole, "{between} of {whole}");
+        pause();
+        assert!(looks.since(mark) >= 0.02);
     }
 }

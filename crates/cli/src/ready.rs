@@ -33,6 +33,7 @@ pub(crate) struct Ready<'a> {
     /// The order of the nodes of `matrix` and of all that goes with it, where it is not that of the input.
     pub(crate) order: Option<Permutation>,
     positions: Option<Cow<'a, [[f64; 3]]>>,
+    near_kernel: Option<Cow<'a, NearKernel>>,
     null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
@@ -58,11 +59,29 @@ impl<'a> Ready<'a> {
         if let Some(order) = &order {
             matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
         }
+        let by = order.as_ref();
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
-        let positions = points.map(|points| renumber::arranged(order.as_ref(), 1, points));
-        let null_space = null_space(given, input, &matrix, order.as_ref())?;
+        let arranged = |points| looks.time("positions", || renumber::arranged(by, 1, points));
+        let positions = points.map(arranged);
+        let arranged = |known| looks.time("near-kernel", || renumber::arranged_modes(by, block, known));
+        let near_kernel = input.near_kernel.as_ref().map(arranged).transpose()?;
+        let null_space = match given.null_space {
+            NullSpace::None => None,
+            _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
+        };
         let (looks, ordered) = (RefCell::new(looks), Cell::new(None));
-        Ok(Self { input, diagnosis, matrix, order, positions, null_space, parsed, looks, ordered })
+        Ok(Self {
+            input,
+            diagnosis,
+            matrix,
+            order,
+            positions,
+            near_kernel,
+            null_space,
+            parsed,
+            looks,
+            ordered,
+        })
     }
 
     /// What `auto` makes of it.
@@ -71,26 +90,11 @@ impl<'a> Ready<'a> {
         Choice::new(wish, self.input.b.len(), &self.diagnosis, costs)
     }
 
-    /// The near-kernel of the input, in the order of the matrix.
-    pub(crate) fn near_kernel(&self) -> Result<Option<NearKernel>, Failure> {
-        let arranged = |known| renumber::arranged_modes(self.order.as_ref(), self.matrix.block().0, known);
-        Ok(self.input.near_kernel.as_ref().map(arranged).transpose()?)
-    }
-
-    /// A point a node, where there is one.
-    fn positions(&self) -> Option<&[[f64; 3]]> {
-        self.positions.as_deref()
-    }
-
     /// The system as a job for a method that is yet to be named.
-    pub(crate) fn job<'j>(
-        &'j self,
-        given: &Given,
-        near_kernel: Option<&'j NearKernel>,
-        progress: &'j Progress,
-    ) -> Job<'j> {
+    pub(crate) fn job<'j>(&'j self, given: &Given, progress: &'j Progress) -> Job<'j> {
+        let (positions, near_kernel) = (self.positions.as_deref(), self.near_kernel.as_deref());
         Job {
-            system: System { positions: self.positions(), near_kernel, ..(&*self.matrix).into() },
+            system: System { positions, near_kernel, ..(&*self.matrix).into() },
             original: &self.input.matrix,
             order: self.order.as_ref(),
             b: &self.input.b,
@@ -107,7 +111,8 @@ impl<'a> Ready<'a> {
             progress,
             begun: self.parsed,
             deadline: None,
-            since: Cell::new(Instant::now()),
+            since: Cell::new(self.looks.borrow().mark()),
+            looks: &self.looks,
             ordered: &self.ordered,
         }
     }
@@ -156,7 +161,7 @@ fn null_space(
     Ok(match given.null_space {
         NullSpace::None => None,
         NullSpace::File(_) => match &input.null_space {
-            Some(vectors) => Some(renumber::arranged_modes(order, a.block().0, vectors)?),
+            Some(vectors) => Some(renumber::arranged_modes(order, a.block().0, vectors)?.into_owned()),
             None => None,
         },
         NullSpace::Constants => {

@@ -52,13 +52,18 @@ pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) ->
 }
 
 /// Vectors on the unknowns, likewise.
-pub(crate) fn arranged_modes(
+pub(crate) fn arranged_modes<'a>(
     order: Option<&Permutation>,
     size: usize,
-    modes: &NearKernel,
-) -> Result<NearKernel, coarsen::Error> {
+    modes: &'a NearKernel,
+) -> Result<Cow<'a, NearKernel>, coarsen::Error> {
     let k = modes.vectors();
-    NearKernel::from_rows(k, arranged(order, size * k, modes.values()).into_owned())
+    Ok(match order {
+        Some(_) => {
+            Cow::Owned(NearKernel::from_rows(k, arranged(order, size * k, modes.values()).into_owned())?)
+        }
+        None => Cow::Borrowed(modes),
+    })
 }
 
 #[cfg(test)]

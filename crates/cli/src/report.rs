@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use coarsen::sparse::diagnose::Severity;
 use serde::Serialize;
@@ -18,6 +19,8 @@ use crate::ready::Ready;
 pub(crate) struct Setting<'a> {
     pub(crate) options: &'a Solve,
     pub(crate) threads: usize,
+    /// When the command began.
+    pub(crate) begun: Instant,
     pub(crate) read_seconds: f64,
     pub(crate) ready: &'a Ready<'a>,
 }
@@ -41,6 +44,8 @@ pub(crate) struct Report {
     /// Looking at the matrix, of that: each step with its seconds.
     looks: Looks,
     solve_seconds: f64,
+    /// Of the command, from its beginning to this report.
+    total_seconds: f64,
     /// Of the method that ended the solve; of a direct one, steps of refinement.
     iterations: usize,
     /// What was tried before, with its own iterations and seconds.
@@ -102,6 +107,7 @@ impl Report {
             setup_seconds: ready.looks.borrow().seconds() + solution.setup_seconds,
             looks: ready.looks.borrow().clone(),
             solve_seconds: solution.solve_seconds,
+            total_seconds: setting.begun.elapsed().as_secs_f64(),
             iterations: solution.iterations,
             tries: solution.tries.clone(),
             max_iterations: options.given.max_iterations,
@@ -203,10 +209,9 @@ impl fmt::Display for Report {
             .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         writeln!(f, "looks     {}", self.looks)?;
-        for Try { method, precond, setup_seconds, solve_seconds, iterations, .. } in &self.tries {
-            let tried = format!("{} with {}", crate::args::name(*method), crate::args::name(*precond));
-            let done = count(*iterations, "iteration");
-            writeln!(f, "tried     {tried}: {setup_seconds:.3} s of setup, {solve_seconds:.3} s, {done}")?;
+        for tried in &self.tries {
+            let (method, precond) = (crate::args::name(tried.method), crate::args::name(tried.precond));
+            writeln!(f, "tried     {method} with {precond}: {tried}")?;
         }
         writeln!(
             f,

@@ -9,7 +9,7 @@ use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
 use coarsen::sparse::diagnose::{Diagnosis, Severity};
 use coarsen::sparse::{Bsr, matrix_market};
-use coarsen::{Outcome, parallel};
+use coarsen::{Outcome, largest, parallel};
 
 use crate::args::{Follow, Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::attempts::by_choice;
@@ -36,8 +36,9 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     }
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let begun = Instant::now();
     let stages = Stages::open(options.backend.0, options.precision)?;
-    let report = parallel::threads(threads, || solve(options, &stages, threads))??;
+    let report = parallel::threads(threads, || solve(options, &stages, threads, begun))??;
     if !options.quiet {
         say(&report.to_string());
     }
@@ -48,7 +49,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(4))
 }
 
-fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Failure> {
+fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Result<Report, Failure> {
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let begin = Instant::now();
@@ -64,7 +65,7 @@ fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Fai
     progress.phase("setting up");
     let mut run = Run::new(options, stages, &input, &progress, true)?;
     if run.ready.order.is_some() && run.solution.ending.names_a_row() {
-        run = Run::new(options, stages, &input, &progress, false)?;
+        run = Run::new(options, stages, &input, &progress, false)?.after(&run);
     }
     let Run { ready, choice, mut solution } = run;
     progress.clear();
@@ -73,7 +74,7 @@ fn solve(options: &Solve, stages: &Stages, threads: usize) -> Result<Report, Fai
         solution.notes.insert(0, format!("{}", filter.density()));
     }
 
-    let setting = Setting { options, threads, read_seconds, ready: &ready };
+    let setting = Setting { options, threads, begun, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);
     if let Some(file) = &options.out {
         matrix_market::write_vector(file, &solution.x)?;
@@ -109,6 +110,14 @@ impl<'a> Run<'a> {
         let place = (stages, options.precision, None);
         let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
         Ok(Self { ready, choice, solution })
+    }
+
+    /// With a run before it that came to nothing: its steps and attempts took time as well.
+    fn after(mut self, before: &Self) -> Self {
+        self.ready.looks.get_mut().add(&before.ready.looks.borrow());
+        let tried = before.solution.tries.iter().copied().chain([before.solution.tried()]);
+        self.solution.tries.splice(0..0, tried);
+        self
     }
 }
 
@@ -161,11 +170,11 @@ pub(crate) fn attempt(
         let mut nothing = Solution::new(job, stages.name());
         nothing.take(job, vec![0.0; job.b.len()], Outcome::Converged);
         nothing.history.push(0.0);
-        nothing.begin();
+        nothing.begin(job);
         return Ok(nothing);
     }
     if let Some(ending) = refuse(job.method, diagnosis).or_else(|| wrong_null_space(job)) {
-        return Ok(Solution::new(job, stages.name()).fail(ending));
+        return Ok(Solution::new(job, stages.name()).fail(job, ending));
     }
     let mut solution = match (job.method, stages) {
         (Method::Direct, _) => factor(job),
@@ -205,7 +214,8 @@ fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> R
     // Domains have a precision of their own.
     let stores =
         job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas | Precond::As | Precond::Ras));
-    let worth = stores && matches!(job.method, Method::Cg | Method::Fcg) && fits(job.system.matrix);
+    let worth = stores && matches!(job.method, Method::Cg | Method::Fcg);
+    let worth = worth && job.time(RANGE, || fits(job.system.matrix));
     let mut notes = Vec::new();
     if worth {
         let mut solution = iterate(job, mixed, None)?;
@@ -214,10 +224,12 @@ fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> R
             return Ok(solution);
         }
         notes.push(format!("stored in f32 it did not converge ({}): again in f64", solution.ending.name()));
-        job.since.set(Instant::now());
+        job.again();
         tried = Some(solution);
     }
-    let mut solution = iterate(job, double, None)?;
+    let mut again = job.clone();
+    again.x0 = tried.as_ref().map(|tried| &tried.x[..]).or(job.x0);
+    let mut solution = iterate(&again, double, None)?;
     solution.precision = Precision::F64;
     if let Some(tried) = tried {
         solution = solution.after(tried);
@@ -226,17 +238,20 @@ fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> R
     Ok(solution)
 }
 
+/// The step of [`fits`].
+pub(crate) const RANGE: &str = "range of f32";
+
 /// Whether the values of a matrix and the inverses of its diagonal are well within f32.
 pub(crate) fn fits(a: &Bsr<f64>) -> bool {
     const ROOM: f64 = 1e30;
-    let largest = a.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let least = a.diagonal().iter().fold(f64::INFINITY, |m, v| m.min(v.abs()));
-    largest < ROOM && least > 1.0 / ROOM
+    largest(a.values()) < ROOM && least > 1.0 / ROOM
 }
 
 /// The first vector that A does see.
 fn wrong_null_space(job: &Job<'_>) -> Option<Ending> {
-    match job.null_space.as_ref()?.quality(job.system.matrix) {
+    let space = job.null_space.as_ref()?;
+    match job.time("null space", || space.quality(job.system.matrix)) {
         Ok(quality) => {
             let vector = quality.iter().position(|q| q.all > NULL)?;
             Some(Ending::NotNull { vector, share: quality[vector].all })

@@ -111,7 +111,7 @@ fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
 /// A hierarchy that is computed and applied in f32, for vectors in f64.
 fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
     let System { positions, near_kernel, links, .. } = job.system;
-    let matrix = job.system.matrix.to::<f32>();
+    let matrix = job.time("f32 copy", || job.system.matrix.to::<f32>());
     let system = System { positions, near_kernel, links, ..System::from(&matrix) };
     let built = job.aggregation.build_from(system, &Cpu::single())?;
     let grids = Grids::of(&built);

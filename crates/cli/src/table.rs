@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::{Compare, Method, Precond, name};
 use crate::compare::Auto;
-use crate::job::Solution;
+use crate::job::{Solution, Try};
 use crate::ready::Ready;
 use crate::report::{Versions, count, mib};
 
@@ -21,11 +21,16 @@ pub(crate) struct Row {
     several: bool,
     /// Whether it is what `auto` takes.
     pub(crate) auto: bool,
+    /// Of the last attempt.
     setup_seconds: f64,
+    /// Of the last attempt.
     solve_seconds: f64,
+    /// Of all attempts.
     pub(crate) total_seconds: f64,
-    /// Of a direct method, steps of refinement.
+    /// Of the last attempt; of a direct method, steps of refinement.
     pub(crate) iterations: usize,
+    /// The attempts before the last, with their own iterations and seconds.
+    tries: Vec<Try>,
     /// The most it held at once, vectors included.
     memory_bytes: usize,
     pub(crate) outcome: &'static str,
@@ -47,6 +52,7 @@ impl Row {
         several: bool,
     ) -> Self {
         let grids = solution.grids.as_ref();
+        let tried: f64 = solution.tries.iter().map(Try::seconds).sum();
         Self {
             method,
             precond,
@@ -55,8 +61,9 @@ impl Row {
             auto: false,
             setup_seconds: solution.setup_seconds,
             solve_seconds: solution.solve_seconds,
-            total_seconds: solution.setup_seconds + solution.solve_seconds,
+            total_seconds: tried + solution.setup_seconds + solution.solve_seconds,
             iterations: solution.iterations,
+            tries: solution.tries.clone(),
             memory_bytes: bytes,
             outcome: solution.ending.name(),
             advice: solution.ending.to_string(),
@@ -187,6 +194,11 @@ impl fmt::Display for Table {
                 mib(row.memory_bytes),
                 row.outcome.replace('_', " "),
             )?;
+        }
+        for row in &self.rows {
+            for tried in &row.tries {
+                writeln!(f, "\n{}: stored in f32 it came to nothing before: {tried}", row.label())?;
+            }
         }
         for row in self.rows.iter().filter(|row| !row.converged()) {
             writeln!(f, "\n{}: {}", row.label(), row.advice)?;

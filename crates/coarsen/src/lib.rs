@@ -43,7 +43,7 @@ pub use any::{
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,
-    RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, parallel, power_of_two,
+    RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,

@@ -2,10 +2,10 @@
 
 use std::f64::consts::PI;
 
-use coarsen::problems::random_vector;
 use coarsen::sparse::Bsr;
-use coarsen::sparse::assembly::{from_blocks, from_triplets};
+use coarsen::sparse::assembly::from_blocks;
 
+use crate::curl::{curl, gram, uniform};
 use crate::solid::Solid;
 
 /// A hard system: how to make it from a seed, and the MiB that a factor may take, where that is less than by default.
@@ -43,11 +43,6 @@ pub(crate) const ALL: [Hard; 20] = [
     Hard { name: "large-contact", make: |seed| stack(seed, 20, 14, 1e5), memory: Some(256) },
 ];
 
-/// A number in (0, 1) for each of `n`.
-fn uniform(n: usize, seed: u64) -> Vec<f64> {
-    random_vector(n, seed).iter().map(|v| 0.5 + v.atan() / PI).collect()
-}
-
 /// A curved roof, one element thick.
 fn shell(seed: u64, order: usize, cells: [usize; 3], thickness: f64) -> Bsr<f64> {
     let u = uniform(3, seed);
@@ -76,18 +71,6 @@ fn plate(seed: u64, n: usize) -> Bsr<f64> {
         row
     };
     gram(n * n, (0..n * n).map(|i| (row(i), stiff[i])), &vec![0.0; n * n])
-}
-
-/// Σ s r rᵀ over sparse rows r with weights s, and a diagonal.
-fn gram(n: usize, rows: impl Iterator<Item = (Vec<(usize, f64)>, f64)>, diagonal: &[f64]) -> Bsr<f64> {
-    let mut entries: Vec<(u32, u32, f64)> = Vec::new();
-    for (row, weight) in rows {
-        for &(i, p) in &row {
-            entries.extend(row.iter().map(|&(j, q)| (i as u32, j as u32, weight * (p * q))));
-        }
-    }
-    entries.extend(diagonal.iter().enumerate().map(|(i, &d)| (i as u32, i as u32, d)));
-    from_triplets(n, n, &entries).expect("entries of the grid")
 }
 
 /// A block of cells that are flat, long and askew.
@@ -166,42 +149,6 @@ fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
         }
     }
     from_blocks(3 * cubes * nodes, 3 * cubes * nodes, (3, 3), &places, &values).expect("blocks of the stack")
-}
-
-/// Cᵀ C + ε M on the edges of a grid of n³ cells: C takes edges to faces.
-fn curl(seed: u64, n: usize, mass: f64) -> Bsr<f64> {
-    let m = n + 1;
-    // Edges along x, y, z: the direction of the edge has n places, the others n + 1.
-    let extent = |d: usize| -> [usize; 3] { std::array::from_fn(|e| if e == d { n } else { m }) };
-    let of_each = n * m * m;
-    let edge = |d: usize, at: [usize; 3]| {
-        let [_, y, z] = extent(d);
-        d * of_each + (at[0] * y + at[1]) * z + at[2]
-    };
-    let mut rows = Vec::new();
-    for d in 0..3 {
-        let (p, q) = ((d + 1) % 3, (d + 2) % 3);
-        for x in 0..m {
-            for y in 0..m {
-                for z in 0..m {
-                    let at = [x, y, z];
-                    if at[p] >= n || at[q] >= n {
-                        continue;
-                    }
-                    let step = |e: usize| std::array::from_fn(|k| at[k] + usize::from(k == e));
-                    rows.push(vec![
-                        (edge(p, at), 1.0),
-                        (edge(q, step(p)), 1.0),
-                        (edge(p, step(q)), -1.0),
-                        (edge(q, at), -1.0),
-                    ]);
-                }
-            }
-        }
-    }
-    let weights: Vec<f64> = uniform(rows.len(), seed).iter().map(|u| 0.5 + u).collect();
-    let diagonal: Vec<f64> = uniform(3 * of_each, seed + 1).iter().map(|u| mass * (0.5 + u)).collect();
-    gram(3 * of_each, rows.into_iter().zip(weights), &diagonal)
 }
 
 /// A cube whose cells are soft or 10^10 times as hard, at random.

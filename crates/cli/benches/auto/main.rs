@@ -11,6 +11,8 @@
 //! *Output* a row a system: unknowns, what `auto` ended with and its seconds, the best row and its seconds, and their ratio less 20 ms; then the
 //! geometric mean.
 
+#[path = "../../tests/command/curl.rs"]
+mod curl;
 mod hard;
 #[path = "../../tests/command/scramble.rs"]
 mod scramble;
@@ -135,12 +137,12 @@ fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u3
     Some(ratio)
 }
 
-/// Setups and iterations of all that was tried, forecasts and orderings; the look that every row shares is left out.
+/// Setups and iterations of all that was tried, and the steps that are not those of every row; the look that every row shares is left out.
 fn seconds_of_auto(solved: &Value) -> f64 {
+    const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let part = |value: &Value| number(&value["setup_seconds"]) + number(&value["solve_seconds"]);
-    let shared =
-        |look: &&Value| !["forecasts", "ordering for a factor"].iter().any(|step| look["step"] == *step);
+    let shared = |look: &&Value| !OWN.iter().any(|step| look["step"] == *step);
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let looks: f64 = list(&solved["looks"]).iter().filter(shared).map(|look| number(&look["seconds"])).sum();
     part(solved) + list(&solved["tries"]).iter().map(part).sum::<f64>() - looks

@@ -1,6 +1,9 @@
 //! What `auto` takes, without a word on the command line; how its work compares with the best, `crates/auto/tests` asserts.
 
+use coarsen::sparse::matrix_market::{Symmetry, write};
+
 use crate::common::{Folder, solve};
+use crate::curl::curl;
 use crate::scramble;
 
 #[test]
@@ -34,4 +37,39 @@ fn scales_do_not_hide_the_near_kernel() {
         solve(&folder, &format!("{a} --method cg --precond sa")).1["iterations"].as_u64().unwrap();
     // In another norm the same tolerance is reached a few iterations earlier or later.
     assert!(scrambled <= 2 * plain + 4, "{scrambled} {plain}");
+}
+
+/// A factor bounds the cost of a wrong forecast: where there is none, that is told.
+#[test]
+fn where_no_bound_is_claimed_the_report_says_so() {
+    const N: usize = 20_100;
+    let folder = Folder::new();
+    let file = folder.path("curl.mtx");
+    write(&file, &curl(1, 8, 1e-10), Symmetry::Detect).unwrap();
+    let hard = file.display().to_string();
+    let chain: Vec<(usize, usize, f64)> =
+        (1..=N).flat_map(|i| [(i, i, 2.5), (i, i % N + 1, -1.5), (i % N + 1, i, -0.5)]).collect();
+    let unsymmetric = folder.matrix("chain.mtx", N, &chain);
+    let told = |words: &str| {
+        let (done, report) = solve(&folder, words);
+        let notes: Vec<String> = serde_json::from_value(report["notes"].clone()).unwrap();
+        let told: Vec<String> =
+            notes.into_iter().filter(|note| note.contains("the cost has no bound")).collect();
+        assert!(told.iter().all(|note| done.out.contains(note)), "{words}: {}", done.out);
+        told
+    };
+    for (words, why) in [
+        (format!("{hard} --memory 0"), "0 MiB are allowed"),
+        (format!("{hard} --method cg"), "an option or the system speaks against it"),
+        (format!("{hard} --precision mixed"), "an option or the system speaks against it"),
+        (unsymmetric.clone(), "depends on its pivots"),
+        (format!("{unsymmetric} --method gmres"), "an option or the system speaks against it"),
+    ] {
+        let told = told(&words);
+        assert!(matches!(&told[..], [note] if note.contains(why)), "{words}: {told:?}");
+    }
+    // A factor is to be had, or nothing is left to `auto`.
+    for words in [hard.as_str(), "--problem poisson2d:10", "--problem poisson2d:30 --precond jacobi"] {
+        assert_eq!(told(words), [""; 0], "{words}");
+    }
 }

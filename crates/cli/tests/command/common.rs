@@ -42,6 +42,21 @@ impl Folder {
         values.iter().for_each(|v| text += &format!("{v:e}\n"));
         self.file(name, &text)
     }
+
+    /// A ring of springs that is all but free, and indefinite once its entries are rounded to f32, with a load: both as words of the command line.
+    pub(crate) fn spoilt_by_rounding(&self) -> String {
+        const N: usize = 2000;
+        const STEP: f64 = f32::EPSILON as f64;
+        let mut entries = Vec::new();
+        for i in 0..N {
+            // Every second spring is rounded up, and the diagonal down.
+            let (next, spring) = ((i + 1) % N, if i % 2 == 0 { 1.0 } else { 1.0 + 0.6 * STEP });
+            entries.push((i + 1, i + 1, 2.0 + 0.6 * STEP + 1e-9));
+            entries.extend([(i + 1, next + 1, -spring), (next + 1, i + 1, -spring)]);
+        }
+        let load: Vec<f64> = (0..N).map(|i| if 2 * i < N { 1.0 } else { -1.0 }).collect();
+        format!("{} --rhs {}", self.matrix("ring.mtx", N, &entries), self.vector("load.mtx", &load))
+    }
 }
 
 impl Drop for Folder {
@@ -83,6 +98,18 @@ pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
     let done = coarsen(&format!("solve {words} --report {}", report.display()));
     let report = json(&report).unwrap_or_else(|| panic!("{words}: no report; {}", done.err));
     (done, report)
+}
+
+/// Iterations of all attempts.
+pub(crate) fn iterations(report: &Value) -> u64 {
+    let of = |part: &Value| part["iterations"].as_u64().unwrap();
+    of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<u64>()
+}
+
+/// Seconds of setup and solve of all attempts, of a report or a row.
+pub(crate) fn seconds(report: &Value) -> f64 {
+    let of = |part: &Value| part["setup_seconds"].as_f64().unwrap() + part["solve_seconds"].as_f64().unwrap();
+    of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<f64>()
 }
 
 pub(crate) fn json(file: &Path) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! `compare`: the table, the report, the picture, the limit.
 
-use crate::common::{Folder, coarsen, json};
+use crate::common::{Folder, coarsen, json, seconds};
 
 #[test]
 fn every_method_is_in_the_table_and_one_is_the_choice() {
@@ -29,6 +29,30 @@ fn every_method_is_in_the_table_and_one_is_the_choice() {
     for word in ["<svg", "iteration", "seconds", "cg + sa", "(auto)"] {
         assert!(picture.contains(word), "{word}");
     }
+}
+
+/// Smoothed aggregation in f32 fails there, and f64 follows.
+#[test]
+fn a_row_holds_the_seconds_of_its_retries() {
+    let folder = Folder::new();
+    let report = folder.path("r.json");
+    let done = coarsen(&format!("compare {} --report {}", folder.spoilt_by_rounding(), report.display()));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let table = json(&report).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    for row in rows {
+        let total = row["total_seconds"].as_f64().unwrap();
+        assert!((total - seconds(row)).abs() <= 1e-9, "{row}");
+    }
+    let converged: Vec<_> = rows.iter().filter(|row| row["outcome"] == "converged").collect();
+    assert!(converged.is_sorted_by_key(|row| seconds(row)));
+    let row = converged.iter().find(|row| row["precond"] == "sa").unwrap();
+    let [tried] = &row["tries"].as_array().unwrap()[..] else { panic!("{row}") };
+    assert_eq!((tried["precond"].as_str(), tried["precision"].as_str()), (Some("sa"), Some("mixed")));
+    let (before, last) = (tried["iterations"].as_u64().unwrap(), row["iterations"].as_u64().unwrap());
+    assert!(before > 0 && last > 0 && seconds(row) > tried["solve_seconds"].as_f64().unwrap());
+    assert_eq!(row["history"].as_array().unwrap().len() as u64, 1 + before + last);
+    assert!(done.out.contains("cg + sa: stored in f32 it came to nothing before"), "{}", done.out);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod bad_input;
 mod common;
 mod compare;
 mod constraints;
+mod curl;
 mod generate;
 mod mas;
 mod mesh;

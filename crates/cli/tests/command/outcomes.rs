@@ -1,9 +1,11 @@
 //! How solves end: exit code, outcome, cause.
 
 use coarsen::LinearOperator;
-use coarsen::sparse::matrix_market::{read_system, read_vector};
+use coarsen::auto::attainable;
+use coarsen::sparse::matrix_market::{Symmetry, read_system, read_vector, write};
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, coarsen, iterations, solve};
+use crate::curl::curl;
 
 /// The tridiagonal matrix with `d` on the diagonal and −1 beside it.
 fn chain(n: usize, d: f64) -> Vec<(usize, usize, f64)> {
@@ -197,4 +199,25 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
             assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{scale:e} {words}");
         }
     }
+}
+
+/// Curls with next to no mass: x is ten orders larger than b, and what rounding leaves of the residual is above the tolerance.
+#[test]
+fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
+    let folder = Folder::new();
+    let a = curl(1, 11, 1e-10);
+    let n = a.shape().0;
+    assert!((4000..6000).contains(&n));
+    let (file, x) = (folder.path("a.mtx"), folder.path("x.mtx"));
+    write(&file, &a, Symmetry::Detect).unwrap();
+    let words = format!("{} --rhs ones --out {}", file.display(), x.display());
+    let (done, report) = solve(&folder, &words);
+    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")), "{}", done.err);
+    let floor = attainable(&a, &vec![1.0; n], &read_vector(x).unwrap());
+    for word in ["x cannot be had to 1e-8 in f64", &format!("about {floor:.0e}"), "ill-conditioned", "loosen"]
+    {
+        assert!(done.err.contains(word), "{word}: {}", done.err);
+    }
+    let (all, limit) = (iterations(&report), report["max_iterations"].as_u64().unwrap());
+    assert!(4 * all < limit && floor > 1e-7, "{all} iterations of {limit}, floor {floor:e}");
 }

@@ -1,6 +1,10 @@
 //! What is written: report, solution, picture, reproducer, words for people.
 
-use crate::common::{Folder, coarsen, fed, json, solve};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::common::{Folder, coarsen, fed, iterations, json, seconds, solve};
 
 #[test]
 fn the_report_holds_what_was_promised() {
@@ -184,4 +188,140 @@ fn a_dump_keeps_contact_and_backend() {
             "{name}"
         );
     }
+}
+
+/// What was tried before is no part of what ended the solve.
+#[test]
+fn attempts_before_the_last_are_reported_apart() {
+    let folder = Folder::new();
+    let spoilt = folder.spoilt_by_rounding();
+    for (words, expected, told) in [
+        ("--problem elasticity3d:12 --method cg", &[("block-jacobi", "mixed")][..], "given up for sa"),
+        (
+            &format!("{spoilt} --method cg --precond sa"),
+            &[("sa", "mixed")],
+            "stored in f32 it did not converge",
+        ),
+        (
+            &format!("{spoilt} --method cg"),
+            &[("jacobi", "mixed"), ("sa", "mixed")],
+            "stored in f32 did not serve: again in f64",
+        ),
+    ] {
+        let begun = Instant::now();
+        let (done, report) = solve(&folder, words);
+        let wall = begun.elapsed().as_secs_f64();
+        assert_eq!((done.code, report["precond"].as_str()), (0, Some("sa")), "{words}: {}", done.err);
+        let tries = report["tries"].as_array().unwrap();
+        let tried = |tried: &Value| (tried["precond"].clone(), tried["precision"].clone());
+        assert_eq!(
+            tries.iter().map(tried).collect::<Vec<_>>(),
+            expected.iter().map(|&(p, q)| (p.into(), q.into())).collect::<Vec<_>>(),
+            "{words}"
+        );
+        assert!(tries.iter().all(|tried| tried["iterations"].as_u64() > Some(0)), "{words}: {tries:?}");
+        assert!(report["iterations"].as_u64() > Some(0), "{words}");
+        // The history is that of all.
+        assert_eq!(report["history"].as_array().unwrap().len() as u64, 1 + iterations(&report), "{words}");
+        assert!(done.out.contains(told) && done.out.contains("tried     cg with"), "{words}: {}", done.out);
+        let spent = report["read_seconds"].as_f64().unwrap() + seconds(&report);
+        assert!(spent <= wall, "{words}: {spent} s in the report, {wall} on the clock");
+    }
+}
+
+/// The steps of the looks, and their seconds.
+fn looks(report: &Value) -> (Vec<&str>, f64) {
+    let looks = report["looks"].as_array().unwrap();
+    let seconds = looks.iter().map(|look| look["seconds"].as_f64().unwrap());
+    (looks.iter().map(|look| look["step"].as_str().unwrap()).collect(), seconds.sum())
+}
+
+#[test]
+fn every_step_before_the_method_has_its_line() {
+    let folder = Folder::new();
+    let out = folder.path("c");
+    assert_eq!(coarsen(&format!("generate cloth:20 --out {}", out.display())).code, 0);
+    let file = |name: &str| out.join(name).display().to_string();
+    let beside =
+        format!("--coordinates {} --near-kernel {}", file("coordinates.mtx"), file("near_kernel.mtx"));
+    let chain: Vec<(usize, usize, f64)> =
+        (1..=60).flat_map(|i| [(i, i, 2.0), (i, i % 60 + 1, -1.0), (i % 60 + 1, i, -1.0)]).collect();
+    let ring = folder.matrix("ring.mtx", 60, &chain);
+    let load: Vec<f64> = (0..60).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let (load, ones) = (folder.vector("load.mtx", &load), folder.vector("ones.mtx", &[1.0; 60]));
+    let always = ["block size", "diagnosis", "order"];
+    for (words, steps) in [
+        (
+            format!("{} {beside} --method cg --precond sa", file("A.mtx")),
+            &["blocks", "positions", "near-kernel", "range of f32", "f32 copy"][..],
+        ),
+        (format!("{ring} --rhs {load} --null-space constants"), &["null space"]),
+        (format!("{ring} --rhs {load} --null-space {ones}"), &["null space"]),
+        ("--problem poisson2d:45".to_owned(), &["forecasts", "range of f32"]),
+    ] {
+        let (done, report) = solve(&folder, &words);
+        assert_eq!(done.code, 0, "{words}: {}", done.err);
+        let (listed, seconds) = looks(&report);
+        for step in always.iter().chain(steps) {
+            assert_eq!(
+                listed.iter().filter(|listed| *listed == step).count(),
+                1,
+                "{words}: {step}, {listed:?}"
+            );
+            assert!(done.out.contains(step), "{words}: {step}, {}", done.out);
+        }
+        assert!(seconds <= report["setup_seconds"].as_f64().unwrap(), "{words}: looks are part of the setup");
+    }
+}
+
+/// Reading, setup, solve and tries are all that the command does. A busy machine may stop it between two of them: the best of three runs counts.
+#[test]
+fn the_seconds_of_the_lines_are_those_of_the_command() {
+    let folder = Folder::new();
+    let out = folder.path("c");
+    assert_eq!(coarsen(&format!("generate cloth:60 --out {}", out.display())).code, 0);
+    let a = out.join("A.mtx").display().to_string();
+    let points = out.join("coordinates.mtx").display().to_string();
+    for words in [
+        format!("{a} --coordinates {points} --method cg --precond sa"),
+        "--problem elasticity3d:12 --method cg".to_owned(),
+        "--problem poisson2d:150".to_owned(),
+    ] {
+        let missing = |_| {
+            let begun = Instant::now();
+            let (done, report) = solve(&folder, &words);
+            let wall = begun.elapsed().as_secs_f64();
+            assert_eq!(done.code, 0, "{words}: {}", done.err);
+            let [read, total] =
+                ["read_seconds", "total_seconds"].map(|field| report[field].as_f64().unwrap());
+            let lines = read + seconds(&report);
+            assert!(lines <= total && total <= wall, "{words}: {lines} {total} {wall}");
+            (total - lines) / (0.1 * total + 0.005)
+        };
+        let least = (0..3).map(missing).fold(f64::INFINITY, f64::min);
+        assert!(least <= 1.0, "{words}: what stands in no line is {least:.1} times what is allowed");
+    }
+}
+
+/// A row that cannot be set up is named as in the file, so that a renumbered system is tried again as it was read.
+#[test]
+fn a_run_in_another_order_is_counted_as_well() {
+    const N: usize = 20_011;
+    let folder = Folder::new();
+    let at = |i: usize| i % N * 7919 % N + 1;
+    let chain: Vec<(usize, usize, f64)> = (0..N)
+        .flat_map(|i| {
+            [
+                (at(i), at(i), if i == 0 { 0.0 } else { 4.0 }),
+                (at(i), at(i + 1), -1.5),
+                (at(i + 1), at(i), -0.5),
+            ]
+        })
+        .collect();
+    let a = folder.matrix("a.mtx", N, &chain);
+    let (done, report) = solve(&folder, &format!("{a} --method gmres --precond jacobi"));
+    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{}", done.err);
+    assert!(done.err.contains("row 0"), "{}", done.err);
+    assert_eq!(report["tries"].as_array().unwrap().len(), 1, "{}", done.out);
+    assert!(looks(&report).0.contains(&"permutation"), "{}", done.out);
 }
