@@ -1,22 +1,25 @@
 //! A copy of the committed tree with all mutants in it, and its test programs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::refuse::{Files, Refused};
 use crate::sample::Mutant;
-use crate::schema::{self, Mark};
-use crate::{CRATES, Error, place};
+use crate::{CRATES, Error, files, place, schema};
 
 /// Packages whose tests judge beside those of the sample's own crates.
 const JUDGES: [&str; 5] =
     ["coarsen-backend", "coarsen-problems", "coarsen-interop", "coarsen-auto", "coarsen"];
 /// Programs that look at files, not at answers.
 const NO_JUDGES: [&str; 4] = ["layers", "book", "backends", "fuzz"];
+
+/// The schema's lints are nobody's concern.
+const SCHEMA: &str = "--cap-lints allow";
 
 /// Asks the environment once which mutant this process is.
 const QUESTION: &str = r#"
@@ -49,118 +52,156 @@ pub(crate) fn tree(folder: &Path) -> PathBuf {
     folder.join("tree")
 }
 
-/// The committed tree, and the commit. A verdict stays where the mutated sources did: tests that are only added or sharpened catch what they caught.
-pub(crate) fn checkout(folder: &Path, fresh: bool) -> Result<String, Error> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let git = |arguments: &[&str]| output(Command::new("git").args(arguments).current_dir(&root));
+/// The state that the folder is in.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) commit: String,
+    sources: String,
+    /// Mutants wanted of each crate.
+    pub(crate) wanted: usize,
+}
+
+/// The committed tree. All begins anew where the mutated sources changed, or another number of mutants is wanted; another commit only builds again, and verdicts stay.
+pub(crate) fn checkout(folder: &Path, fresh: bool, wanted: Option<usize>) -> Result<Kept, Error> {
     let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_string();
-    let trees: Vec<String> = CRATES.iter().map(|c| format!("HEAD:crates/{c}/src")).collect();
+    let trees: Vec<String> = CRATES.iter().map(|c| format!("{commit}:crates/{c}/src")).collect();
     let mut arguments = vec!["rev-parse"];
     arguments.extend(trees.iter().map(String::as_str));
     let sources = git(&arguments)?;
-    let kept: Kept =
-        if folder.join("kept.json").exists() { read(&folder.join("kept.json"))? } else { Kept::default() };
-    if fresh || kept.sources != sources {
+    // What cannot be read was written by another version of this program.
+    let path = folder.join("kept.json");
+    let kept: Option<Kept> = files::read(&path).ok().filter(|kept: &Kept| !fresh && kept.sources == sources);
+    let kept = kept.filter(|kept| wanted.is_none_or(|wanted| wanted == kept.wanted));
+    if kept.is_none() {
         for old in ["sample.json", "left_out.json", "verdicts.json"] {
-            remove(&folder.join(old))?;
+            files::remove(&folder.join(old))?;
         }
     }
     let programs = folder.join("programs.json");
-    if fresh || kept.sources != sources || kept.commit != commit || !programs.exists() {
-        remove(&programs)?;
-        let tree = tree(folder);
-        if tree.exists() {
-            std::fs::remove_dir_all(&tree).map_err(|e| Error::File(tree.clone(), e))?;
-        }
-        std::fs::create_dir_all(&tree).map_err(|e| Error::File(tree.clone(), e))?;
-        let archive = folder.join("tree.tar");
-        let archive = archive.to_string_lossy();
-        git(&["archive", "--output", &archive, "HEAD"])?;
-        output(Command::new("tar").args(["-xf", &archive, "-C", &tree.to_string_lossy()]))?;
+    if kept.as_ref().is_none_or(|kept| kept.commit != commit) || !programs.exists() {
+        files::remove(&programs)?;
+        export(folder, &commit)?;
     }
-    write(&folder.join("kept.json"), &Kept { commit: commit.clone(), sources })?;
-    Ok(commit)
+    let wanted = wanted.or(kept.map(|kept| kept.wanted)).unwrap_or(200);
+    let kept = Kept { commit, sources, wanted };
+    files::write(&path, &kept)?;
+    Ok(kept)
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct Kept {
-    commit: String,
-    sources: String,
+/// A copy of the tree of a commit. Its files are as young as the copy, so that cargo builds them.
+pub(crate) fn export(folder: &Path, commit: &str) -> Result<(), Error> {
+    let tree = tree(folder);
+    if tree.exists() {
+        fs::remove_dir_all(&tree).map_err(|e| Error::File(tree.clone(), e))?;
+    }
+    fs::create_dir_all(&tree).map_err(|e| Error::File(tree.clone(), e))?;
+    let archive = folder.join("tree.tar");
+    let archive = archive.to_string_lossy();
+    git(&["archive", "--output", &archive, commit])?;
+    files::output(Command::new("tar").args(["-xmf", &archive, "-C", &tree.to_string_lossy()]))?;
+    Ok(())
 }
 
-/// Mutants that are not judged, and why.
+fn git(arguments: &[&str]) -> Result<String, Error> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    files::output(Command::new("git").args(arguments).current_dir(root))
+}
+
+/// Mutants that are not in the programs, and why.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct LeftOut {
     /// They do not compile.
     pub(crate) unviable: BTreeSet<u32>,
-    /// They have no place in a schema, and are judged by hand.
-    pub(crate) by_hand: BTreeSet<u32>,
+    /// Of these, those that only stand next to an error; they are tried once more.
+    guessed: BTreeSet<u32>,
+    /// They have no place in a schema, and are judged one at a time.
+    pub(crate) alone: BTreeSet<u32>,
 }
 
-pub(crate) fn left_out(folder: &Path) -> Result<LeftOut, Error> {
-    let path = folder.join("left_out.json");
-    if path.exists() { read(&path) } else { Ok(LeftOut::default()) }
+impl LeftOut {
+    pub(crate) fn read(folder: &Path) -> Result<LeftOut, Error> {
+        files::read_or_default(&folder.join("left_out.json"))
+    }
+
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
+        files::write(&folder.join("left_out.json"), self)
+    }
 }
 
 /// The test programs with all mutants in them. What the compiler refuses is left out, round by round.
-pub(crate) fn programs(folder: &Path, mutants: &[Mutant]) -> Result<Vec<Program>, Error> {
+pub(crate) fn programs(
+    folder: &Path,
+    mutants: &[Mutant],
+    left_out: &mut LeftOut,
+) -> Result<Vec<Program>, Error> {
     let kept = folder.join("programs.json");
     if kept.exists() {
-        return read(&kept);
+        return files::read(&kept);
     }
-    let mut left_out = left_out(folder)?;
     let mut sources = BTreeMap::new();
     for mutant in mutants {
         if !sources.contains_key(&mutant.file) {
-            let path = tree(folder).join(&mutant.file);
-            let text = std::fs::read_to_string(&path).map_err(|e| Error::File(path, e))?;
-            sources.insert(mutant.file.clone(), text);
+            sources.insert(mutant.file.clone(), files::text(&tree(folder).join(&mutant.file))?);
         }
     }
     for name in CRATES {
         let path = tree(folder).join(format!("crates/{name}/src/lib.rs"));
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::File(path.clone(), e))?;
-        std::fs::write(&path, text + question(name)).map_err(|e| Error::File(path, e))?;
+        files::put(&path, &(files::text(&path)? + question(name)))?;
     }
     loop {
-        let marks = mutate(folder, mutants, &sources, &mut left_out)?;
-        let refused = refused(folder, &marks)?;
-        eprintln!("{} mutants do not compile, {} more in this round", left_out.unviable.len(), refused.len());
+        let refused = check(folder, &mutate(folder, mutants, &sources, left_out)?)?;
+        let more = refused.named.len() + refused.guessed.len();
+        eprintln!("{} mutants do not compile, {more} more in this round", left_out.unviable.len());
         if refused.is_empty() {
             break;
         }
-        left_out.unviable.extend(refused);
-        write(&folder.join("left_out.json"), &left_out)?;
+        left_out.unviable.extend(refused.named.iter().chain(&refused.guessed));
+        left_out.guessed.extend(refused.guessed);
+        left_out.write(folder)?;
     }
-    write(&folder.join("left_out.json"), &left_out)?;
+    for number in left_out.guessed.clone() {
+        eprintln!("{number} was left out by a guess, and is tried once more");
+        left_out.unviable.remove(&number);
+        if !check(folder, &mutate(folder, mutants, &sources, left_out)?)?.is_empty() {
+            left_out.unviable.insert(number);
+        }
+        left_out.guessed.remove(&number);
+        left_out.write(folder)?;
+    }
+    mutate(folder, mutants, &sources, left_out)?;
+    left_out.write(folder)?;
     eprintln!("building the tests");
-    let programs = tests(folder)?;
-    write(&kept, &programs)?;
+    let packages: Vec<String> = CRATES.iter().map(|c| format!("coarsen-{c}")).collect();
+    let packages: Vec<&str> = packages.iter().map(String::as_str).chain(JUDGES).collect();
+    let programs = tests(folder, &packages, SCHEMA)?;
+    files::write(&kept, &programs)?;
     Ok(programs)
 }
 
-/// Writes each file with its mutants; the marks of each.
+/// Writes each file with its mutants, where that changes it.
 fn mutate(
     folder: &Path,
     mutants: &[Mutant],
     sources: &BTreeMap<String, String>,
     left_out: &mut LeftOut,
-) -> Result<BTreeMap<String, Vec<Mark>>, Error> {
-    let mut marks = BTreeMap::new();
+) -> Result<Files, Error> {
+    let mut written = Files::new();
     for (file, source) in sources {
         let viable = |m: &&Mutant| &m.file == file && !left_out.unviable.contains(&m.number);
         let of_file: Vec<&Mutant> = mutants.iter().filter(viable).collect();
         let (edits, without) = place::edits(file, source, &of_file)?;
-        left_out.by_hand.extend(without);
-        let (mut text, marks_of_file) = schema::render(source, edits);
+        left_out.alone.extend(without);
+        let (mut text, marks) = schema::render(source, edits);
         if let Some(name) = CRATES.iter().find(|name| *file == format!("crates/{name}/src/lib.rs")) {
             text += question(name);
         }
         let path = tree(folder).join(file);
-        std::fs::write(&path, text).map_err(|e| Error::File(path, e))?;
-        marks.insert(file.clone(), marks_of_file);
+        if files::text(&path)? != text {
+            files::put(&path, &text)?;
+        }
+        written.insert(file.clone(), (text, marks));
     }
-    Ok(marks)
+    Ok(written)
 }
 
 /// What stands at the end of a crate's `lib.rs`, so that the crate can ask.
@@ -169,102 +210,58 @@ fn question(name: &str) -> &'static str {
 }
 
 /// The mutants at which the compiler stops.
-fn refused(folder: &Path, marks: &BTreeMap<String, Vec<Mark>>) -> Result<BTreeSet<u32>, Error> {
-    let mut command = cargo(folder, &["check", "--keep-going", "--message-format=json", "--quiet"]);
+fn check(folder: &Path, files: &Files) -> Result<Refused, Error> {
+    let mut command = cargo(folder, &["check", "--keep-going", "--message-format=json", "--quiet"], SCHEMA);
     CRATES.iter().for_each(|c| _ = command.args(["-p", &format!("coarsen-{c}")]));
     let run = command.output().map_err(|e| Error::Program("cargo check".into(), e))?;
-    let mut refused = BTreeSet::new();
-    let mut unexplained = String::new();
-    for line in String::from_utf8_lossy(&run.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-        let message = &message["message"];
-        if message["level"] != "error" {
-            continue;
-        }
-        let spans = message["spans"].as_array().into_iter().flatten().filter(|s| s["is_primary"] == true);
-        let before = refused.len();
-        for span in spans {
-            let file = span["file_name"].as_str().unwrap_or_default();
-            let byte = span["byte_start"].as_u64().unwrap_or_default() as usize;
-            refused.extend(marks.get(file).and_then(|marks| schema::at_fault(marks, byte)));
-        }
-        if refused.len() == before {
-            unexplained += message["rendered"].as_str().unwrap_or_default();
-        }
-    }
+    let refused = Refused::read(&String::from_utf8_lossy(&run.stdout), files);
     if run.status.success() || !refused.is_empty() {
         Ok(refused)
     } else {
-        let output = unexplained + &String::from_utf8_lossy(&run.stderr);
+        let output = refused.unexplained + &String::from_utf8_lossy(&run.stderr);
         Err(Error::Failed { command: "cargo check".into(), output })
     }
 }
 
-/// Builds the tests, and says where they are.
-fn tests(folder: &Path) -> Result<Vec<Program>, Error> {
-    let mut command =
-        cargo(folder, &["test", "--no-run", "--lib", "--tests", "--message-format=json", "--quiet"]);
-    CRATES.iter().for_each(|c| _ = command.args(["-p", &format!("coarsen-{c}")]));
-    JUDGES.iter().for_each(|package| _ = command.args(["-p", package]));
-    let mut programs = Vec::new();
-    for line in output(&mut command)?.lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+/// Builds the tests of some packages, and says where they are.
+pub(crate) fn tests(folder: &Path, packages: &[&str], flags: &str) -> Result<Vec<Program>, Error> {
+    let arguments = ["test", "--no-run", "--lib", "--tests", "--message-format=json", "--quiet"];
+    let mut command = cargo(folder, &arguments, flags);
+    packages.iter().for_each(|package| _ = command.args(["-p", package]));
+    let run = command.output().map_err(|e| Error::Program("cargo test".into(), e))?;
+    let output = String::from_utf8_lossy(&run.stdout);
+    let messages = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    if !run.status.success() {
+        let errors = messages.filter(|m| m["message"]["level"] == "error");
+        let errors: String =
+            errors.filter_map(|m| m["message"]["rendered"].as_str().map(str::to_string)).collect();
+        let output = String::from_utf8_lossy(&run.stderr).into_owned();
+        return Err(match &*errors {
+            "" => Error::Failed { command: "cargo test".into(), output },
+            _ => Error::Compiler(errors),
+        });
+    }
+    let crates = tree(folder).canonicalize().unwrap_or_default().join("crates");
+    let program = |message: Value| {
         let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
         let name = text(&message["target"]["name"]);
         let test = message["profile"]["test"] == true || message["target"]["kind"][0] == "test";
-        if let Some(path) = message["executable"].as_str().filter(|_| test && !NO_JUDGES.contains(&&*name)) {
-            let manifest = PathBuf::from(text(&message["manifest_path"]));
-            let of = manifest.parent().unwrap_or(Path::new("/")).to_path_buf();
-            let package =
-                match of.strip_prefix(tree(folder).canonicalize().unwrap_or_default().join("crates")) {
-                    Ok(name) => format!("coarsen-{}", name.display()),
-                    Err(_) => "coarsen".to_string(),
-                };
-            programs.push(Program { package, name, path: path.into(), folder: of });
-        }
-    }
-    Ok(programs)
+        let path = message["executable"].as_str().filter(|_| test && !NO_JUDGES.contains(&&*name))?;
+        let manifest = PathBuf::from(text(&message["manifest_path"]));
+        let folder = manifest.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let package = match folder.strip_prefix(&crates) {
+            Ok(name) => format!("coarsen-{}", name.display()),
+            Err(_) => "coarsen".to_string(),
+        };
+        Some(Program { package, name, path: path.into(), folder })
+    };
+    Ok(messages.filter_map(program).collect())
 }
 
-fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+fn cargo(folder: &Path, arguments: &[&str], flags: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(arguments).current_dir(tree(folder));
-    command.env("CARGO_TARGET_DIR", folder.join("build")).env("RUSTFLAGS", "--cap-lints allow");
+    command.env("CARGO_TARGET_DIR", folder.join("build")).env("RUSTFLAGS", flags);
     command.env_remove("CARGO_INCREMENTAL");
     command
-}
-
-/// What a program prints, which must succeed.
-pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
-    let name = format!(
-        "{} {}",
-        command.get_program().display(),
-        command.get_args().next().unwrap_or_default().display()
-    );
-    let run = command.output().map_err(|e| Error::Program(name.clone(), e))?;
-    if run.status.success() {
-        Ok(String::from_utf8_lossy(&run.stdout).into_owned())
-    } else {
-        Err(Error::Failed { command: name, output: String::from_utf8_lossy(&run.stderr).into_owned() })
-    }
-}
-
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::File(path.to_path_buf(), e))?;
-    serde_json::from_str(&text).map_err(|e| Error::Json(path.display().to_string(), e))
-}
-
-pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|e| Error::File(folder.to_path_buf(), e))?;
-    }
-    let text = serde_json::to_string(value).map_err(|e| Error::Json(path.display().to_string(), e))?;
-    std::fs::write(path, text).map_err(|e| Error::File(path.to_path_buf(), e))
-}
-
-fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::File(path.to_path_buf(), e)),
-        _ => Ok(()),
-    }
 }

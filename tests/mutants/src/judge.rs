@@ -1,71 +1,61 @@
 //! The test programs, once for each mutant: those of its own crate first, then those of the workspace, the quick before the slow.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::{Deserialize, Serialize};
 
-use crate::build::{self, Program};
+use crate::build::Program;
 use crate::sample::Mutant;
+use crate::verdicts::{Asked, Verdict, Verdicts};
 use crate::{CRATES, Error};
 
-/// What the tests said of a mutant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Verdict {
-    /// A test of its own crate failed, or took five times as long as without it.
-    Own,
-    /// A test of another crate did.
-    Workspace,
-    /// None did.
-    Survives,
-}
+/// A program, and how long it takes without a mutant.
+pub(crate) type Timed = (Program, Duration);
 
-/// Verdicts by number, kept in `verdicts.json`. A mutant that survived is judged again.
-pub(crate) fn all(
-    folder: &Path,
-    programs: &[Program],
-    mutants: &[&Mutant],
-    limit: f64,
-    own: bool,
-) -> Result<BTreeMap<u32, Verdict>, Error> {
-    let kept = folder.join("verdicts.json");
-    let mut verdicts: BTreeMap<u32, Verdict> =
-        if kept.exists() { build::read(&kept)? } else { BTreeMap::new() };
-    let left_out = build::left_out(folder)?;
-    let open: Vec<&&Mutant> = mutants
-        .iter()
-        .filter(|m| !left_out.unviable.contains(&m.number) && !left_out.by_hand.contains(&m.number))
-        .filter(|m| verdicts.get(&m.number).is_none_or(|v| *v == Verdict::Survives))
-        .collect();
+/// The programs that judge, the quick before the slow: all pass, and none takes longer than the limit.
+pub(crate) fn timed(programs: &[Program], limit: u64) -> Result<Vec<Timed>, Error> {
     let mut timed = Vec::new();
     for program in programs {
-        let seconds = run(program, None, Duration::from_secs(600))
-            .ok_or_else(|| Error::Baseline(program.name.clone()))?;
-        eprintln!("{:>8.2} s  {}, {}", seconds.as_secs_f64(), program.package, program.name);
-        timed.push((program, seconds));
+        match run(&mut quiet(program, None), Duration::from_secs(limit))? {
+            Ended::Passed(seconds) => {
+                eprintln!("{:>8.2} s  {}, {}", seconds.as_secs_f64(), program.package, program.name);
+                timed.push((program.clone(), seconds));
+            }
+            Ended::TooLong => {
+                eprintln!("> {limit:>6} s  {}, {}, which does not judge", program.package, program.name);
+            }
+            Ended::Failed => return Err(Error::Baseline(program.name.clone())),
+        }
     }
-    timed.retain(|(_, seconds)| seconds.as_secs_f64() <= limit);
     timed.sort_by_key(|(_, seconds)| *seconds);
+    Ok(timed)
+}
 
+/// Judges mutants that stand in the programs.
+pub(crate) fn all(
+    timed: &[Timed],
+    mutants: &[&Mutant],
+    verdicts: &mut Verdicts,
+    asked: &Asked,
+) -> Result<(), Error> {
     let style =
         ProgressStyle::with_template("{pos} of {len} mutants, {msg} caught, {eta} left").expect("a template");
-    let bar = ProgressBar::new(open.len() as u64).with_style(style);
-    let next = Mutex::new(open.into_iter());
-    let found = Mutex::new(&mut verdicts);
+    let bar = ProgressBar::new(mutants.len() as u64).with_style(style);
+    let next = Mutex::new(mutants.iter());
+    let found = Mutex::new((verdicts, 0));
     let work = || {
         loop {
             let Some(mutant) = next.lock().expect("no panic").next() else { return Ok(()) };
-            let verdict = judge(&timed, mutant, own);
-            let mut found = found.lock().expect("no panic");
-            found.insert(mutant.number, verdict);
+            let before = found.lock().expect("no panic").0.get(mutant.number);
+            let verdict = judge(timed, mutant, before, asked.own)?;
+            let (verdicts, caught) = &mut *found.lock().expect("no panic");
+            *caught += u32::from(verdict != Verdict::Survives);
             bar.inc(1);
-            bar.set_message(found.values().filter(|v| **v != Verdict::Survives).count().to_string());
-            build::write(&kept, &**found)?;
+            bar.set_message(caught.to_string());
+            verdicts.insert(mutant.number, verdict, asked)?;
         }
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -74,20 +64,20 @@ pub(crate) fn all(
         handles.into_iter().try_for_each(|h| h.join().expect("no panic"))
     })?;
     bar.finish();
-    Ok(verdicts)
+    Ok(())
 }
 
-/// Its own crate's programs, then those of the crates above, then of those below.
-fn judge(timed: &[(&Program, Duration)], mutant: &Mutant, own: bool) -> Verdict {
-    let catches = |(program, seconds): &&(&Program, Duration)| {
-        run(program, Some(mutant.number), *seconds * 5 + Duration::from_secs(10)).is_none()
-    };
+/// Its own crate's programs, then all others that may contain it; these not again where they caught it before.
+fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
     let of = |program: &Program| program.package == mutant.package;
-    if timed.iter().filter(|(p, _)| of(p)).any(|t| catches(&t)) {
-        return Verdict::Own;
+    if caught(timed.iter().filter(|(p, _)| of(p)), Some(mutant.number))? {
+        return Ok(Verdict::Own);
     }
-    let mut others = timed.iter().filter(|(p, _)| !own && !of(p) && sees(p, mutant));
-    if others.any(|t| catches(&t)) { Verdict::Workspace } else { Verdict::Survives }
+    let others = timed.iter().filter(|(p, _)| !of(p) && sees(p, mutant));
+    if before == Some(Verdict::Workspace) || !own && caught(others, Some(mutant.number))? {
+        return Ok(Verdict::Workspace);
+    }
+    Ok(Verdict::Survives)
 }
 
 /// Whether a program may contain a mutant's crate: `CRATES` is in the order of layers, and what is not in it stands above.
@@ -100,19 +90,45 @@ fn sees(program: &Program, mutant: &Mutant) -> bool {
     }
 }
 
-/// Seconds that a program took, `None` where it failed or did not end.
-fn run(program: &Program, mutant: Option<u32>, limit: Duration) -> Option<Duration> {
+/// Whether one of the programs fails, or takes too long.
+pub(crate) fn caught<'a>(
+    programs: impl IntoIterator<Item = &'a Timed>,
+    mutant: Option<u32>,
+) -> Result<bool, Error> {
+    for (program, seconds) in programs {
+        if !matches!(run(&mut quiet(program, mutant), allowed(*seconds))?, Ended::Passed(_)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How long a program may take with a mutant, by what it takes without.
+fn allowed(seconds: Duration) -> Duration {
+    seconds * 5 + Duration::from_secs(10)
+}
+
+/// How a program ended.
+#[derive(Debug)]
+enum Ended {
+    Passed(Duration),
+    Failed,
+    TooLong,
+}
+
+fn run(command: &mut Command, limit: Duration) -> Result<Ended, Error> {
+    let error = |command: &Command, e| Error::Program(command.get_program().display().to_string(), e);
     let start = Instant::now();
-    let mut command = command(program, mutant);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).spawn().ok()?;
+    let mut child = command.spawn().map_err(|e| error(command, e))?;
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success().then(|| start.elapsed()),
-            Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(5)),
-            _ => {
+        match child.try_wait().map_err(|e| error(command, e))? {
+            Some(status) if status.success() => return Ok(Ended::Passed(start.elapsed())),
+            Some(_) => return Ok(Ended::Failed),
+            None if start.elapsed() < limit => thread::sleep(Duration::from_millis(5)),
+            None => {
                 _ = child.kill();
                 _ = child.wait();
-                return None;
+                return Ok(Ended::TooLong);
             }
         }
     }
@@ -132,13 +148,38 @@ fn command(program: &Program, mutant: Option<u32>) -> Command {
     command
 }
 
-/// One mutant by all programs, with what they print.
-pub(crate) fn show(programs: &[Program], mutant: &Mutant) -> Result<(), Error> {
+fn quiet(program: &Program, mutant: Option<u32>) -> Command {
+    let mut command = command(program, mutant);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    command
+}
+
+/// One mutant by all programs, with what they print; each as long as the slowest that judges may take.
+pub(crate) fn show(programs: &[Program], mutant: &Mutant, limit: u64) -> Result<(), Error> {
     println!("{}", mutant.name);
+    let limit = allowed(Duration::from_secs(limit));
     for program in programs.iter().filter(|p| p.package == mutant.package || sees(p, mutant)) {
-        let status = command(program, Some(mutant.number)).status();
-        let status = status.map_err(|e| Error::Program(program.path.display().to_string(), e))?;
-        println!("{}, {}: {status}", program.package, program.name);
+        let ended = match run(&mut command(program, Some(mutant.number)), limit)? {
+            Ended::Passed(_) => "passes".to_string(),
+            Ended::Failed => "fails".to_string(),
+            Ended::TooLong => format!("does not end in {} s", limit.as_secs()),
+        };
+        println!("{}, {}: {ended}", program.package, program.name);
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_no_time_out() {
+        let sh = |script| run(Command::new("sh").args(["-c", script]), Duration::from_millis(500));
+        assert!(matches!(sh("exit 0"), Ok(Ended::Passed(_))));
+        assert!(matches!(sh("exit 1"), Ok(Ended::Failed)));
+        assert!(matches!(sh("exec sleep 60"), Ok(Ended::TooLong)));
+        let none = run(&mut Command::new("/no/such/program"), Duration::from_secs(1));
+        assert!(matches!(none, Err(Error::Program(..))));
+    }
 }

@@ -5,7 +5,7 @@
 //! test program is run once for each of them:
 //!
 //! ```text
-//! a + b   →   (if crate::mutant_is(7) { (a) - (b) } else if crate::mutant_is(8) { (a) * (b) } else { a + b })
+//! a + b   →   (if crate::mutant_is(7) { (a) - (b) } else if crate::mutant_is(8) { (a) * (b) } else { (a + b) })
 //! ```
 //!
 //! ```sh
@@ -18,25 +18,38 @@
 //! | file | step |
 //! |---|---|
 //! | `sample` | the mutants of `cargo mutants --list`, every K-th of a crate |
-//! | `place` | where in its file a mutant acts, and what stands there then |
+//! | `found`, `place` | where in its file a mutant acts, and what stands there then |
 //! | `schema` | the file with all its mutants in it |
-//! | `build` | a worktree with those files; what does not compile is left out |
+//! | `build` | a copy of the tree with those files |
+//! | `refuse` | what does not compile, which is left out |
 //! | `judge` | the test programs, once for each mutant |
+//! | `alone` | what has no place in a schema: a build for each |
+//! | `verdicts` | what the tests said, and which of them were asked |
 //! | `report` | counts, and a line for each survivor |
 //!
-//! It works in `target/mutants` and goes on where it was stopped; a new commit or `--fresh` begins anew.
+//! It works in `target/mutants` on what is committed, and goes on where it was stopped. A commit that changes the sources of the eight crates, another `--mutants`, or
+//! `--fresh` begins anew. After any other commit the tests are built again, and judge what no test of the mutant's own crate has caught.
 
+mod alone;
 mod build;
+mod files;
+mod found;
 mod judge;
+mod lines;
 mod place;
+mod refuse;
 mod report;
 mod sample;
 mod schema;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use sample::Mutant;
+use verdicts::{Asked, Verdicts};
 
 /// The crates that the sample is drawn from, in the order of their layers.
 const CRATES: [&str; 8] = ["core", "krylov", "sparse", "optimize", "direct", "relax", "schwarz", "multigrid"];
@@ -45,13 +58,14 @@ const CRATES: [&str; 8] = ["core", "krylov", "sparse", "optimize", "direct", "re
 #[derive(Parser)]
 struct Arguments {
     /// Crates to judge, without `coarsen-`; all eight of the sample where none is named.
+    #[arg(value_parser = CRATES)]
     crates: Vec<String>,
-    /// Mutants wanted of each crate.
-    #[arg(long, default_value_t = 200)]
-    mutants: usize,
+    /// Mutants wanted of each crate, 200 at first; another number than before draws anew.
+    #[arg(long)]
+    mutants: Option<usize>,
     /// Test programs that take longer than this without a mutant do not judge, in seconds.
-    #[arg(long, default_value_t = 60.0)]
-    limit: f64,
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
     /// Only the tests of a mutant's own crate.
     #[arg(long)]
     own: bool,
@@ -76,8 +90,12 @@ enum Error {
     Json(String, serde_json::Error),
     #[error("{0} is no Rust source: {1}")]
     Source(String, syn::Error),
+    #[error("the tests do not compile:\n{0}")]
+    Compiler(String),
     #[error("no mutant is numbered {0}; the list is target/mutants/sample.json")]
     NoMutant(u32),
+    #[error("mutant {0} is not in the test programs: it {1}")]
+    LeftOut(u32, &'static str),
     #[error("{0} fails without a mutant; its tests must pass first")]
     Baseline(String),
 }
@@ -94,16 +112,43 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mutants");
-    let commit = build::checkout(&folder, arguments.fresh)?;
-    let mutants = sample::draw(&folder, arguments.mutants)?;
-    let programs = build::programs(&folder, &mutants)?;
+    let kept = build::checkout(&folder, arguments.fresh, arguments.mutants)?;
+    let mutants = sample::draw(&folder, kept.wanted)?;
+    let mut left_out = build::LeftOut::read(&folder)?;
+    let programs = build::programs(&folder, &mutants, &mut left_out)?;
     if let Some(number) = arguments.again {
         let mutant = mutants.iter().find(|m| m.number == number).ok_or(Error::NoMutant(number))?;
-        return judge::show(&programs, mutant);
+        if left_out.unviable.contains(&number) {
+            return Err(Error::LeftOut(number, "does not compile"));
+        }
+        if left_out.alone.contains(&number) {
+            return Err(Error::LeftOut(number, "has no place beside others, and is built alone"));
+        }
+        return judge::show(&programs, mutant, arguments.limit);
     }
     let of = |name: &str| arguments.crates.is_empty() || arguments.crates.iter().any(|c| c == name);
     let chosen: Vec<_> = mutants.iter().filter(|m| of(&m.package["coarsen-".len()..])).collect();
-    let verdicts = judge::all(&folder, &programs, &chosen, arguments.limit, arguments.own)?;
-    print!("{}", report::table(&commit, &chosen, &verdicts, &build::left_out(&folder)?));
+    let asked = Asked { commit: kept.commit, limit: arguments.limit, own: arguments.own };
+    let mut verdicts = Verdicts::read(&folder)?;
+    let open = |m: &&Mutant| !left_out.unviable.contains(&m.number) && verdicts.is_open(m.number, &asked);
+    let (alone, together): (Vec<&Mutant>, Vec<&Mutant>) =
+        chosen.iter().copied().filter(open).partition(|m| left_out.alone.contains(&m.number));
+    if !(alone.is_empty() && together.is_empty()) {
+        let timed = judge::timed(&programs, arguments.limit)?;
+        judge::all(&timed, &together, &mut verdicts, &asked)?;
+        alone::all(&folder, &timed, &alone, &mut left_out, &mut verdicts, &asked)?;
+    }
+    print!("{}", report::table(&asked, &chosen, &verdicts, &left_out));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_outside_the_sample_is_an_error() {
+        assert!(Arguments::try_parse_from(["mutants", "krylov", "relax"]).is_ok());
+        assert!(Arguments::try_parse_from(["mutants", "relaxx"]).is_err());
+    }
 }

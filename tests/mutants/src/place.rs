@@ -1,15 +1,10 @@
 //! Where a mutant acts: bytes of its file, and what is to stand there when it is the one.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use proc_macro2::LineColumn;
-use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-use syn::{Arm, BinOp, Expr, ExprBinary, ExprUnary};
-
 use crate::Error;
-use crate::sample::{Genre, Mutant, Position};
+use crate::found::{Found, Place};
+use crate::sample::{Genre, Mutant};
 
 /// One change of a file.
 #[derive(Debug)]
@@ -27,11 +22,10 @@ impl Edit {
     }
 }
 
-/// The edits of one file, and the mutants that have no place: a chain with `let` can stand in no other expression, a field left out is another type.
+/// The edits of one file, and the mutants that have no place: a chain with `let` can stand in no other expression, a field left out is another type, and what the
+/// compiler evaluates cannot ask.
 pub(crate) fn edits(name: &str, source: &str, mutants: &[&Mutant]) -> Result<(Vec<Edit>, Vec<u32>), Error> {
-    let file = syn::parse_file(source).map_err(|e| Error::Source(name.to_string(), e))?;
-    let mut found = Found { lines: Lines::of(source), expressions: HashMap::new(), arms: HashMap::new() };
-    found.visit_file(&file);
+    let found = Found::of(source).map_err(|e| Error::Source(name.to_string(), e))?;
     let (mut edits, mut without) = (Vec::new(), Vec::new());
     for mutant in mutants {
         match edit(source, mutant, &found) {
@@ -43,10 +37,13 @@ pub(crate) fn edits(name: &str, source: &str, mutants: &[&Mutant]) -> Result<(Ve
 }
 
 fn edit(source: &str, mutant: &Mutant, found: &Found) -> Option<(Range<usize>, String)> {
-    let start = found.lines.byte(mutant.span.start);
+    let Range { start, end } = found.lines.span(mutant.span);
     let asked = format!("crate::mutant_is({})", mutant.number);
     match mutant.genre {
-        Genre::FnValue => Some((start..start, format!(" if {asked} {{ return {}; }} ", mutant.replacement))),
+        Genre::FnValue => {
+            found.bodies.get(&start)?;
+            Some((start..start, format!(" if {asked} {{ return {}; }} ", mutant.replacement)))
+        }
         Genre::BinaryOperator => match found.expressions.get(&start)? {
             Place::Binary { whole, left, right, assigns } => {
                 let (left, right) = (&source[left.clone()], &source[right.clone()]);
@@ -68,129 +65,21 @@ fn edit(source: &str, mutant: &Mutant, found: &Found) -> Option<(Range<usize>, S
             Place::Binary { .. } => None,
         },
         Genre::MatchArmGuard => {
-            let end = found.lines.byte(mutant.span.end);
+            found.guards.get(&start)?;
             Some((start..end, mutant.replacement.clone()))
         }
         Genre::MatchArm => {
-            let place = found.arms.get(&start)?;
-            let text = if place.guarded { format!("!{asked} && ") } else { format!(" if !{asked}") };
-            Some((place.at..place.at, text))
+            let at = *found.arms.get(&start)?;
+            Some((at..at, format!(" if !{asked}")))
         }
         Genre::StructField => None,
-    }
-}
-
-/// Operators by the byte they begin at; arms of matches by theirs.
-struct Found {
-    lines: Lines,
-    expressions: HashMap<usize, Place>,
-    arms: HashMap<usize, ArmPlace>,
-}
-
-enum Place {
-    Binary { whole: Range<usize>, left: Range<usize>, right: Range<usize>, assigns: bool },
-    Unary { whole: Range<usize>, operand: Range<usize> },
-}
-
-/// Where a condition of an arm goes: before its guard, or behind its pattern.
-struct ArmPlace {
-    at: usize,
-    guarded: bool,
-}
-
-impl Visit<'_> for Found {
-    fn visit_expr_binary(&mut self, e: &ExprBinary) {
-        if !(has_let(&e.left) || has_let(&e.right)) {
-            let place = Place::Binary {
-                whole: self.lines.range(e),
-                left: self.lines.range(&e.left),
-                right: self.lines.range(&e.right),
-                assigns: assigns(&e.op),
-            };
-            self.expressions.insert(self.lines.range(&e.op).start, place);
-        }
-        visit::visit_expr_binary(self, e);
-    }
-
-    fn visit_expr_unary(&mut self, e: &ExprUnary) {
-        let place = Place::Unary { whole: self.lines.range(e), operand: self.lines.range(&e.expr) };
-        self.expressions.insert(self.lines.range(&e.op).start, place);
-        visit::visit_expr_unary(self, e);
-    }
-
-    fn visit_arm(&mut self, arm: &Arm) {
-        let (at, guarded) = match &arm.guard {
-            Some((_, guard)) => (self.lines.range(guard).start, true),
-            None => (self.lines.range(&arm.pat).end, false),
-        };
-        self.arms.insert(self.lines.range(arm).start, ArmPlace { at, guarded });
-        visit::visit_arm(self, arm);
-    }
-}
-
-/// Whether a condition has a `let` that its own chain needs.
-fn has_let(e: &Expr) -> bool {
-    match e {
-        Expr::Let(_) => true,
-        Expr::Binary(b) => has_let(&b.left) || has_let(&b.right),
-        _ => false,
-    }
-}
-
-fn assigns(op: &BinOp) -> bool {
-    use BinOp::{
-        AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign,
-        ShrAssign, SubAssign,
-    };
-    matches!(
-        op,
-        AddAssign(_)
-            | SubAssign(_)
-            | MulAssign(_)
-            | DivAssign(_)
-            | RemAssign(_)
-            | BitXorAssign(_)
-            | BitAndAssign(_)
-            | BitOrAssign(_)
-            | ShlAssign(_)
-            | ShrAssign(_)
-    )
-}
-
-/// Bytes from lines and columns.
-struct Lines {
-    /// For each line, the byte of each of its characters, and that of its end.
-    bytes: Vec<Vec<usize>>,
-}
-
-impl Lines {
-    fn of(source: &str) -> Lines {
-        let mut start = 0;
-        let line = |text: &str| {
-            let bytes = text.char_indices().map(|(i, _)| start + i).chain([start + text.len()]).collect();
-            start += text.len();
-            bytes
-        };
-        Lines { bytes: source.split_inclusive('\n').map(line).collect() }
-    }
-
-    /// Columns from 1, as `cargo mutants` counts.
-    fn byte(&self, p: Position) -> usize {
-        self.bytes[p.line - 1][p.column - 1]
-    }
-
-    /// Columns from 0, as `proc_macro2` counts.
-    fn range(&self, item: &impl Spanned) -> Range<usize> {
-        let byte = |p: LineColumn| self.bytes[p.line - 1][p.column];
-        let span = item.span();
-        byte(span.start())..byte(span.end())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::Span;
+    use crate::sample::{Position, Span};
     use crate::schema::render;
 
     const SOURCE: &str = "fn f(µ: f64) -> f64 {
@@ -204,19 +93,21 @@ mod tests {
 }
 ";
 
-    /// The file with one mutant, whose span is `length` characters from a line and column.
-    fn with(genre: Genre, (line, column): (usize, usize), length: usize, replacement: &str) -> String {
+    /// A mutant whose span is `length` characters from a line and column.
+    fn mutant(genre: Genre, (line, column): (usize, usize), length: usize, replacement: &str) -> Mutant {
         let start = Position { line, column };
         let span = Span { start, end: Position { line, column: column + length } };
         let (package, file, name) = Default::default();
-        let mutant = Mutant { number: 5, package, file, genre, replacement: replacement.into(), span, name };
-        let (edits, without) = edits("f", SOURCE, &[&mutant]).unwrap();
-        assert!(without.is_empty());
-        render(SOURCE, edits).0
+        Mutant { number: 5, package, file, genre, replacement: replacement.into(), span, name }
     }
 
     #[test]
     fn each_kind_of_mutant_has_its_place() {
+        let with = |genre, at, length, replacement: &str| {
+            let (edits, without) = edits("f", SOURCE, &[&mutant(genre, at, length, replacement)]).unwrap();
+            assert!(without.is_empty());
+            render(SOURCE, edits).0
+        };
         let changed = |old: &str, new: &str| SOURCE.replace(old, new);
         for (found, expected) in [
             (
@@ -227,31 +118,73 @@ mod tests {
                 with(Genre::BinaryOperator, (2, 26), 1, "-"),
                 changed(
                     "-µ * 2.0 + 1.0",
-                    "(if crate::mutant_is(5) { (-µ * 2.0) - (1.0) } else { -µ * 2.0 + 1.0 })",
+                    "(if crate::mutant_is(5) { (-µ * 2.0) - (1.0) } else { (-µ * 2.0 + 1.0) })",
                 ),
             ),
             (
                 with(Genre::BinaryOperator, (3, 7), 2, "*="),
-                changed("s += µ", "(if crate::mutant_is(5) { s *= µ } else { s += µ })"),
+                changed("s += µ", "(if crate::mutant_is(5) { s *= µ } else { (s += µ) })"),
             ),
             (
                 with(Genre::UnaryOperator, (2, 17), 1, ""),
-                changed("-µ", "(if crate::mutant_is(5) {  (µ) } else { -µ })"),
+                changed("-µ", "(if crate::mutant_is(5) {  (µ) } else { (-µ) })"),
             ),
             (
                 with(Genre::MatchArmGuard, (6, 14), 18, "false"),
                 changed(
                     "t > 3.0 && t < 4.0",
-                    "(if crate::mutant_is(5) { false } else { t > 3.0 && t < 4.0 })",
+                    "(if crate::mutant_is(5) { false } else { (t > 3.0 && t < 4.0) })",
                 ),
-            ),
-            (
-                with(Genre::MatchArm, (6, 9), 1, ""),
-                changed("if t > 3.0", "if !crate::mutant_is(5) && t > 3.0"),
             ),
             (with(Genre::MatchArm, (5, 9), 1, ""), changed("0.0 =>", "0.0 if !crate::mutant_is(5) =>")),
         ] {
             assert_eq!(found, expected);
         }
+    }
+
+    const CONSTANT: &str = "const A: usize = 2 * 3;
+static S: LazyLock<usize> = LazyLock::new(|| A * 5);
+const fn f(n: usize) -> usize {
+    match n { 0 if n < 1 => 1, 1 => 2, _ => n * 2 }
+}
+impl T {
+    const B: usize = { fn g() -> usize { A * 7 } 1 * 8 };
+    fn g<const M: usize>(&self, v: [u8; A * 9]) -> [u8; 2 * 2] {
+        let w = [A * 10; 2 * 11];
+        h::<{ A * 12 }>(const { A * 13 }, w)
+    }
+}
+fn i(n: usize) -> Option<impl Iterator<Item = usize>> {
+    Some(0..n * 14)
+}
+enum E { V = 3 * 15 }
+";
+
+    /// Where the pattern stands in the file, if a mutant has a place there.
+    fn has_place(genre: Genre, pattern: &str, shift: usize) -> bool {
+        let (line, text) = CONSTANT.lines().enumerate().find(|(_, l)| l.contains(pattern)).unwrap();
+        let at = (line + 1, text.find(pattern).unwrap() + 1 + shift);
+        let (edits, without) = edits("f", CONSTANT, &[&mutant(genre, at, 1, "+")]).unwrap();
+        assert_eq!(edits.len() + without.len(), 1);
+        without.is_empty()
+    }
+
+    #[test]
+    fn what_the_compiler_evaluates_is_no_place() {
+        for number in ["2 * 3", "n * 2", "1 * 8", "A * 9", "2 * 2", "2 * 11", "A * 12", "A * 13", "3 * 15"] {
+            assert!(!has_place(Genre::BinaryOperator, number, 2), "{number}");
+        }
+        for number in ["A * 5", "A * 7", "A * 10", "n * 14"] {
+            assert!(has_place(Genre::BinaryOperator, number, 2), "{number}");
+        }
+        assert!(!has_place(Genre::MatchArm, "1 => 2", 0));
+        assert!(!has_place(Genre::MatchArmGuard, "n < 1", 0));
+        assert!(!has_place(Genre::FnValue, "match n", 0));
+        assert!(has_place(Genre::FnValue, "let w", 0));
+    }
+
+    #[test]
+    fn one_type_behind_impl_trait_is_no_place_of_another() {
+        assert!(!has_place(Genre::FnValue, "Some(0", 0));
     }
 }

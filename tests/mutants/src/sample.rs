@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CRATES, Error, build};
+use crate::{CRATES, Error, build, files};
 
 /// A mutant as `cargo mutants --list --json` writes it, and its number here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub(crate) struct Position {
 pub(crate) fn draw(folder: &Path, wanted: usize) -> Result<Vec<Mutant>, Error> {
     let kept = folder.join("sample.json");
     if kept.exists() {
-        return build::read(&kept);
+        return files::read(&kept);
     }
     let mut sample = Vec::new();
     for name in CRATES {
@@ -66,7 +66,7 @@ pub(crate) fn draw(folder: &Path, wanted: usize) -> Result<Vec<Mutant>, Error> {
     for (number, mutant) in sample.iter_mut().enumerate() {
         mutant.number = number as u32;
     }
-    build::write(&kept, &sample)?;
+    files::write(&kept, &sample)?;
     Ok(sample)
 }
 
@@ -74,6 +74,7 @@ fn list(folder: &Path, package: &str, every: usize) -> Result<Vec<Mutant>, Error
     let shard = format!("0/{every}");
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--package", package, "--shard", &shard]);
-    let output = build::output(command.args(["--sharding", "round-robin"]).current_dir(build::tree(folder)))?;
+    command.args(["--sharding", "round-robin"]).current_dir(build::tree(folder));
+    let output = files::output(&mut command)?;
     serde_json::from_str(&output).map_err(|e| Error::Json(format!("the list of {package}"), e))
 }

@@ -49,9 +49,10 @@ impl Schema<'_> {
                 self.text.push_str(if i == 0 { "(if " } else { " else if " });
                 self.marked(edit.number, &format!("crate::mutant_is({}) {{ {} }}", edit.number, edit.text));
             }
-            self.text.push_str(" else { ");
+            // Without parentheses, an original that begins with a block, a `match` or an `if` ends there, as a statement.
+            self.text.push_str(" else { (");
             self.write(first.range.clone(), inner);
-            self.text.push_str(" })");
+            self.text.push_str(") })");
             at = first.range.end;
             edits = after;
         }
@@ -63,13 +64,6 @@ impl Schema<'_> {
         self.text.push_str(text);
         self.marks.push(Mark { number, range: start..self.text.len() });
     }
-}
-
-/// The mutant at fault for an error at `byte`: the smallest mark around it, otherwise the nearest before it.
-pub(crate) fn at_fault(marks: &[Mark], byte: usize) -> Option<u32> {
-    let around = marks.iter().filter(|m| m.range.contains(&byte)).min_by_key(|m| m.range.len());
-    let before = || marks.iter().filter(|m| m.range.end <= byte).max_by_key(|m| m.range.end);
-    around.or_else(before).map(|m| m.number)
 }
 
 #[cfg(test)]
@@ -88,11 +82,28 @@ mod tests {
         ];
         let (text, marks) = render(source, edits);
         let expected = "x; (if crate::mutant_is(1) { (a) - (b * c) } else if crate::mutant_is(2) { (a) * (b * c) } \
-                        else { a + (if crate::mutant_is(3) { (b) / (c) } else { b * c }) })";
+                        else { (a + (if crate::mutant_is(3) { (b) / (c) } else { (b * c) })) })";
         assert_eq!(text, expected);
-        let slash = text.find('/').unwrap();
-        assert_eq!((at_fault(&marks, slash), at_fault(&marks, text.len() - 1)), (Some(3), Some(3)));
-        assert_eq!(at_fault(&marks, 1), Some(0));
-        assert_eq!(at_fault(&marks, text.find(" - ").unwrap()), Some(1));
+        let of: Vec<_> = marks.iter().map(|m| (m.number, &text[m.range.clone()])).collect();
+        let asked = |number: u32, then: &str| format!("crate::mutant_is({number}) {{ {then} }}");
+        let (one, two, three) = (asked(1, "(a) - (b * c)"), asked(2, "(a) * (b * c)"), asked(3, "(b) / (c)"));
+        assert_eq!(of, [(0, "x; "), (1, &*one), (2, &*two), (3, &*three)]);
+    }
+
+    /// `unsafe { .. } - b` at the beginning of a block is a statement, and then `-b`.
+    #[test]
+    fn what_begins_with_a_block_stays_one_expression() {
+        for source in ["unsafe { *a } - b", "match a { _ => 1 } - b", "if a { 1 } else { 2 } - b"] {
+            let at = source.find(" - b").unwrap();
+            let text = format!("({}) + (b)", &source[..at]);
+            let (text, _) = render(source, vec![Edit { number: 1, range: 0..source.len(), text }]);
+            let syn::Expr::Paren(whole) = syn::parse_str(&text).unwrap() else { panic!("{text}") };
+            let syn::Expr::If(asked) = *whole.expr else { panic!("{text}") };
+            let syn::Expr::Block(original) = *asked.else_branch.unwrap().1 else { panic!("{text}") };
+            let [syn::Stmt::Expr(syn::Expr::Paren(original), None)] = &original.block.stmts[..] else {
+                panic!("{text}")
+            };
+            assert!(matches!(*original.expr, syn::Expr::Binary(_)), "{text}");
+        }
     }
 }

@@ -1,0 +1,98 @@
+//! What the tests said of each mutant, and when: `verdicts.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, files};
+
+/// What the tests said of a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Verdict {
+    /// A test of its own crate failed, or a program of them took ten seconds longer than five times what it takes without the mutant.
+    Own,
+    /// A test of another crate did.
+    Workspace,
+    /// None did.
+    Survives,
+}
+
+/// The tests that a run asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) commit: String,
+    /// Programs that take longer than this do not judge, in seconds.
+    pub(crate) limit: u64,
+    /// Only those of a mutant's own crate.
+    pub(crate) own: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Judged {
+    verdict: Verdict,
+    asked: Asked,
+}
+
+impl Judged {
+    /// Whether other tests may say something else. Tests that are only added or sharpened catch what they caught.
+    fn is_open(&self, asked: &Asked) -> bool {
+        let more = self.asked.commit != asked.commit || self.asked.limit < asked.limit;
+        match self.verdict {
+            Verdict::Own => false,
+            Verdict::Workspace => more,
+            Verdict::Survives => more || self.asked.own && !asked.own,
+        }
+    }
+}
+
+/// Verdicts by number.
+pub(crate) struct Verdicts {
+    path: PathBuf,
+    of: BTreeMap<u32, Judged>,
+}
+
+impl Verdicts {
+    pub(crate) fn read(folder: &Path) -> Result<Verdicts, Error> {
+        let path = folder.join("verdicts.json");
+        Ok(Verdicts { of: files::read_or_default(&path)?, path })
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<Verdict> {
+        self.of.get(&number).map(|judged| judged.verdict)
+    }
+
+    pub(crate) fn is_open(&self, number: u32, asked: &Asked) -> bool {
+        self.of.get(&number).is_none_or(|judged| judged.is_open(asked))
+    }
+
+    pub(crate) fn insert(&mut self, number: u32, verdict: Verdict, asked: &Asked) -> Result<(), Error> {
+        self.of.insert(number, Judged { verdict, asked: asked.clone() });
+        files::write(&self.path, &self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_its_own_crate_did_not_catch_is_asked_again() {
+        use Verdict::{Own, Survives, Workspace};
+        let asked = |commit: &str, limit, own| Asked { commit: commit.into(), limit, own };
+        let all = asked("a", 60, false);
+        for (verdict, before, now, open) in [
+            (Own, &all, asked("b", 90, false), false),
+            (Workspace, &all, asked("a", 60, false), false),
+            (Workspace, &all, asked("b", 60, true), true),
+            (Workspace, &all, asked("a", 90, false), true),
+            (Survives, &all, asked("a", 60, true), false),
+            (Survives, &all, asked("b", 60, false), true),
+            (Survives, &asked("a", 60, true), asked("a", 60, true), false),
+            (Survives, &asked("a", 60, true), asked("a", 60, false), true),
+        ] {
+            let judged = Judged { verdict, asked: before.clone() };
+            assert_eq!(judged.is_open(&now), open, "{judged:?}, {now:?}");
+        }
+    }
+}
