@@ -1,7 +1,7 @@
 //! Block-diagonal inverses on the host.
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Class, Error, Preconditioner, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
@@ -69,7 +69,8 @@ impl<T: Real> DenseBlocks<T> {
     /// iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
     ///
     /// # Errors
-    /// As [`invert_diagonal`](Self::invert_diagonal).
+    /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A, and [`Error::Range`] where sums of
+    /// finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
         self.invert_adjusted(a, method, &|i, d| {
@@ -78,6 +79,17 @@ impl<T: Real> DenseBlocks<T> {
                     d[r * b + r] += row.iter().map(|v| v.abs()).sum::<T>();
                 }
             }
+        })
+        .map_err(|fault| match fault {
+            SetupError::Matrix(SparseError::NotFinite { .. }) => match a.check_finite() {
+                Err(entry) => entry.into(), // the sums say that there is one, not where
+                Ok(()) => {
+                    let value = f64::INFINITY;
+                    Error::Range { what: "the sum of absolute values of a row", value, storage: T::NAME }
+                        .into()
+                }
+            },
+            other => other,
         })
     }
 

@@ -35,7 +35,7 @@ pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;
 pub use numeric::NumericPlace;
-pub use range::{check_range, check_storable};
+pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
 pub use setup::{Prepared, Reused, Setup, Staged, Update, UpdateExt};

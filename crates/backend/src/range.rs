@@ -1,9 +1,10 @@
 //! Whether values survive being stored in another precision.
 
+use coarsen_core::parallel::{self, Groups, tree};
 use coarsen_core::{Error, Real, largest};
 use coarsen_sparse::Bsr;
 
-use crate::SetupError;
+use crate::{DenseBlocks, SetupError};
 
 /// Refuses finite values whose largest becomes infinite or zero in storage; values of which one is not finite are for others to refuse.
 ///
@@ -42,6 +43,32 @@ pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Resul
         a.check_finite()?;
     }
     Ok(within::<T, S>(what, largest)?)
+}
+
+/// [`check_range`] of every row of every block: a row that is zero in storage leaves its unknown as it is, whatever other rows hold.
+///
+/// *Cost* one pass, none where both precisions are the same.
+///
+/// # Errors
+/// [`Error::Range`] names `what` and the largest value of the first such row.
+///
+/// ```
+/// use coarsen_backend::{DenseBlocks, check_blocks};
+/// let inverses = DenseBlocks::new(1, vec![1.0, 1e-50])?;
+/// assert!(check_blocks::<f64, f64>("the inverse of the diagonal", &inverses).is_ok());
+/// assert!(check_blocks::<f64, f32>("the inverse of the diagonal", &inverses).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check_blocks<T: Real, S: Real>(what: &'static str, blocks: &DenseBlocks<T>) -> Result<(), Error> {
+    if T::NAME == S::NAME {
+        return Ok(());
+    }
+    let (values, size) = (blocks.values(), blocks.size());
+    let largest = |row: &[T]| row.iter().fold(T::zero(), |most, v| most.max(v.abs()));
+    let fit =
+        |rows: Groups<&[T]>| rows.0.chunks_exact(size).try_for_each(|row| within::<T, S>(what, largest(row)));
+    let first = |left: Result<(), Error>, right| left.and(right);
+    tree(Groups(values, size), 1024, parallel::worth(values.len()), &fit, &first)
 }
 
 /// Whether the largest value, NaN for one that is not finite, survives.

@@ -41,7 +41,7 @@ pub trait Sweeps<T: Real, B: Backend>: Send {
         None
     }
 
-    /// New values for the same pattern; the caller has asked [`check_range`](crate::check_range) for both.
+    /// New values for the same pattern; the caller has asked [`check_range`](crate::check_range) for `a` and [`check_blocks`](crate::check_blocks) for `d`.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for those of another matrix; the old ones then stay.

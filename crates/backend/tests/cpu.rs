@@ -65,3 +65,32 @@ fn values_outside_the_range_of_storage_are_refused() {
         assert_eq!(kept.host().values(), [2.0]);
     }
 }
+
+/// So are blocks of which one row would vanish, wherever it is among thousands that storage can hold.
+#[test]
+fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
+    use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks};
+    use coarsen_core::Error;
+    for size in [1, 2, 3, 40] {
+        let count = 10_000 / size;
+        let blocks = |row: usize, v: f64| {
+            let mut values = vec![1.0; count * size * size];
+            values[row * size..(row + 1) * size].fill(v);
+            DenseBlocks::new(size, values).unwrap()
+        };
+        let mut kept = Cpu::single().blocks(&blocks(0, 2.0)).unwrap();
+        let before = kept.host().clone();
+        for row in [0, 1, 1024, 5000, count * size - 1] {
+            for v in [1e50, 1e-50, -1e-50] {
+                let host = blocks(row, v);
+                let range = |found: Option<Error>| matches!(found, Some(Error::Range { storage: "f32", .. }));
+                assert!(range(Cpu::mixed().blocks(&host).err()), "{size}, row {row}: {v:e}");
+                assert!(range(kept.set_values(&host).err()), "{size}, row {row}: {v:e}");
+                assert!(Cpu::new().blocks(&host).is_ok());
+            }
+            // A row of zeros is stored as it is.
+            assert!(Cpu::mixed().blocks(&blocks(row, 0.0)).is_ok(), "{size}, row {row}");
+        }
+        assert_eq!(*kept.host(), before);
+    }
+}

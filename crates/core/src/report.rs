@@ -69,7 +69,7 @@ impl Outcome {
                 "a recurrence divided by zero, usually on a singular matrix (where row sums vanish, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix a value, or use Gmres or a direct method"
             }
             Self::NotFinite => {
-                "the matrix, the right-hand side or the starting guess holds NaN or infinity, or values overflowed; run diagnose on the system"
+                "the matrix holds NaN or infinity, or values overflowed (b or x, at a place that cannot say which entry is not finite); run diagnose on the system"
             }
             Self::Inconsistent => {
                 "the matrix is singular (where row sums vanish, constants are in its kernel) and b is not in its range; the least-squares part is solved: remove the net load, give the null space (NullSpace::constants with Projected), or fix a value"

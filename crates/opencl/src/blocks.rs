@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Blocks, DenseBlocks, check_range};
+use coarsen_backend::{Blocks, DenseBlocks, check_blocks};
 use coarsen_core::{Error, Real};
 
 use crate::backend::same_length;
@@ -37,7 +37,7 @@ pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
 
 impl<V: Real, S: Real> DeviceBlocks<V, S> {
     pub(crate) fn new<T: Real>(on: &OpenCl<V, S>, host: &DenseBlocks<T>) -> Result<Self, Error> {
-        check_range::<T, S>("the inverse of the diagonal", host.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let (size, count) = (host.size(), host.count());
         let mut queue = on.queue();
         let slice = slice_of(size, queue.slice());
@@ -97,7 +97,7 @@ impl<V: Real, S: Real> Blocks<OpenCl<V, S>> for DeviceBlocks<V, S> {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         same_length("block size", self.size, host.size())?;
         same_length("dense blocks", self.count, host.count())?;
-        check_range::<T, S>("the inverse of the diagonal", host.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let length = self.count.next_multiple_of(self.slice) * self.size * self.size;
         self.on.queue().put(&self.values, length, |to: &mut [S]| arrange(host, self.slice, to))
     }

@@ -44,11 +44,12 @@ impl Default for BlockJacobi {
 }
 
 impl BlockJacobi {
-    /// D⁻¹ into existing blocks, and what M promises.
+    /// D⁻¹ into existing blocks, and what M promises; every entry of A must be finite.
     fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<Class, SetupError> {
         if self.l1 {
-            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?;
+            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A
         } else {
+            a.check_finite()?;
             inverses.invert_diagonal(a, "block-jacobi")?;
         }
         let symmetric = (0..a.pattern().rows()).all(|i| symmetric_diagonal_block(a, i));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Update,
-    check_range, check_storable,
+    check_blocks, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -310,7 +310,7 @@ impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.recipe.fill(a, &mut self.host)?;
-        check_range::<T, B::Stored>("the block diagonal", self.host.values())?;
+        check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
         self.next = measure(&self.recipe, &mut self.spectrum, a, &self.host)?;
         Ok(())
     }

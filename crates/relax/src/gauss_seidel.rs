@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, DenseBlocks, NumericPlace, Reused, RowSweeps, Setup, SetupError, Smoother, Staged, Sweep,
-    Sweeps, Update, check_range, check_storable,
+    Sweeps, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -231,7 +231,7 @@ impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
-        check_range::<T, B::Stored>("the inverse of the diagonal", self.inverses.values())?;
+        check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.next = self.recipe.look(a, &self.inverses);
         Ok(())
     }

@@ -2,8 +2,10 @@
 
 use coarsen_backend::{Cpu, Setup, SetupError, Update};
 use coarsen_core::{Class, Error, Preconditioner};
-use coarsen_relax::{BlockJacobi, Chebyshev, Ic0, Ilu0, Jacobi};
-use coarsen_sparse::{Bsr, assembly};
+use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling};
+use coarsen_sparse::{Bsr, SparseError, assembly};
+
+type Single = Cpu<f32, f32>;
 
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
     assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
@@ -23,39 +25,116 @@ fn damping_must_be_positive() {
     }
 }
 
-/// A diagonal whose inverse f32 cannot hold, and values that are none: named in a build and in an update, which leaves what was there.
-#[test]
-fn diagonals_beyond_the_range_and_numbers_that_are_none() {
-    let two = |d: f64, off: f64| {
-        assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, off), (1, 0, 1.0), (1, 1, d)]).unwrap()
-    };
-    let single = Cpu::<f32, f32>::single();
-    let applied = |m: &mut dyn Preconditioner<Vec<f32>>| {
-        let mut z = vec![0.0; 2];
-        m.apply(&vec![1.0; 2], &mut z);
+/// What a recipe says in f32 of a matrix that it refuses: in a build, and in an update, which leaves what was there.
+fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) -> [Option<SetupError>; 2] {
+    let mut kept = recipe.build(good, &Single::single()).unwrap();
+    let applied = |m: &mut S::Built| {
+        let n = good.shape().0;
+        let mut z = vec![0.0; n];
+        m.apply(&(0..n).map(|i| 1.0 + i as f32).collect(), &mut z);
         z
     };
+    let before = applied(&mut kept);
+    let errors = [recipe.build(bad, &Single::single()).err(), kept.update_from(bad.into()).err()];
+    assert_eq!(applied(&mut kept), before);
+    errors
+}
+
+fn out_of_range(error: &Option<SetupError>) -> bool {
+    matches!(error, Some(SetupError::Place(Error::Range { storage: "f32", .. })))
+}
+
+/// Two scalars.
+fn two(d: f64, off: f64) -> Bsr<f64> {
+    assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, off), (1, 0, 1.0), (1, 1, d)]).unwrap()
+}
+
+/// Three nodes of two unknowns in a row: the diagonal block of the second, and an entry between the last two.
+fn three(block: [[f64; 2]; 2], between: f64) -> Bsr<f64> {
+    let places = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)];
+    let [[p, q], [r, s]] = block;
+    let own = [4.0, 1.0, 1.0, 4.0];
+    let near = [0.5, 0.0, 0.0, 0.5];
+    let linked = [0.5, 0.0, between, 0.5];
+    let values = [own, near, near, [p, q, r, s], linked, near, own].concat();
+    assembly::from_blocks(6, 6, (2, 2), &places, &values).unwrap()
+}
+
+/// A diagonal whose inverse f32 cannot hold is named in a build and in an update.
+#[test]
+fn diagonals_beyond_the_range() {
     for l1 in [false, true] {
-        let jacobi = Jacobi { omega: 1.0, l1 };
-        let mut kept = jacobi.build(&two(4.0, 1.0), &single).unwrap();
-        let before = applied(&mut kept);
         for (d, off) in [(1e50, 1.0), (if l1 { 1e60 } else { 1e-50 }, 1.0), (-1e50, 1.0)] {
             let a = two(d, off);
-            assert!(jacobi.build(&a, &Cpu::new()).is_ok(), "{d:e} in f64");
-            for error in [jacobi.build(&a, &single).err(), kept.update_from((&a).into()).err()] {
-                let range = matches!(error, Some(SetupError::Place(Error::Range { storage: "f32", .. })));
-                assert!(range, "{d:e}, l1 {l1}: {error:?}");
-            }
+            assert!(Jacobi { omega: 1.0, l1 }.build(&a, &Cpu::new()).is_ok(), "{d:e} in f64");
+            let errors = refusals(&Jacobi { omega: 1.0, l1 }, &two(4.0, 1.0), &a);
+            assert!(errors.iter().all(out_of_range), "{d:e}, l1 {l1}: {errors:?}");
+            let errors = refusals(&BlockJacobi { omega: 1.0, l1 }, &two(4.0, 1.0), &a);
+            assert!(errors.iter().all(out_of_range), "{d:e}, blocks, l1 {l1}: {errors:?}");
         }
-        for bad in [f64::NAN, f64::INFINITY] {
-            let a = two(4.0, bad);
-            for error in [jacobi.build(&a, &single).err(), kept.update_from((&a).into()).err()] {
-                let expected = coarsen_sparse::SparseError::NotFinite { row: 0, column: 1 };
-                assert_eq!(error, Some(expected.into()), "l1 {l1}");
-            }
-        }
-        assert_eq!(applied(&mut kept), before);
     }
+}
+
+/// One row of one block suffices, whatever the blocks beside it hold.
+#[test]
+fn blocks_beyond_the_range() {
+    let good = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
+    let (huge, stiff, soft) =
+        ([[4e50, 1e50], [1e50, 4e50]], [[1e50, 0.0], [0.0, 4.0]], [[1e-50, 0.0], [0.0, 4.0]]);
+    for (l1, block) in [(false, huge), (false, stiff), (false, soft), (true, huge), (true, stiff)] {
+        let (recipe, a) = (BlockJacobi { omega: 1.0, l1 }, three(block, 0.0));
+        assert!(recipe.build(&a, &Cpu::new()).is_ok(), "{block:?} in f64");
+        let errors = refusals(&recipe, &good, &a);
+        assert!(errors.iter().all(out_of_range), "{block:?}, l1 {l1}: {errors:?}");
+    }
+    // The inverse of a soft row is too large, its row of SPAI-0 too small.
+    for (what, good, bad) in
+        [("blocks", &good, &three(soft, 0.0)), ("scalars", &two(4.0, 1.0), &two(1e-50, 1.0))]
+    {
+        let errors = refusals(&GaussSeidel::default(), good, bad);
+        assert!(errors.iter().all(out_of_range), "gauss-seidel on {what}: {errors:?}");
+        for scaling in [Scaling::Inverse, Scaling::Spai0] {
+            let errors = refusals(&Chebyshev { scaling, ..Default::default() }, good, bad);
+            assert!(errors.iter().all(out_of_range), "{scaling:?} on {what}: {errors:?}");
+        }
+    }
+}
+
+/// Values that are no numbers are named where they stand, beside the diagonal too.
+#[test]
+fn numbers_that_are_none() {
+    let blocks = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
+    for bad in [f64::NAN, f64::INFINITY] {
+        for (good, a, (row, column)) in [
+            (two(4.0, 1.0), two(4.0, bad), (0, 1)),
+            (two(4.0, 1.0), two(bad, 1.0), (1, 1)),
+            (blocks.clone(), three([[4.0, 1.0], [1.0, 4.0]], bad), (3, 4)),
+            (blocks.clone(), three([[4.0, bad], [1.0, 4.0]], 0.0), (2, 3)),
+        ] {
+            let expected = [0; 2].map(|_| Some(SparseError::NotFinite { row, column }.into()));
+            for l1 in [false, true] {
+                assert_eq!(refusals(&Jacobi { omega: 1.0, l1 }, &good, &a), expected, "l1 {l1}");
+                assert_eq!(refusals(&BlockJacobi { omega: 1.0, l1 }, &good, &a), expected, "blocks, l1 {l1}");
+            }
+            for scaling in [Scaling::Inverse, Scaling::Spai0] {
+                let chebyshev = Chebyshev { scaling, ..Default::default() };
+                assert_eq!(refusals(&chebyshev, &good, &a), expected, "{scaling:?}");
+            }
+            assert_eq!(refusals(&GaussSeidel::default(), &good, &a), expected);
+            assert_eq!(refusals(&Ic0::default(), &good, &a), expected);
+            assert_eq!(refusals(&Ilu0, &good, &a), expected);
+        }
+    }
+}
+
+/// Finite entries whose sum is not are no entries to look for.
+#[test]
+fn sums_of_a_row_that_overflow() {
+    let error = BlockJacobi { omega: 1.0, l1: true }.build(&two(1e308, 1e308), &Cpu::new()).err();
+    assert_eq!(error, None);
+    let a = assembly::from_triplets(2, 2, &[(0, 0, 1e308), (0, 1, 1e308), (1, 1, 1.0)]).unwrap();
+    let error = BlockJacobi { omega: 1.0, l1: true }.build(&a, &Cpu::new()).err();
+    assert!(matches!(error, Some(SetupError::Place(Error::Range { storage: "f64", .. }))), "{error:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real};
 
 use super::{Cpu, same_length};
-use crate::{Blocks, DenseBlocks, check_range};
+use crate::{Blocks, DenseBlocks, check_blocks};
 
 /// Nodes per leaf.
 const NODES: usize = 1024;
@@ -78,7 +78,7 @@ impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         same_length("block size", self.d.size(), host.size())?;
         same_length("dense blocks", self.d.count(), host.count())?;
-        check_range::<T, S>("the inverse of the diagonal", host.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
         self.d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
         Ok(())
     }

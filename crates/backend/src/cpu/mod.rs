@@ -11,7 +11,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{Backend, DenseBlocks, RowSets, Sweeps, check_range};
+use crate::{Backend, DenseBlocks, RowSets, Sweeps, check_blocks, check_range};
 use half::HalfSweeps;
 
 pub use blocks::CpuBlocks;
@@ -96,7 +96,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
-        check_range::<T, S>("the inverse of the diagonal", host.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
         Ok(CpuBlocks::new(host.to()))
     }
 

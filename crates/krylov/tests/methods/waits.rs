@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
 
 use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
+};
 
 use crate::common::{random, richardson_on, spread};
 
@@ -174,15 +176,12 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     }
 }
 
-/// Vectors kept from a solve at one place are no use at another, also where they have the same length.
-#[test]
-fn a_method_follows_its_system_to_another_place() {
-    let n = 20;
+fn all() -> [Box<dyn Krylov<Far>>; 7] {
     let mut fixed = richardson_on(0.3);
     fixed.stop = Stop::default();
     let mut gmres = Gmres::default();
     gmres.flexible = true;
-    let methods: [Box<dyn Krylov<Far>>; 7] = [
+    [
         Box::new(Cg::default()),
         Box::new(SingleReductionCg::default()),
         Box::new(FlexibleCg::default()),
@@ -190,14 +189,48 @@ fn a_method_follows_its_system_to_another_place() {
         Box::new(gmres),
         Box::new(BiCgStab::default()),
         Box::new(fixed),
-    ];
-    for (k, mut method) in methods.into_iter().enumerate() {
+    ]
+}
+
+/// Vectors kept from a solve at one place are no use at another, also where they have the same length.
+#[test]
+fn a_method_follows_its_system_to_another_place() {
+    let n = 20;
+    for (k, mut method) in all().into_iter().enumerate() {
         for (place, size) in [(0, 1.0), (1, 1.0), (1, 1e-200), (2, 1e-200), (0, 1.0)] {
             let a = Diagonal(Far(spread(n, 1.0, 5.0), place));
             let b = Far(random(n, 1).iter().map(|b| size * b).collect(), place);
             let mut x = Far(vec![0.0; n], place);
             let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{k} at place {place}: {report}");
+        }
+    }
+}
+
+/// A place that cannot say which entry is none has the outcome instead of the error, and x as it was.
+#[test]
+fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
+    let n = 20;
+    let a = Diagonal(Far(spread(n, 1.0, 5.0), 0));
+    let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    for bad in [f64::NAN, f64::INFINITY] {
+        for wrong in ["b", "x"] {
+            for projected in [false, true] {
+                for (k, mut method) in all().into_iter().enumerate() {
+                    let (mut b, mut x) = (Far(random(n, 1), 0), Far(random(n, 2), 0));
+                    let entries = if wrong == "b" { &mut b.0 } else { &mut x.0 };
+                    entries[7] = bad;
+                    assert_eq!(b.first_not_finite(), None);
+                    if projected {
+                        method = Box::new(Projected::new(method, NullSpace::constants(&b).unwrap()));
+                    }
+                    let before = bits(&x.0);
+                    let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+                    let told = format!("{k}, {bad} in {wrong}, projected {projected}: {report}");
+                    assert_eq!((report.outcome, report.iterations), (Outcome::NotFinite, 0), "{told}");
+                    assert_eq!(bits(&x.0), before, "{told}");
+                }
+            }
         }
     }
 }

@@ -3,9 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common;
-use coarsen_backend::Backend;
-use coarsen_core::{Error, Real, Scalar, Vector};
+use coarsen_backend::{Backend, Blocks, DenseBlocks};
+use coarsen_core::{Error, Identity, Real, Scalar, Vector};
+use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{DeviceVector, OpenCl, OpenClError};
+use coarsen_sparse::Bsr;
 
 /// Empty, one, around a vector register, around nothing; the last needs several work groups that loop.
 const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
@@ -223,6 +225,69 @@ fn failures_are_typed() {
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }
 
+/// Blocks of which one row would vanish in f32 are refused, and the old ones stay.
+#[test]
+fn blocks_beyond_the_range_are_refused() {
+    let Some(on) = common::place::<f32>() else { return };
+    for size in [2, 33] {
+        let blocks = |v: f64| {
+            let mut values = vec![1.0; 3 * size * size];
+            values[size * size..(size + 1) * size].fill(v); // the first row of the second block
+            DenseBlocks::new(size, values).unwrap()
+        };
+        let mut kept = on.blocks(&blocks(2.0)).unwrap();
+        let applied = |kept: &<OpenCl<f32> as Backend>::Blocks| {
+            let (r, mut z) = (on.vector(&vec![1.0; 3 * size]).unwrap(), on.zeros(3 * size).unwrap());
+            kept.apply(1.0, &r, 0.0, &mut z);
+            read(&z)
+        };
+        let before = applied(&kept);
+        for v in [1e50, 1e-50] {
+            let range = |found: Option<Error>| matches!(found, Some(Error::Range { storage: "f32", .. }));
+            assert!(range(on.blocks(&blocks(v)).err()), "{size}: {v:e}");
+            assert!(range(kept.set_values(&blocks(v)).err()), "{size}: {v:e}");
+        }
+        assert_eq!(applied(&kept), before);
+    }
+}
+
+/// A number that is none is found where it stands, and the first of several; a place that has failed cannot say.
+#[test]
+fn what_is_not_finite_is_found() {
+    for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
+        for n in SIZES {
+            assert_eq!(on.vector(&entries(n, 1)).unwrap().first_not_finite(), None, "n = {n}");
+            for k in [0, n / 2, n.saturating_sub(1)].into_iter().filter(|&k| k < n) {
+                for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    let mut host = entries(n, 1);
+                    (host[n - 1], host[k]) = (f64::NAN, bad);
+                    assert_eq!(on.vector(&host).unwrap().first_not_finite(), Some(k), "n = {n}, {bad}");
+                }
+            }
+        }
+    }
+}
+
+/// A method names the entry of b, or of the guess, as it does on the host, and leaves x.
+#[test]
+fn methods_name_what_is_not_finite() {
+    let Some(on) = common::place::<f64>() else { return };
+    let n = 1000;
+    let a = on.matrix(&Bsr::<f64>::identity(n, 1).unwrap()).unwrap();
+    for k in [0, 33, n - 1] {
+        for what in ["b", "x"] {
+            let (mut b, mut x) = (vec![1.0; n], vec![0.5; n]);
+            let wrong = if what == "b" { &mut b } else { &mut x };
+            wrong[k] = f64::NAN;
+            let (b, mut there) = (on.vector(&b).unwrap(), on.vector(&x).unwrap());
+            let refused = Cg::default().solve(&a, &mut Identity, &b, &mut there);
+            assert_eq!(refused, Err(Error::NotFinite { what, index: k }));
+            let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&read(&there)), bits(&x), "{what}, {k}");
+        }
+    }
+}
+
 #[test]
 fn places_do_not_mix() {
     let (Some(one), Some(two)) = (common::place::<f32>(), common::place::<f32>()) else { return };
@@ -253,7 +318,7 @@ fn a_full_device_says_what_is_left() {
     let left = (1 << 20) - on.counters().bytes;
     let refused = on.zeros(1 << 17).unwrap_err();
     assert_eq!(refused, Error::Memory { needed: 1 << 20, available: left });
-    let a = coarsen_sparse::Bsr::<f64>::identity(80_000, 1).unwrap();
+    let a = Bsr::<f64>::identity(80_000, 1).unwrap();
     let before = on.counters();
     assert!(matches!(on.matrix(&a), Err(Error::Memory { available, .. }) if available == left));
     assert_eq!(on.counters().bytes, before.bytes);

@@ -17,7 +17,7 @@ mod ilu0;
 mod order;
 mod substitute;
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_range};
+use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_blocks, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, parallel};
 use coarsen_sparse::{Bsr, Pattern, System};
 
@@ -63,7 +63,7 @@ impl<T: Real> Workspace<T> {
     /// Refuses factors that storage cannot hold.
     fn fits<S: Real>(&self) -> Result<(), Error> {
         check_range::<T, S>("the incomplete factor", self.factors.values())?;
-        check_range::<T, S>("the inverse of the diagonal", self.pivots.values())
+        check_blocks::<T, S>("the inverse of the diagonal", &self.pivots)
     }
 }
 

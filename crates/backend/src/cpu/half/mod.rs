@@ -26,7 +26,7 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::{Cpu, same_length};
-use crate::{DenseBlocks, RowSets, Sweep, Sweeps, check_range};
+use crate::{DenseBlocks, RowSets, Sweep, Sweeps, check_blocks, check_range};
 use kernel::{Pass, Task};
 use layout::{Chunk, Layout};
 
@@ -78,7 +78,7 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
             block,
         };
         check_range::<T, S>("the matrix", a.values())?;
-        check_range::<T, S>("the inverse of the diagonal", d.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", d)?;
         half.write(a, d);
         Ok(Some(half))
     }
