@@ -155,3 +155,59 @@ proptest! {
         prop_assert!(course.last != Last::Factor);
     }
 }
+
+/// A cheap trial is taken up again since it promises less than the hierarchy does. It stagnates, and the hierarchy, which it was taken for, ends the solve.
+#[test]
+fn a_trial_that_breaks_its_promise_gives_way() {
+    let costs = Costs {
+        unknowns: 57_000.0,
+        entries: 4.4e6,
+        nodes: 19_000.0,
+        stored_blocks: 4.9e5,
+        block: 3,
+        evenness: 1.0,
+        width: 3000.0,
+    };
+    let falls = |per: f64, floor: f64| move |i: usize| 10_f64.powf(-(i as f64) / per).max(floor);
+    let trial = Secret {
+        takes: 100_000,
+        fails: None,
+        complexity: 1.0,
+        shows: (0..100_000).map(falls(65.0, 1e-7)).collect(),
+        condition: None,
+    };
+    let hierarchy = Secret {
+        takes: 700,
+        complexity: 1.3,
+        shows: (0..1000).map(falls(400.0, 1e-7)).collect(),
+        ..trial.clone()
+    };
+    let kinds = [Kind::BlockJacobi, Kind::SmoothedAggregation, Kind::Ic0];
+    let price = Price::Unknown {
+        ordering: costs.ordering(),
+        least: costs.least(),
+        promise: costs.direct(),
+        cheap: false,
+    };
+    let plan =
+        Plan { costs, trial: kinds[0], kinds: kinds[1..].to_vec(), method: Method::Cg, price, memory: 2 };
+    let figures = Figures { nnz: Some(80_000_000), bytes: 1, products: 0, flops: Some(1e14) };
+    let factor = Factored { end: End::Converged, twice: false };
+    let mut adversary = Adversary {
+        secrets: kinds.into_iter().zip([trial.clone(), hierarchy, trial]).collect(),
+        costs,
+        factor,
+        granule: 0.0,
+        alive: false,
+        begun: Vec::new(),
+    };
+    let terms = Terms { tolerance: 1e-8, max_iterations: 1_000_000, narrow: false };
+    let course = drive(&plan, terms, &mut adversary, &mut || Ok(figures)).unwrap();
+    assert_eq!(
+        (course.last, course.end),
+        (Last::Iterations(kinds[1]), End::Converged),
+        "{:?}",
+        course.events
+    );
+    assert_eq!(adversary.begun[..4], [kinds[0], kinds[1], kinds[0], kinds[1]], "{:?}", course.events);
+}
