@@ -48,7 +48,7 @@ impl Default for Auto {
 }
 
 /// Why a system cannot be solved at all.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AutoError {
     /// The parts of the system do not fit together, or a parameter is out of range.
@@ -66,6 +66,13 @@ pub enum AutoError {
     /// It ended above the tolerance.
     #[error("{0}")]
     NotConverged(Box<Solved>),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for AutoError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// How a solve went.

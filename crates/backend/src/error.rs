@@ -4,7 +4,7 @@ use coarsen_core::Error;
 use coarsen_sparse::SparseError;
 
 /// A preconditioner that cannot be built or updated. After a failed update the old one stays usable.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
     /// A preconditioner needs a square matrix with square blocks.
@@ -164,6 +164,13 @@ pub enum SetupError {
     /// The place refused, or a parameter is out of range.
     #[error(transparent)]
     Place(#[from] Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for SetupError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl SetupError {

@@ -45,6 +45,9 @@ pub mod decisions {}
 #[doc = include_str!("../../../book/src/design/bus.md")]
 pub mod bus {}
 
+#[doc = include_str!("../../../book/src/design/mutants.md")]
+pub mod mutants {}
+
 #[doc = include_str!("../../../book/src/design/dependencies.md")]
 pub mod dependencies {}
 

@@ -36,10 +36,13 @@
 
 mod any;
 pub mod elastic;
+mod error;
 
 pub use any::{
     AnyBackend, AnyBlocks, AnyDomains, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable,
 };
+pub use error::AnyError;
+
 pub use coarsen_core::{
     Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,
@@ -59,17 +62,19 @@ pub use coarsen_opencl as opencl;
 
 /// What a program that solves systems imports.
 pub mod prelude {
-    pub use crate::{AnyBackend, BackendChoice};
-    pub use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
+    pub use crate::{AnyBackend, AnyError, BackendChoice};
+    pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
     pub use coarsen_core::{
-        History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
-        every, from_fn, parallel::threads,
+        Class, History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop,
+        Vector, every, from_fn, parallel::threads,
     };
     pub use coarsen_direct::Direct;
-    pub use coarsen_krylov::{Cg, FlexibleCg, Gmres, Krylov, Minres};
-    pub use coarsen_multigrid::{Cycle, Keep, Multigrid};
+    pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+    pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, SmoothedAggregation};
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_schwarz::Schwarz;
-    pub use coarsen_sparse::{Bsr, Constraints, NearKernel, System, assembly, matrix_market, prefilter};
+    pub use coarsen_sparse::{
+        Bsr, Constraints, NearKernel, System, Zeros, assembly, matrix_market, prefilter,
+    };
 }

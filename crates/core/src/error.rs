@@ -12,7 +12,7 @@ fn needs(class: Class) -> &'static str {
 }
 
 /// What stops a computation before or outside the mathematics; see [`Outcome`](crate::Outcome) for the rest.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Two objects do not fit together.
@@ -136,6 +136,13 @@ pub enum Error {
     /// A solve ended without convergence, and the caller asked for an error.
     #[error(transparent)]
     NotConverged(#[from] NotConverged),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 #[cfg(test)]

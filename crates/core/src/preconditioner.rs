@@ -75,6 +75,22 @@ impl<V: Vector> Preconditioner<V> for Identity {
     }
 }
 
+/// A method may take a preconditioner that somebody else keeps.
+impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for &mut P {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        (**self).apply(r, z);
+    }
+    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+        (**self).apply_dot(r, z)
+    }
+    fn class(&self) -> Class {
+        (**self).class()
+    }
+    fn size(&self) -> Option<usize> {
+        (**self).size()
+    }
+}
+
 impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<P> {
     fn apply(&mut self, r: &V, z: &mut V) {
         (**self).apply(r, z);

@@ -164,7 +164,7 @@ impl<T: Real> fmt::Display for Accepted<T> {
 }
 
 /// A solve that did not reach its tolerance, as an error.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at relative residual {true_residual:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotConverged {
     /// How it ended.
@@ -175,6 +175,13 @@ pub struct NotConverged {
     pub true_residual: f64,
     /// What was asked for.
     pub tolerance: f64,
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for NotConverged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl<T: Real> From<Report<T>> for NotConverged {

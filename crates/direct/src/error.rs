@@ -1,7 +1,7 @@
 //! What cannot be factored, and why.
 
 /// A matrix that a direct method refuses, or a system it cannot solve.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectError {
     /// A field of a recipe out of its range.
@@ -145,4 +145,11 @@ pub enum DirectError {
         /// Size of the matrix.
         size: usize,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for DirectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -3,7 +3,7 @@
 use coarsen_sparse::SparseError;
 
 /// A matrix that does not fit the other library's types, or that breaks the rules of compressed rows.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InteropError {
     /// More rows, columns or entries than the index type can name.
@@ -45,4 +45,11 @@ pub enum InteropError {
     /// A structure that is not a matrix.
     #[error(transparent)]
     Sparse(#[from] SparseError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for InteropError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

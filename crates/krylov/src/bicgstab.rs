@@ -43,7 +43,7 @@ use crate::watch::Watch;
 /// assert!((x[0] - 1.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct BiCgStab<V: Vector> {
+pub struct BiCgStab<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 7>,

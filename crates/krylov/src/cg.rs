@@ -48,7 +48,7 @@ use crate::watch::Watch;
 /// assert_eq!(report.iterations, 3); // three distinct eigenvalues
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct Cg<V: Vector> {
+pub struct Cg<V: Vector = Vec<f64>> {
     /// When to stop; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
     /// At a look that finds ‖r‖ fallen to this share of the last true residual, r becomes b − A x, and the direction is kept unless r was far astray: for operators that

@@ -1,7 +1,7 @@
 //! What cannot be a null space.
 
 /// Vectors that do not span a null space.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {
     /// A vector in the span of those before it, or zero.
@@ -35,4 +35,11 @@ pub enum NullSpaceError {
     /// Memory for the basis is not to be had.
     #[error(transparent)]
     Place(#[from] coarsen_core::Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for NullSpaceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -38,7 +38,7 @@ use crate::watch::Watch;
 /// assert!((x[0] - 1.0).abs() < 1e-8 && (x[1] - 1.0).abs() < 1e-8);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct FlexibleCg<V: Vector> {
+pub struct FlexibleCg<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 5>,

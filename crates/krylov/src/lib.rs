@@ -2,7 +2,7 @@
 //!
 //! Each method is one file that reads like its paper; what they share is in two: [`Krylov`] is the signature, `watch` the
 //! judgement (looks, restarts from the true residual, the outcome). They are written against the traits of
-//! `coarsen-core` alone, so one text runs on host vectors, device vectors and distributed ones.
+//! `coarsen-core` alone, so one text runs on host vectors, device vectors and distributed ones. What their signatures name is re-exported.
 //!
 //! | file | what |
 //! |---|---|
@@ -37,6 +37,10 @@ mod spectrum;
 mod start;
 mod tridiagonal;
 mod watch;
+
+pub use coarsen_core::{
+    Class, Error, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop, Vector,
+};
 
 pub use bicgstab::BiCgStab;
 pub use cg::Cg;

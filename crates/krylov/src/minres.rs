@@ -49,7 +49,7 @@ use crate::watch::Watch;
 /// assert!((x[0] - 3.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct Minres<V: Vector> {
+pub struct Minres<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 8>,

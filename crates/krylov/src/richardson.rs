@@ -30,7 +30,7 @@ use crate::watch::Watch;
 /// assert_eq!((x[0], report.iterations), (6.0, 1));
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct Richardson<V: Vector> {
+pub struct Richardson<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     /// ω, the relaxation factor, above 0; 1 unless set.

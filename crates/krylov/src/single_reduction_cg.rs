@@ -44,7 +44,7 @@ use crate::watch::Watch;
 /// assert_eq!(report.iterations, 3); // three distinct eigenvalues
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct SingleReductionCg<V: Vector> {
+pub struct SingleReductionCg<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 6>,

@@ -35,7 +35,7 @@ use crate::tridiagonal::Tridiagonal;
 /// assert!((3.99..4.4).contains(&radius)); // 4 at most, times 1.1
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct SpectralRadius<V: Vector> {
+pub struct SpectralRadius<V: Vector = Vec<f64>> {
     /// Lanczos steps at least, 1 or more (three estimates tell how steps shrink, so 1 and 2 mean 3); 10 unless set.
     pub steps: usize,
     /// What the estimate is multiplied by, 1 or more; 1.1 unless set.

@@ -21,7 +21,7 @@ pub enum Place {
 /// assert_eq!(error.place, Some(Place::Line(2)));
 /// assert_eq!(error.problem, Problem::Number { what: "coordinate", found: "zero".into() });
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ReadError {
     /// The path as given, or `<bytes>`.
     pub file: PathBuf,
@@ -29,6 +29,13 @@ pub struct ReadError {
     pub place: Option<Place>,
     /// What is wrong there.
     pub problem: Problem,
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl ReadError {
@@ -53,7 +60,7 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// What is wrong in a file; `found` quotes it, shortened.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The file could not be opened or read.
@@ -174,8 +181,15 @@ pub enum Problem {
     Mesh(#[from] MeshError),
 }
 
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 /// A mesh that cannot be computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeshError {
     /// A position that is NaN or infinite.
@@ -218,4 +232,11 @@ pub enum MeshError {
         /// Area or volume.
         what: &'static str,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for MeshError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

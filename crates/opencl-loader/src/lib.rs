@@ -37,7 +37,7 @@ const NAMES: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 const PLATFORM_NOT_FOUND: i32 = -1001;
 
 /// Why there is no OpenCL on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absent {
     /// No library by any of the usual names, or by the name in [`LIBRARY_VARIABLE`].
@@ -53,6 +53,13 @@ pub enum Absent {
         /// What `clGetPlatformIDs` returned.
         status: i32,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for Absent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// Whether this machine has an OpenCL platform, without waiting and without a panic; returns how many.

@@ -4,7 +4,7 @@ use coarsen_core::Error;
 use coarsen_opencl_loader::Absent;
 
 /// A place that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenClError {
     /// This machine has no OpenCL.
@@ -21,6 +21,13 @@ pub enum OpenClError {
     /// A failing call, kernels that do not compile, memory that is not to be had.
     #[error(transparent)]
     Core(#[from] Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for OpenClError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// The failure of a call as the status of the driver; `call` names what was tried.

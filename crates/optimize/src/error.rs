@@ -3,7 +3,7 @@
 use std::error::Error as Source;
 
 /// What stops a descent outside the mathematics; see [`DescentOutcome`](crate::DescentOutcome) for the rest.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DescentError {
     /// A vector, a parameter or a device failed.
@@ -15,6 +15,13 @@ pub enum DescentError {
     /// A descent ended without convergence, and the caller asked for an error.
     #[error(transparent)]
     NotMinimized(#[from] crate::NotMinimized),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for DescentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl DescentError {

@@ -43,7 +43,7 @@ pub struct Step<T> {
 }
 
 /// Why no step was found.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineSearchFailure {
     /// φ′(0) ≥ 0.
@@ -78,6 +78,13 @@ pub enum LineSearchFailure {
         /// The last of them.
         alpha: f64,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for LineSearchFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl LineSearchFailure {

@@ -223,7 +223,7 @@ impl<T: Real> fmt::Display for Minimized<T> {
 }
 
 /// A descent that met no criterion, as an error.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{outcome} after {iterations} iterations at gradient {gradient:.2e} (asked {tolerance:.1e}): {}", .outcome.advice())]
 pub struct NotMinimized {
     /// How it ended.
@@ -234,6 +234,13 @@ pub struct NotMinimized {
     pub gradient: f64,
     /// What was asked for.
     pub tolerance: f64,
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for NotMinimized {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl<T: Real> From<DescentReport<T>> for NotMinimized {

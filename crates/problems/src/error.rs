@@ -3,7 +3,7 @@
 use coarsen_sparse::{ConstraintError, SparseError};
 
 /// A problem that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
     /// A name that the gallery does not hold.
@@ -105,6 +105,13 @@ pub enum ProblemError {
     /// The near-kernel could not be made.
     #[error(transparent)]
     Core(#[from] coarsen_core::Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for ProblemError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl ProblemError {

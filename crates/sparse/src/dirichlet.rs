@@ -17,7 +17,7 @@ use crate::rows::Rows;
 use crate::{Bsr, Pattern, SparseError, Zeros};
 
 /// Given values that cannot be imposed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirichletError {
     /// An unknown outside the system.
@@ -60,6 +60,13 @@ pub enum DirichletError {
     /// A matrix that cannot be made.
     #[error(transparent)]
     Matrix(#[from] SparseError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for DirichletError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// Fixed unknowns and their values.

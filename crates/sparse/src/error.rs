@@ -1,7 +1,7 @@
 //! What cannot be a matrix, and why.
 
 /// A matrix or pattern that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
     /// Row offsets that do not start at 0, decrease, or do not end at the number of columns stored.
@@ -118,4 +118,11 @@ pub enum SparseError {
         /// The scalar column.
         column: usize,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for SparseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -9,7 +9,7 @@ use crate::rows::Rows;
 use crate::{Bsr, Pattern, SparseError, fits};
 
 /// A list that is not a permutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "position {position} names {index}, which lies outside 0..{length} or is named twice; a permutation names each number once"
 )]
@@ -20,6 +20,13 @@ pub struct NotAPermutation {
     pub index: u32,
     /// How many numbers the list has.
     pub length: usize,
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for NotAPermutation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// A renumbering of 0..n and its inverse, checked to be one.

@@ -32,7 +32,7 @@ pub enum BackendChoice {
 }
 
 /// A backend that is not there.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// A name that no backend has.
@@ -58,6 +58,13 @@ pub enum Unavailable {
     #[cfg(feature = "opencl")]
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for Unavailable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl FromStr for BackendChoice {

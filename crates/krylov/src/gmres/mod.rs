@@ -51,7 +51,7 @@ const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 /// assert!((x[0] + 3.0).abs() < 1e-9 && (x[1] - 1.0).abs() < 1e-9);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct Gmres<V: Vector> {
+pub struct Gmres<V: Vector = Vec<f64>> {
     /// When to stop.
     pub stop: Stop<V::Real>,
     /// m, the iterations of a cycle, at least 1; 30 unless set.

@@ -5,7 +5,7 @@ use coarsen_sparse::SparseError;
 use crate::ProblemError;
 
 /// A body, or a mesh, that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
     /// A file without a mesh.
@@ -89,4 +89,11 @@ pub enum BodyError {
     /// The Hessian could not be made.
     #[error(transparent)]
     Sparse(#[from] SparseError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for BodyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -107,6 +107,26 @@ pub fn from_blocks<T: Real>(
     assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
+/// [`from_blocks`] of square blocks as arrays of rows: what the loops of an assembly compute.
+///
+/// ```
+/// let spring = [[2.0, 0.5], [0.5, 1.0]];
+/// let a = coarsen_sparse::assembly::from_square_blocks(4, 4, &[(0, 0), (1, 1), (0, 0)], &[spring, spring, spring])?;
+/// assert_eq!((a.get(0, 1), a.get(2, 3), a.block()), (1.0, 0.5, (2, 2)));
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+///
+/// # Errors
+/// As [`from_blocks`].
+pub fn from_square_blocks<T: Real, const B: usize>(
+    rows: usize,
+    columns: usize,
+    places: &[(u32, u32)],
+    blocks: &[[[T; B]; B]],
+) -> Result<Bsr<T>, SparseError> {
+    from_blocks(rows, columns, (B, B), places, blocks.as_flattened().as_flattened())
+}
+
 /// Block rows and columns of a matrix of so many scalars, in blocks whose sides `u32` can name, so that their product fits `usize`.
 fn count_blocks(
     (rows, columns): (usize, usize),

@@ -1,5 +1,6 @@
 //! The block sparse row matrix.
 
+mod arithmetic;
 mod columns;
 mod multiply;
 mod row;

@@ -13,7 +13,7 @@ use crate::SparseError;
 /// let error = Source::new("%%MatrixMarket matrix array real general\n1 1\nx\n".as_bytes()).matrix().unwrap_err();
 /// assert_eq!((error.line, &error.problem), (Some(3), &Problem::Value { found: "x".into() }));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ReadError {
     /// The path as given, or `<stdin>`, or `<stream>`.
     pub file: PathBuf,
@@ -21,6 +21,13 @@ pub struct ReadError {
     pub line: Option<usize>,
     /// What is wrong there.
     pub problem: Problem,
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -36,7 +43,7 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// What is wrong in a file; `found` quotes it, shortened.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The file could not be opened.
@@ -277,8 +284,15 @@ pub enum Problem {
     Matrix(#[from] SparseError),
 }
 
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 /// A file that cannot be written. Nothing is left behind, and an older file of that name stays as it was.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The system refused.
@@ -301,4 +315,11 @@ pub enum WriteError {
         /// The column, counted from 1 as in the file.
         column: usize,
     },
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for WriteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

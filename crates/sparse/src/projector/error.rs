@@ -7,7 +7,7 @@ use coarsen_core::Error;
 use crate::SparseError;
 
 /// A constraint, or a set of them, that no vector can satisfy or that cannot be filtered.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConstraintError {
     /// A node outside the system.
@@ -94,6 +94,13 @@ pub enum ConstraintError {
     /// A matrix that cannot be made.
     #[error(transparent)]
     Matrix(#[from] SparseError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for ConstraintError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// `node 3`, `nodes 3, 5 and 7`, `nodes 0, 1, 2 ... (9 in all)`.

@@ -1,0 +1,137 @@
+//! One error for a whole program.
+
+use coarsen_auto::AutoError;
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, NotConverged};
+use coarsen_direct::DirectError;
+use coarsen_krylov::NullSpaceError;
+use coarsen_mesh::MeshError;
+use coarsen_optimize::{DescentError, NotMinimized};
+use coarsen_problems::{BodyError, ProblemError};
+use coarsen_sparse::{ConstraintError, DirichletError, SparseError, matrix_market};
+
+use crate::Unavailable;
+
+/// Any error of this library, in the words of the crate it comes from: what `main` and the steps of a program return.
+///
+/// It is `Send + Sync`, so that it crosses the border of a thread pool, where `Box<dyn Error>` does not.
+///
+/// ```
+/// use coarsen::prelude::*;
+/// fn step() -> Result<Vec<f64>, AnyError> {
+///     let a = assembly::from_triplets(2, 2, &[(0, 0, 4.0), (1, 1, 2.0)])?;
+///     let (b, mut x) = (vec![4.0, 4.0], vec![0.0; 2]);
+///     let mut m = Jacobi::default().build(&a, &Cpu::new())?;
+///     Cg::default().solve(&a, &mut m, &b, &mut x)?.converged()?;
+///     Ok(x)
+/// }
+/// assert_eq!(threads(2, step)??, [1.0, 2.0]);
+/// # Ok::<(), AnyError>(())
+/// ```
+#[derive(thiserror::Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum AnyError {
+    /// Shapes, ranges, devices: the vocabulary.
+    Core(#[from] Error),
+    /// A solve that did not reach its tolerance.
+    NotConverged(#[from] NotConverged),
+    /// A preconditioner that cannot be set up.
+    Setup(#[from] SetupError),
+    /// What is no matrix.
+    Sparse(#[from] SparseError),
+    /// A Matrix Market file that cannot be read.
+    Read(#[from] matrix_market::ReadError),
+    /// A Matrix Market file that cannot be written.
+    Write(#[from] matrix_market::WriteError),
+    /// Given values that cannot be eliminated.
+    Dirichlet(#[from] DirichletError),
+    /// Constraints that contradict each other or do not fit.
+    Constraint(#[from] ConstraintError),
+    /// A matrix that cannot be factored.
+    Direct(#[from] DirectError),
+    /// Vectors that are no null space.
+    NullSpace(#[from] NullSpaceError),
+    /// A system that `auto` cannot solve.
+    Auto(#[from] AutoError),
+    /// A mesh that does not hold together.
+    Mesh(#[from] MeshError),
+    /// A mesh file that cannot be read.
+    MeshFile(#[from] coarsen_mesh::ReadError),
+    /// A descent that cannot go on.
+    Descent(#[from] DescentError),
+    /// A descent that did not reach its tolerance.
+    NotMinimized(#[from] NotMinimized),
+    /// A problem of the gallery that cannot be made.
+    Problem(#[from] ProblemError),
+    /// A body whose elements have no volume, or whose parts do not fit.
+    Body(#[from] BodyError),
+    /// A backend that is not there.
+    Unavailable(#[from] Unavailable),
+    /// A file of the program's own.
+    Io(#[from] std::io::Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for AnyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_core::Stop;
+
+    use super::*;
+    use crate::prelude::*;
+
+    /// What a program prints that returns an error from `main`.
+    #[test]
+    fn main_prints_sentences() {
+        let entry = assembly::from_triplets(2, 2, &[(2, 0, 1.0)]).map(|_| ()).unwrap_err();
+        let file = matrix_market::read("none.mtx").map(|_| ()).unwrap_err();
+        let zero = assembly::from_triplets(2, 2, &[(0, 0, 1.0)]).unwrap();
+        let setup = Jacobi::default().build(&zero, &Cpu::new()).map(|_| ()).unwrap_err();
+        let factor = Direct::default().build(&zero).map(|_| ()).unwrap_err();
+        let (a, mut x) = (crate::problems::poisson2d(9).unwrap().matrix, vec![0.0; 81]);
+        let mut cg: Cg = Cg::new(Stop { max_iterations: 1, ..Stop::default() });
+        let short = cg.solve(&a, &mut Identity, &vec![1.0; 81], &mut x).unwrap().converged().unwrap_err();
+        let shape = cg.solve(&a, &mut Identity, &vec![1.0; 80], &mut x).map(|_| ()).unwrap_err();
+        let any: [AnyError; 6] =
+            [entry.into(), file.into(), setup.into(), factor.into(), short.into(), shape.into()];
+        for error in any {
+            let (debug, display) = (format!("{error:?}"), error.to_string());
+            assert_eq!(debug, display);
+            assert!(display.len() > 20 && !display.contains('{'), "{display}");
+        }
+    }
+
+    #[test]
+    fn errors_cross_threads() {
+        fn crosses<T: Send + Sync + 'static>() {}
+        crosses::<AnyError>();
+        let inner =
+            || -> Result<(), AnyError> { Err(assembly::from_triplets(1, 1, &[(1, 0, 1.0)]).unwrap_err())? };
+        assert!(matches!(threads(2, inner).unwrap(), Err(AnyError::Sparse(_))));
+    }
+
+    /// A preconditioner that somebody else keeps, and a solver whose type has a short name.
+    #[test]
+    fn a_borrowed_preconditioner_serves() {
+        struct Sim {
+            cg: Cg,
+        }
+        let a = crate::problems::poisson2d(9).unwrap().matrix;
+        let mut kept = Ic0::default().build(&a, &Cpu::new()).unwrap();
+        let mut sim = Sim { cg: Cg::new(Stop::relative(1e-10)) };
+        let mut solve = |m: &mut dyn Preconditioner<Vec<f64>>| {
+            let mut x = vec![0.0; 81];
+            let report = sim.cg.solve(&a, m, &vec![1.0; 81], &mut x).unwrap().converged().unwrap();
+            (report.iterations, x)
+        };
+        let mut borrowed = &mut kept;
+        let first = solve(&mut borrowed);
+        assert_eq!(first, solve(&mut kept));
+    }
+}

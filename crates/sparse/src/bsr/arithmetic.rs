@@ -1,0 +1,103 @@
+//! A x and A + B as operators, for programs and tests that are written like formulas.
+
+use std::ops::{Add, Mul};
+use std::sync::Arc;
+
+use coarsen_core::{LinearOperator, Real};
+
+use crate::{Bsr, Pattern};
+
+/// y = A x in a new vector; loops that are to allocate nothing take [`apply`](LinearOperator::apply).
+///
+/// *Panics* unless x has as many entries as A has columns.
+///
+/// ```
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 1, 3.0)])?;
+/// assert_eq!(&a * &vec![1.0, 2.0], [4.0, 6.0]);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+impl<T: Real, V: Real> Mul<&Vec<V>> for &Bsr<T> {
+    type Output = Vec<V>;
+
+    fn mul(self, x: &Vec<V>) -> Vec<V> {
+        let mut y = vec![V::zero(); self.shape().0];
+        self.apply(x, &mut y);
+        y
+    }
+}
+
+/// A + B over the union of both patterns. *Cost* one pass over both, serial.
+///
+/// *Panics* unless both have the same shape and block size.
+///
+/// ```
+/// use coarsen_sparse::assembly::from_triplets;
+/// let (a, b) = (from_triplets(2, 2, &[(0, 0, 2.0)])?, from_triplets(2, 2, &[(0, 0, 1.0), (1, 0, 5.0)])?);
+/// let sum = &a + &b;
+/// assert_eq!((sum.get(0, 0), sum.get(1, 0), sum.nnz()), (3.0, 5.0, 2));
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+impl<T: Real> Add for &Bsr<T> {
+    type Output = Bsr<T>;
+
+    fn add(self, other: Self) -> Bsr<T> {
+        assert!(
+            self.shape() == other.shape() && self.block() == other.block(),
+            "A + B: {:?} in blocks of {:?} met {:?} in blocks of {:?}",
+            self.shape(),
+            self.block(),
+            other.shape(),
+            other.block()
+        );
+        let (p, q) = (self.pattern(), other.pattern());
+        if Pattern::same(p, q) {
+            let mut sum = self.clone();
+            sum.values_mut().iter_mut().zip(other.values()).for_each(|(s, v)| *s += *v);
+            return sum;
+        }
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..p.rows() {
+            let (mut here, mut there) = (self.row(i).peekable(), other.row(i).peekable());
+            while let Some(j) = here.peek().iter().chain(&there.peek()).map(|entry| entry.0).min() {
+                indices.push(j as u32);
+                let mine = here.next_if(|entry| entry.0 == j).map(|entry| entry.1);
+                match (mine, there.next_if(|entry| entry.0 == j).map(|entry| entry.1)) {
+                    (Some(v), Some(w)) => values.extend(v.iter().zip(w).map(|(v, w)| *v + *w)),
+                    (v, w) => values.extend_from_slice(v.or(w).unwrap_or_default()),
+                }
+            }
+            offsets.push(indices.len());
+        }
+        let pattern = Pattern::new(p.columns(), offsets, indices).expect("merged rows are sorted");
+        Bsr::new(Arc::new(pattern), self.block(), values).expect("as many values as blocks")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::random;
+
+    #[test]
+    fn sums_are_those_of_the_entries() {
+        for block in [(1, 1), (3, 3), (2, 3)] {
+            let [a, b] = [1, 2].map(|seed| random::matrix(40, 30, block, 3, seed));
+            for (p, q) in [(&a, &b), (&b, &a), (&a, &a)] {
+                let sum = p + q;
+                let (rows, columns) = sum.shape();
+                assert!((0..rows).all(|i| (0..columns).all(|j| sum.get(i, j) == p.get(i, j) + q.get(i, j))));
+                let x: Vec<f64> = (0..columns).map(|j| j as f64 - 7.0).collect();
+                let formula = |i: usize| (0..columns).map(|j| sum.get(i, j) * x[j]).sum::<f64>();
+                let product = &sum * &x;
+                assert!(
+                    (0..rows).all(|i| (product[i] - formula(i)).abs() < 1e-12 * (1.0 + formula(i).abs()))
+                );
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "A + B")]
+    fn sums_of_other_shapes_are_refused() {
+        _ = &random::matrix(4, 3, (1, 1), 2, 1) + &random::matrix(3, 4, (1, 1), 2, 1);
+    }
+}
