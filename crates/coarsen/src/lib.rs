@@ -12,8 +12,11 @@
 //! let mut m = Ic0::default().build(a, &Cpu::new())?;
 //! let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x)?.converged()?;
 //! println!("{report}"); // outcome, iterations, true residual
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), AnyError>(())
 //! ```
+//!
+//! `coarsen = { path = ".." }` under `[dependencies]` is all that a program needs; features: `opencl`, and `sprs`, `nalgebra-sparse` and `faer` for conversions.
+//! Solvers are generic and compiled in the program's own crate: give debug builds `opt-level = 1`.
 //!
 //! Each layer is a crate of its own, re-exported here under its short name:
 //!

@@ -42,6 +42,34 @@ impl Class {
 /// Identity.apply(&vec![1.0, 2.0], &mut z);
 /// assert_eq!(z, [1.0, 2.0]);
 /// ```
+///
+/// Its class and its size are for each implementation to say:
+///
+/// ```compile_fail,E0046
+/// # use coarsen_core::Preconditioner;
+/// struct Halves;
+/// impl Preconditioner<Vec<f64>> for Halves {
+///     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+///         z.iter_mut().zip(r).for_each(|(z, r)| *z = r / 2.0);
+///     }
+///     fn size(&self) -> Option<usize> {
+///         None
+///     }
+/// } // no class
+/// ```
+///
+/// ```compile_fail,E0046
+/// # use coarsen_core::{Class, Preconditioner};
+/// # struct Halves;
+/// # impl Preconditioner<Vec<f64>> for Halves {
+/// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+/// #         z.iter_mut().zip(r).for_each(|(z, r)| *z = r / 2.0);
+/// #     }
+///     fn class(&self) -> Class {
+///         Class::Symmetric
+///     }
+/// } // no size
+/// ```
 pub trait Preconditioner<V: Vector> {
     /// z = M⁻¹ r, overwriting z. *Panics* on a wrong length.
     fn apply(&mut self, r: &V, z: &mut V);

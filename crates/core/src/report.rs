@@ -23,7 +23,7 @@ pub enum Outcome {
     IndefinitePreconditioner,
     /// A recurrence met a zero it cannot divide by (a singular matrix, or an unlucky Lanczos process).
     Breakdown,
-    /// NaN or infinity appeared.
+    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) where the place can name the entry.
     NotFinite,
     /// The right-hand side has a part outside the range of a singular A; the rest is solved.
     Inconsistent,
@@ -69,7 +69,7 @@ impl Outcome {
                 "a recurrence divided by zero, usually on a singular matrix (where row sums vanish, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix a value, or use Gmres or a direct method"
             }
             Self::NotFinite => {
-                "the matrix holds NaN or infinity, or values overflowed (b or x, at a place that cannot say which entry is not finite); run diagnose on the system"
+                "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, where their place can tell); run diagnose on the system"
             }
             Self::Inconsistent => {
                 "the matrix is singular (where row sums vanish, constants are in its kernel) and b is not in its range; the least-squares part is solved: remove the net load, give the null space (NullSpace::constants with Projected), or fix a value"

@@ -85,7 +85,7 @@ fn vectors_are_their_loops() {
 }
 
 #[test]
-fn defaults_are_overrides() {
+fn defaults_give_what_overrides_give() {
     for n in [1, 40, parallel::LEAF + 3] {
         let of = |seed| numbers(n, seed);
         let (a, b, c) = (2.0, -0.5, 4.0);

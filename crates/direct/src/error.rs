@@ -134,7 +134,7 @@ pub enum DirectError {
     /// The factor does not fit into memory.
     #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
     Memory {
-        /// Bytes asked for; an estimate from the bytes of A where faer does not say, too small where fill is large.
+        /// Bytes asked for; an estimate from the bytes of A where faer does not say: with much fill the request was larger.
         bytes: usize,
     },
     /// The eigenvalue or singular value iteration did not converge.

@@ -1,8 +1,12 @@
 //! One factorisation gives way to another, and an analysis becomes a factor.
 
+mod common;
+
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
+
+use common::{build, small};
 
 /// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
 fn laplace(n: u32, shift: f64) -> Bsr<f64> {
@@ -18,25 +22,12 @@ fn laplace(n: u32, shift: f64) -> Bsr<f64> {
     assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
 }
 
-fn small(rows: &[&[f64]]) -> Bsr<f64> {
-    let entries: Vec<_> = (0_u32..)
-        .zip(rows)
-        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
-        .filter(|e| e.2 != 0.0)
-        .collect();
-    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
-}
-
 /// ‖b − A x‖ / ‖b‖.
 fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     let mut r = vec![0.0; b.len()];
     a.residual(&b.to_vec(), &x.to_vec(), &mut r);
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     norm(&r) / norm(b)
-}
-
-fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
-    Direct { method, ..Direct::default() }.build(a)
 }
 
 /// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing, while LDLᵀ chooses its own.

@@ -1,5 +1,7 @@
 //! Laws of every factorisation on generated matrices.
 
+mod common;
+
 use std::sync::Arc;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner, parallel};
@@ -7,6 +9,8 @@ use coarsen_direct::{Direct, DirectError, Factor, Inertia, Method};
 use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use common::{build, floating, small};
 
 const SEED: u64 = 7;
 
@@ -36,22 +40,6 @@ fn laplace(n: u32, b: u32, shift: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// A path graph's Laplacian: singular, kernel of constants.
-fn floating(n: u32) -> Bsr<f64> {
-    let entries: Vec<_> =
-        (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
-    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
-}
-
-fn small(rows: &[&[f64]]) -> Bsr<f64> {
-    let entries: Vec<_> = (0_u32..)
-        .zip(rows)
-        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
-        .filter(|e| e.2 != 0.0)
-        .collect();
-    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
-}
-
 fn random(n: usize) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
@@ -70,10 +58,6 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     }
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     norm(&r) / norm(b)
-}
-
-fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
-    Direct { method, ..Direct::default() }.build(a)
 }
 
 fn solves(factor: &mut Factor, a: &Bsr<f64>) {
@@ -369,82 +353,12 @@ fn threads_do_not_change_bits() {
 }
 
 #[test]
-fn figures_count_the_factor() {
-    // Tridiagonal matrices fill nothing: n + n − 1 entries.
-    let mut a = floating(100);
-    a.values_mut()[0] += 1.0;
-    let factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(factor.figures().nnz, Some(199));
-    let (method, estimate) = Direct::default().estimate(&a).unwrap();
-    assert_eq!((method, estimate.nnz), (Method::Cholesky, Some(199)));
-    assert!(estimate.bytes >= 8 * 199 && estimate.bytes < factor.figures().bytes);
-    // Dense: n (n + 1) / 2 entries, n³/3 operations to leading order.
-    let dense: Vec<_> =
-        (0..60_u32).flat_map(|i| (0..60_u32).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
-    let a = assembly::from_triplets(60, 60, &dense).unwrap();
-    let figures = build(Method::Auto, &a).unwrap().figures();
-    assert_eq!(figures.nnz, Some(1830));
-    assert!((figures.flops.unwrap() / 72_000.0 - 1.0).abs() < 0.05);
-}
-
-#[test]
 fn the_pattern_is_shared() {
     let a = laplace(4, 1, 0.0);
     let count = Arc::strong_count(a.pattern());
     let factor = build(Method::Auto, &a).unwrap();
     assert_eq!(Arc::strong_count(a.pattern()), count + 2);
     drop(factor);
-}
-
-/// The share of its diagonal that the elimination leaves to the weakest row, whatever the order.
-#[test]
-fn the_weakest_pivot_is_told() {
-    // Schur complements: 3 − 2²/4 = 2 of 3, and 4 − 2²/3 = 8/3 of 4.
-    let a = small(&[&[4.0, 2.0], &[2.0, 3.0]]);
-    let (row, ratio) = build(Method::Cholesky, &a).unwrap().weakest_pivot().unwrap();
-    assert!(row < 2 && (ratio - 2.0 / 3.0).abs() < 1e-14, "{row} {ratio}");
-    // Rows 1 and 3 nearly repeat each other; the others stand alone.
-    let a = small(&[
-        &[7.0, 0.0, 0.0, 0.0],
-        &[0.0, 2.0, 0.0, 2.0],
-        &[0.0, 0.0, 0.5, 0.0],
-        &[0.0, 2.0, 0.0, 2.0 + 2e-6],
-    ]);
-    for method in [Method::Cholesky, Method::Ldlt] {
-        let (row, ratio) = build(method, &a).unwrap().weakest_pivot().unwrap();
-        assert!(row == 1 || row == 3, "{method:?}: {row}");
-        assert!((ratio / 1e-6 - 1.0).abs() < 1e-3, "{method:?}: {ratio:e}");
-    }
-    assert_eq!(build(Method::Lu, &a).unwrap().weakest_pivot(), None);
-}
-
-/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands against the largest entry, |q|.
-#[test]
-fn pivots_of_two_are_eigenvalues() {
-    for (p, q, s) in
-        [(0.0, 1.0, 0.0), (1.0, 4.0, 2.0), (-1.0, 5.0, 0.5), (0.25, -3.0, -1.0), (0.5, 6.0, 0.125)]
-    {
-        let factor = build(Method::Ldlt, &small(&[&[p, q], &[q, s]])).unwrap();
-        assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
-        let (middle, radius) = (0.5 * (p + s), f64::hypot(0.5 * (p - s), q));
-        let least = f64::min((middle + radius).abs(), (middle - radius).abs());
-        let (_, ratio) = factor.weakest_pivot().unwrap();
-        assert!((ratio - least / q.abs()).abs() < 1e-14, "{p} {q} {s}: {ratio} for {}", least / q.abs());
-    }
-}
-
-/// Where a pivot is exactly 0, the row named is the one that the others make up: a tenth of row 0 is row 3.
-#[test]
-fn the_dependent_row_is_the_largest_of_its_combination() {
-    let a = small(&[
-        &[10.0, 20.0, 0.0, 0.0, 0.0],
-        &[0.0, 3.0, 1.0, 0.0, 0.0],
-        &[4.0, 0.0, 5.0, 0.0, 2.0],
-        &[1.0, 2.0, 0.0, 0.0, 0.0],
-        &[0.0, 0.0, 1.0, 7.0, 1.0],
-    ]);
-    let error = build(Method::Lu, &a).err();
-    assert!(matches!(error, Some(DirectError::Singular { row: 3, .. })), "{error:?}");
 }
 
 #[test]
@@ -489,31 +403,6 @@ fn an_overflow_of_the_storage_is_told() {
     assert_eq!(x, [7.0; 2]);
     factor.solve(&[1e30_f32, 1e20], &mut x).unwrap();
     assert!((x[0] / 1e30 - 1.0).abs() < 1e-6 && (x[1] / 1e30 - 1.0).abs() < 1e-6, "{x:?}");
-}
-
-/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two copies of A and four vectors.
-#[test]
-fn bytes_count_every_array() {
-    let n = 100;
-    let mut path = floating(n as u32);
-    path.values_mut()[0] += 1.0;
-    let (below, stored) = (2 * n - 1, 3 * n - 2);
-    let lower = (n + 1) + 2 * below;
-    let factor = 2 * below + 2 * n + 2 * n;
-    let figures = build(Method::Cholesky, &path).unwrap().figures();
-    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
-    assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 99.0 + 1.0)));
-    // A full matrix is one dense block, with four numbers of the block and four vectors of pivots.
-    let n = 60_u32;
-    let dense: Vec<_> =
-        (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
-    let n = n as usize;
-    let figures = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().figures();
-    let lower = (n + 1) + n * (n + 1);
-    let factor = n * n + 4 + 2 * n + 4 * n;
-    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * n * n + 4 * n));
-    assert!(figures.products > 0);
-    assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
 }
 
 #[test]

@@ -1,17 +1,12 @@
-//! What a factor tells: steps of refinement, rows that depend on others, pivots and sizes of dense blocks.
+//! What a factor tells: steps of refinement, rows that depend on others, pivots, figures and bytes.
+
+mod common;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner};
-use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
+use coarsen_direct::{Dense, Direct, DirectError, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-fn small(rows: &[&[f64]]) -> Bsr<f64> {
-    let entries: Vec<_> = (0_u32..)
-        .zip(rows)
-        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
-        .filter(|e| e.2 != 0.0)
-        .collect();
-    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
-}
+use common::{build, floating, small};
 
 /// A symmetric matrix of the entries on and below the diagonal that are not 0.
 fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
@@ -21,10 +16,6 @@ fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
         .filter(|e| e.2 != 0.0)
         .collect();
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
-}
-
-fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
-    Direct { method, ..Direct::default() }.build(a)
 }
 
 /// Each step lowers the residual; the first that does not is taken back and not counted, and no more are made, however many are allowed.
@@ -91,21 +82,27 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
         let right = matches!(error, Some(DirectError::Singular { row: found, .. }) if found == row);
         assert!(right, "{method:?}, {what}: {error:?}, not {row}");
     };
-    // A tenth of row 0 is row 3; row 4 is smaller than either, and depends on none.
-    let rows = [
-        [10.0, 20.0, 0.0, 0.0, 0.0],
-        [0.0, 3.0, 1.0, 0.0, 0.0],
-        [4.0, 0.0, 5.0, 0.0, 2.0],
-        [1.0, 2.0, 0.0, 0.0, 0.0],
-        [0.0, 0.0, 1.0 / 4096.0, 7.0 / 4096.0, 1.0 / 4096.0],
-    ];
-    for shift in 0..5 {
+    // A tenth of row 0 is row 3; row 4, larger than that or smaller, depends on none.
+    let last = [1.0, 1.0 / 4096.0];
+    for (shift, last) in (0..5).flat_map(|shift| last.map(|last| (shift, last))) {
+        let rows = [
+            [10.0, 20.0, 0.0, 0.0, 0.0],
+            [0.0, 3.0, 1.0, 0.0, 0.0],
+            [4.0, 0.0, 5.0, 0.0, 2.0],
+            [1.0, 2.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, last, 7.0 * last, last],
+        ];
         for unit in [1.0, 2.0_f64.powi(-460), 2.0_f64.powi(460)] {
             let turned: Vec<Vec<f64>> = (0..5)
                 .map(|i| (0..5).map(|j| unit * rows[(i + 5 - shift) % 5][(j + 5 - shift) % 5]).collect())
                 .collect();
             let turned: Vec<&[f64]> = turned.iter().map(|row| &row[..]).collect();
-            named(Method::Lu, &small(&turned), (3 + shift) % 5, &format!("turned by {shift}, in {unit:e}"));
+            named(
+                Method::Lu,
+                &small(&turned),
+                (3 + shift) % 5,
+                &format!("turned by {shift}, in {unit:e}, {last:e}"),
+            );
         }
     }
     // Twice one row is the other.
@@ -128,6 +125,43 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
         }
     }
     assert!(exact > 20, "{exact}");
+}
+
+/// The share of its diagonal that the elimination leaves to the weakest row, whatever the order.
+#[test]
+fn the_weakest_pivot_is_told() {
+    // Schur complements: 3 − 2²/4 = 2 of 3, and 4 − 2²/3 = 8/3 of 4.
+    let a = small(&[&[4.0, 2.0], &[2.0, 3.0]]);
+    let (row, ratio) = build(Method::Cholesky, &a).unwrap().weakest_pivot().unwrap();
+    assert!(row < 2 && (ratio - 2.0 / 3.0).abs() < 1e-14, "{row} {ratio}");
+    // Rows 1 and 3 nearly repeat each other; the others stand alone.
+    let a = small(&[
+        &[7.0, 0.0, 0.0, 0.0],
+        &[0.0, 2.0, 0.0, 2.0],
+        &[0.0, 0.0, 0.5, 0.0],
+        &[0.0, 2.0, 0.0, 2.0 + 2e-6],
+    ]);
+    for method in [Method::Cholesky, Method::Ldlt] {
+        let (row, ratio) = build(method, &a).unwrap().weakest_pivot().unwrap();
+        assert!(row == 1 || row == 3, "{method:?}: {row}");
+        assert!((ratio / 1e-6 - 1.0).abs() < 1e-3, "{method:?}: {ratio:e}");
+    }
+    assert_eq!(build(Method::Lu, &a).unwrap().weakest_pivot(), None);
+}
+
+/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands against the largest entry, |q|.
+#[test]
+fn pivots_of_two_are_eigenvalues() {
+    for (p, q, s) in
+        [(0.0, 1.0, 0.0), (1.0, 4.0, 2.0), (-1.0, 5.0, 0.5), (0.25, -3.0, -1.0), (0.5, 6.0, 0.125)]
+    {
+        let factor = build(Method::Ldlt, &small(&[&[p, q], &[q, s]])).unwrap();
+        assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
+        let (middle, radius) = (0.5 * (p + s), f64::hypot(0.5 * (p - s), q));
+        let least = f64::min((middle + radius).abs(), (middle - radius).abs());
+        let (_, ratio) = factor.weakest_pivot().unwrap();
+        assert!((ratio - least / q.abs()).abs() < 1e-14, "{p} {q} {s}: {ratio} for {}", least / q.abs());
+    }
 }
 
 /// One eigenvalue of a block of two stands for each of its rows: that of the other row is the weakest where all signs are turned.
@@ -181,6 +215,50 @@ fn the_weakest_pivot_of_a_dense_block() {
             assert!((ratio / (1e-3 * size) - 1.0).abs() < 1e-3, "{method:?}, row {row}: {ratio:e}");
         }
     }
+}
+
+#[test]
+fn figures_count_the_factor() {
+    // Tridiagonal matrices fill nothing: n + n − 1 entries.
+    let mut a = floating(100);
+    a.values_mut()[0] += 1.0;
+    let factor = build(Method::Auto, &a).unwrap();
+    assert_eq!(factor.figures().nnz, Some(199));
+    let (method, estimate) = Direct::default().estimate(&a).unwrap();
+    assert_eq!((method, estimate.nnz), (Method::Cholesky, Some(199)));
+    assert!(estimate.bytes >= 8 * 199 && estimate.bytes < factor.figures().bytes);
+    // Dense: n (n + 1) / 2 entries, n³/3 operations to leading order.
+    let dense: Vec<_> =
+        (0..60_u32).flat_map(|i| (0..60_u32).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
+    let a = assembly::from_triplets(60, 60, &dense).unwrap();
+    let figures = build(Method::Auto, &a).unwrap().figures();
+    assert_eq!(figures.nnz, Some(1830));
+    assert!((figures.flops.unwrap() / 72_000.0 - 1.0).abs() < 0.05);
+}
+
+/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two copies of A and four vectors.
+#[test]
+fn bytes_count_every_array() {
+    let n = 100;
+    let mut path = floating(n as u32);
+    path.values_mut()[0] += 1.0;
+    let (below, stored) = (2 * n - 1, 3 * n - 2);
+    let lower = (n + 1) + 2 * below;
+    let factor = 2 * below + 2 * n + 2 * n;
+    let figures = build(Method::Cholesky, &path).unwrap().figures();
+    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
+    assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 99.0 + 1.0)));
+    // A full matrix is one dense block, with four numbers of the block and four vectors of pivots.
+    let n = 60_u32;
+    let dense: Vec<_> =
+        (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
+    let n = n as usize;
+    let figures = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().figures();
+    let lower = (n + 1) + n * (n + 1);
+    let factor = n * n + 4 + 2 * n + 4 * n;
+    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * n * n + 4 * n));
+    assert!(figures.products > 0);
+    assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
 }
 
 /// Full matrices side by side are dense blocks of their own.

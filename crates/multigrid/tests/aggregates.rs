@@ -1,23 +1,12 @@
 //! Which nodes make an aggregate, which modes it gets, and what an update keeps of both.
 
+mod common;
+
 use coarsen_backend::conformance::noise;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, SmoothedAggregation};
-use coarsen_problems::Problem;
 use coarsen_sparse::{Bsr, NearKernel, assembly};
 
-fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
-    Grid {
-        a,
-        near_kernel: None,
-        positions: None,
-        radius: Some(2.0),
-        sets: None,
-        inverses: None,
-        links: None,
-        filtered: false,
-        depth: 0,
-    }
-}
+use common::{grid, problem};
 
 fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64> {
     recipe.coarsen(fine).unwrap().unwrap()
@@ -142,9 +131,8 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
 /// On the same values a refresh makes what was made before; on others what a new coarsening makes, as long as that finds the same aggregates.
 #[test]
 fn a_refresh_is_a_coarsening_on_kept_aggregates() {
-    let problem = |spec: &str| Problem::parse(spec, &Default::default()).unwrap().matrix;
     for (spec, filtered) in [("anisotropic2d:20", true), ("cloth:15", true), ("poisson2d:15", false)] {
-        let a = problem(spec);
+        let a = problem(spec).matrix;
         let recipe = SmoothedAggregation::default();
         let mut coarse = coarsened(&grid(&a), recipe);
         assert_eq!(!coarse.spreading.is_empty(), filtered, "{spec}");

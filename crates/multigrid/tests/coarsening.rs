@@ -1,9 +1,13 @@
 //! Smoothed aggregation against its formulas in plain loops: bases, smoothing with A and with A_F, near-kernels, aggregates.
 
+mod common;
+
 use coarsen_backend::conformance::noise;
 use coarsen_krylov::start_vector;
 use coarsen_multigrid::{Coarsening, Grid, Modes, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel, Strength, assembly};
+
+use common::grid;
 
 type Dense = Vec<Vec<f64>>;
 
@@ -81,20 +85,6 @@ fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
         }
     }
     Bsr::new(pattern, (b, b), values).unwrap()
-}
-
-fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
-    Grid {
-        a,
-        near_kernel: None,
-        positions: None,
-        radius: None,
-        sets: None,
-        inverses: None,
-        links: None,
-        filtered: false,
-        depth: 0,
-    }
 }
 
 /// P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive diagonal of R.
@@ -373,10 +363,6 @@ fn weak_couplings_are_lumped() {
             let found = dense(&coarse.prolongation);
             assert!(off(&found, &p) < 1e-11, "blocks of {b} x {k}: {:.1e}", off(&found, &p));
         }
-        if false {
-        } else {
-            continue;
-        };
         assert!(
             lumped > 200 && kept > pulled && pulled > 2,
             "blocks of {b} x {k}: {lumped}, {kept}, {pulled}"

@@ -296,12 +296,11 @@ impl LineSearch<f64> for Given<'_> {
 /// (Nocedal & Wright 2006, §3.5).
 #[test]
 fn first_steps_are_predicted_from_the_last() {
-    // f = ½ a x² in one unknown: g = a x, d = −g, slope −g².
-    let steps = [0.05, 0.1, 1e-5, 0.03, 0.02, 0.02];
+    // f = ½ a x² in one unknown: g = a x, d = −g, slope −g². The step of 0.28 leaves the parabola a share of 2 − 0.28 a = 0.04.
+    let steps = [0.05, 0.1, 0.28, 1e-5, 0.03, 0.02, 0.02];
     let search = Given { steps: &steps, begun: Vec::new() };
     let stop = Stop { max_iterations: steps.len(), ..Stop::absolute(0.0) };
-    let mut f = Quadratic { a: vec![7.0], b: vec![0.0] };
-    let mut x = vec![3.0];
+    let (mut f, mut x) = (Quadratic { a: vec![7.0], b: vec![0.0] }, vec![3.0]);
     let mut descent = Descent::new(search, stop);
     let _ = descent.minimize(&mut f, &mut Downhill { first: 0.123 }, &mut x, &mut ()).unwrap();
     let (mut x, mut last, mut clamped) = (3.0_f64, None, 0);
@@ -318,9 +317,9 @@ fn first_steps_are_predicted_from_the_last() {
         last = Some((alpha, slope, 3.5 * (next * next - x * x)));
         x = next;
     }
-    assert_eq!(descent.search.begun.len(), steps.len());
+    assert_eq!((descent.search.begun.len(), clamped), (steps.len(), 1));
 
-    // A fall of nearly nothing, and one that is ten times what the slope promised.
+    // A fall of nearly nothing, and one far beyond what the slope promised.
     for (value, times) in [(-1e-9, 0.1), (-50.0, 10.0)] {
         struct Falls(f64);
         impl Objective<Vec<f64>> for Falls {
@@ -333,9 +332,8 @@ fn first_steps_are_predicted_from_the_last() {
         }
         let search = Given { steps: &[0.3, 0.3], begun: Vec::new() };
         let mut descent = Descent::new(search, Stop { max_iterations: 2, ..stop });
-        let _ = descent
-            .minimize(&mut Falls(value), &mut Downhill { first: 1.0 }, &mut vec![0.0], &mut ())
-            .unwrap();
+        let mut f = Falls(value);
+        let _ = descent.minimize(&mut f, &mut Downhill { first: 1.0 }, &mut vec![0.0], &mut ()).unwrap();
         assert_close(&[descent.search.begun[1].first], &[0.3 * times]);
     }
 }

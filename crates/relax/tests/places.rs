@@ -1,14 +1,18 @@
 //! At a place of its own, which cuts small systems into chunks and follows a matrix that changes there: sweeps and factors in that order, radii found there.
 
+mod common;
+
 use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, RowSets, Setup, SetupError, Smoother, Sweep,
     UpdateExt,
 };
-use coarsen_core::{Error, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
 use coarsen_sparse::{Bsr, Pattern, assembly};
+
+use common::{applied, near, right_hand_side};
 
 /// Vectors and matrices of the host; chunks of so many rows.
 #[derive(Clone)]
@@ -158,21 +162,6 @@ fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     }
     let size = (m * m * b) as usize;
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
-}
-
-fn right_hand_side(n: usize) -> Vec<f64> {
-    (0..n).map(|i| ((i * 7) % 11) as f64 - 4.5).collect()
-}
-
-fn applied<P: Preconditioner<Vec<f64>>>(m: &mut P, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    z
-}
-
-fn near(x: &[f64], y: &[f64]) -> bool {
-    let size = y.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
-    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-12 * size)
 }
 
 /// z = U⁻¹ L⁻¹ r by elimination of scalars in the order of the chunks, with what falls outside the blocks of A dropped.

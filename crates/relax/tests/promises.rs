@@ -1,9 +1,13 @@
 //! What built objects tell of themselves: classes, bytes, radii, what an update keeps, and which blocks and spectra they take.
 
+mod common;
+
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, Staged, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum};
 use coarsen_sparse::{Bsr, assembly};
+
+use common::{applied, right_hand_side};
 
 /// A matrix of one block.
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
@@ -26,16 +30,6 @@ fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     }
     let size = (n * b) as usize;
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
-}
-
-fn right_hand_side(n: usize) -> Vec<f64> {
-    (0..n).map(|i| ((i * 7) % 11) as f64 - 4.5).collect()
-}
-
-fn applied<P: Preconditioner<Vec<f64>>>(m: &mut P, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    z
 }
 
 fn class<P: Preconditioner<Vec<f64>>>(m: &P) -> Class {
@@ -136,16 +130,16 @@ fn updates_tell_what_they_keep() {
     fn check<R: Setup<f64, Cpu>>(recipe: &R, name: &str) {
         let on = Cpu::new();
         let start = chain(8, 2, 9.0, 0.0);
-        let mut ring = chain(8, 2, 9.0, 0.0);
+        let mut stiffer = chain(8, 2, 9.0, 0.0);
         let mut m = recipe.build(&start, &on).unwrap();
-        ring.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+        stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         let shorter = chain(7, 2, 9.0, 0.0);
         // Node i is coupled to itself alone.
         let places: Vec<(u32, u32)> = (0..8).map(|i| (i, i)).collect();
         let blocks: Vec<f64> = (0..8).flat_map(|i| [3.0 + f64::from(i), 1.0, 1.0, 2.0]).collect();
         let apart = assembly::from_blocks(16, 16, (2, 2), &places, &blocks).unwrap();
         for (a, expected) in [
-            (&ring, Reused::Structure),
+            (&stiffer, Reused::Structure),
             (&apart, Reused::Nothing), // another pattern of as many nodes
             (&start, Reused::Nothing),
             (&chain(8, 1, 9.0, 0.0), Reused::Nothing), // the same pattern, blocks of another size

@@ -1,11 +1,15 @@
 //! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors that fill nothing, and shifts.
 
+mod common;
+
 use std::f64::consts::PI;
 
 use coarsen_backend::{Cpu, Setup, Smoother, UpdateExt};
 use coarsen_core::{Class, LinearOperator, Preconditioner};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_sparse::{Bsr, assembly};
+
+use common::{applied, near, right_hand_side};
 
 /// A chain of `n` nodes with blocks of `b`: dominant, with every entry of a block filled; `skew` makes it unsymmetric.
 fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
@@ -28,22 +32,6 @@ fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     }
     let size = (n * b) as usize;
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
-}
-
-fn right_hand_side(n: usize) -> Vec<f64> {
-    (0..n).map(|i| ((i * 7) % 11) as f64 - 4.5).collect()
-}
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
-    let mut z = vec![f64::NAN; r.len()];
-    m.apply(r, &mut z);
-    assert_eq!(m.size(), Some(r.len()));
-    z
-}
-
-fn near(x: &[f64], y: &[f64]) -> bool {
-    let size = y.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
-    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-12 * size)
 }
 
 /// T_m of any real number.

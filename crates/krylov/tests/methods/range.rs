@@ -109,15 +109,20 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
         let a = Dense { n: N, entries: sized::<T>(&chain.entries, ea) };
         for &eb in exponents {
             let b = sized::<T>(&b, eb);
-            let mut method =
-                Projected::new(Cg::new(Stop::relative(T::of(tolerance))), NullSpace::constants(&b).unwrap());
-            let mut x = vec![T::zero(); N];
-            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
-            let (told, truth) = (format!("{}, A 1e{ea}, b 1e{eb}: {report}", T::NAME), truth(&a, &b, &x));
-            assert!(x.iter().all(|x| x.is_finite()), "{told}");
-            let solved = report.outcome == Outcome::Converged;
-            assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
-            assert!(solved || !must(ea, eb), "{told}");
+            for (name, mut method) in methods(Stop::relative(T::of(tolerance)), 10.0_f64.powi(ea)) {
+                method.stop_mut().max_iterations = 3000; // Richardson takes 2000
+                let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
+                let mut x = vec![T::zero(); N];
+                let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+                let told = format!("{name}, {}, A 1e{ea}, b 1e{eb}: {report}", T::NAME);
+                let truth = truth(&a, &b, &x);
+                assert!(x.iter().all(|x| x.is_finite()), "{told}");
+                let solved = report.outcome == Outcome::Converged;
+                assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
+                // Steps of a few per cent end so near the threshold that the round-off of the projections tips them over it.
+                let near = name == "Richardson" && truth <= 1.01 * tolerance;
+                assert!(solved || near || !must(ea, eb), "{told}");
+            }
         }
     }
 }

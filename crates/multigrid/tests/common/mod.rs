@@ -1,4 +1,4 @@
-//! What the tests of hierarchies share: prolongations that are given, and products in words.
+//! What the tests of hierarchies share: levels and prolongations that are given, and products in words.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -14,6 +14,21 @@ pub(crate) const SSOR: GaussSeidel = GaussSeidel { omega: 1.2, sweeps: 1, symmet
 
 pub(crate) fn problem(spec: &str) -> Problem {
     Problem::parse(spec, &Default::default()).unwrap()
+}
+
+/// A finest level of which A and a radius are known.
+pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
+    Grid {
+        a,
+        near_kernel: None,
+        positions: None,
+        radius: Some(2.0),
+        sets: None,
+        inverses: None,
+        links: None,
+        filtered: false,
+        depth: 0,
+    }
 }
 
 /// The prolongations of all levels, which a refresh makes three times as large.

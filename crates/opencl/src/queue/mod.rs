@@ -349,6 +349,8 @@ impl<T: Real> Queue<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use coarsen_backend::Backend;
     use coarsen_core::{Error, Scalar, Vector};
 
@@ -367,6 +369,8 @@ mod tests {
             Err(why) => panic!("{why}"),
         };
         let (mut x, y) = (on.vector(&[3.0]).unwrap(), on.vector(&[4.0]).unwrap());
+        let bad = on.vector(&[f32::NAN]).unwrap();
+        assert_eq!(bad.first_not_finite(), Some(0));
         let set = [Arg::Slots, Arg::Index(200), Arg::Number(1.0)];
         on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // no group is as large
         let first = on.sync().unwrap_err();
@@ -375,6 +379,7 @@ mod tests {
         x.axpy(&y.scalar(2.0), &y);
         assert!(x.norm().is_nan() && (y.scalar(0.0) + y.scalar(1.0)).read().is_nan());
         assert_eq!(on.counters().launches, launches);
+        assert_eq!(bad.first_not_finite(), None); // it cannot say any more
         let found = [
             x.sync(),
             x.like().map(drop),
@@ -396,6 +401,32 @@ mod tests {
         on.queue().launch(Kernel::Set, Items::One, &set(count));
         let found = on.sync();
         assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
+    }
+
+    /// Arguments of other types or another number than a kernel is declared with never reach the driver, and the place goes on.
+    #[test]
+    fn launches_of_other_types_panic() {
+        let Ok(on) = OpenCl::<f32>::default_device() else { return println!("skipped: no device") };
+        let types = on.queue().program.kernel(Kernel::Set.into()).1.to_vec();
+        if types != ["float", "uint", "float"] {
+            return println!("skipped: the driver tells {types:?}");
+        }
+        let list = on.queue().allocate("uint", 64, None).unwrap();
+        let (slot, number) = (Arg::Index(200), Arg::Number(1.0));
+        let wrong: [&[Arg<'_, f32>]; 6] = [
+            &[Arg::Slots, slot],
+            &[Arg::Slots, slot, number, number],
+            &[Arg::Slots, number, number],
+            &[Arg::Slots, Arg::Length(200), number],
+            &[Arg::Slots, slot, slot],
+            &[Arg::Memory(&list), slot, number],
+        ];
+        let launches = on.counters().launches;
+        for (k, args) in wrong.into_iter().enumerate() {
+            let launch = AssertUnwindSafe(|| on.queue().launch(Kernel::Set, Items::One, args));
+            assert!(catch_unwind(launch).is_err(), "arguments {k}");
+        }
+        assert_eq!((on.counters().launches, on.vector(&[3.0, 4.0]).unwrap().norm()), (launches, 5.0));
     }
 
     /// What the compiler refuses is an error with its log, and the place goes on.

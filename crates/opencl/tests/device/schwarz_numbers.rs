@@ -5,7 +5,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
+use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
@@ -160,6 +160,27 @@ fn domains_that_single_precision_loses_are_repeated() {
             let gap = difference(&applied(&on, &mut m, &r), &z);
             assert!(gap < close, "{storage:?}: {gap:.1e}");
             assert!(m.repairs().unwrap().is_empty());
+        }
+    }
+}
+
+/// A device without `f64` trusts an elimination in `f32` down to pivots of 1e-5; one that has it, down to 1e-6 in `f64`.
+#[test]
+fn pivots_are_trusted_by_the_precision_there_is() {
+    for (double, trust) in [(true, 1e-6), (false, 1e-5)] {
+        let pose = |device: &mut Device| device.double &= double;
+        let Some(here) = common::posing::<f32>(pose).filter(|on| on.device().double == double) else {
+            return;
+        };
+        for on in [here.clone(), in_step(&here)] {
+            for (pivot, repaired) in [(1e-3, false), (2.0 * trust, false), (0.5 * trust, true)] {
+                let a = pairs(&[-(1.0_f64 - pivot).sqrt(), -0.5]);
+                let m = DeviceSchwarz::default().build(&a, &on).unwrap();
+                let found: Vec<_> =
+                    m.repairs().unwrap().into_iter().filter(|r| r.0 == 0).map(|r| r.2).collect();
+                let expected = if repaired { vec![Repair::Shifted] } else { Vec::new() };
+                assert_eq!(found, expected, "a pivot of {pivot:e}, f64 {double}");
+            }
         }
     }
 }

@@ -251,7 +251,7 @@ fn blocks_beyond_the_range_are_refused() {
     }
 }
 
-/// A number that is none is found where it stands, and the first of several; a place that has failed cannot say.
+/// A number that is none is found where it stands, and the first of several.
 #[test]
 fn what_is_not_finite_is_found() {
     for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {

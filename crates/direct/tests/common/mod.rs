@@ -1,0 +1,27 @@
+//! What the tests of factors share: matrices of a few rows, paths, and a build by one method.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use coarsen_direct::{Direct, DirectError, Factor, Method};
+use coarsen_sparse::{Bsr, assembly};
+
+/// The matrix of these rows, without entries that are 0.
+pub(crate) fn small(rows: &[&[f64]]) -> Bsr<f64> {
+    let entries: Vec<_> = (0_u32..)
+        .zip(rows)
+        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
+        .filter(|e| e.2 != 0.0)
+        .collect();
+    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
+}
+
+/// A path graph's Laplacian: singular, kernel of constants.
+pub(crate) fn floating(n: u32) -> Bsr<f64> {
+    let entries: Vec<_> =
+        (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+    Direct { method, ..Direct::default() }.build(a)
+}
