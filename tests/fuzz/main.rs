@@ -52,7 +52,7 @@ fn judge(read: Result<Mesh, ReadError>) {
     }
 }
 
-/// Files that are good, large, and say as much as they can in a byte.
+/// Files that are good, large, and say as much as they can in a byte; and one that is not, with as many words as it has room for in a line.
 fn large_files_stay_within_their_memory() {
     let large = |constant| Campaign { name: "large", constant };
     for (format, bytes) in large::meshes() {
@@ -69,6 +69,12 @@ fn large_files_stay_within_their_memory() {
         large(64 * KIB).once(name, &bytes, |bytes| {
             let read = Source::new(Cursor::new(bytes.to_vec())).system();
             assert!(read.unwrap_or_else(|error| panic!("{name}: {error}")).shape().0 > 10_000);
+        });
+    }
+    for head in ["%%MatrixMarket matrix coordinate real general\n9 9 9\n", ""] {
+        let file = head.to_owned() + &"1 ".repeat(250_000);
+        large(64 * KIB).once("a line of words", file.as_bytes(), |bytes| {
+            assert!(Source::new(Cursor::new(bytes.to_vec())).system().is_err());
         });
     }
 }

@@ -71,7 +71,7 @@ impl Banner {
     /// The first line.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
         let lower = line.to_ascii_lowercase();
-        let all: Vec<&[u8]> = words(&lower).collect();
+        let all: Vec<&[u8]> = words(&lower).take(6).collect();
         let &[b"%%matrixmarket", object, format, field, symmetry] = &all[..] else {
             return Err(Problem::Banner { found: quote(line) });
         };
