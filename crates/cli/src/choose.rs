@@ -51,7 +51,7 @@ impl Choice {
             asked => (vec![asked], Reason::Asked, None),
         };
         let iterated = wish.precond == Precond::Auto && plan.is_none() && method != Method::Direct;
-        let unbounded = iterated.then(|| match choice.why {
+        let unbounded = iterated.then_some(match choice.why {
             Reason::Seen { .. } if !iterate => NoFactor::Unknown,
             _ => NoFactor::Unwanted,
         });
