@@ -3,7 +3,7 @@
 //! | step | what |
 //! |---|---|
 //! | 1 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
-//! | 2 | the preconditioners of the plan, the next where one ends without a solution; the trial again where the first promises more than it did, and both by turns where the trial does not keep its promise |
+//! | 2 | the preconditioners of the plan, the next where one ends without a solution; the trial again where the first promises more than it did, and the first once more where the trial does not keep its promise |
 //! | 3 | the factor, whenever [`Rental`] says so |
 //! | 4 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
 //!
@@ -104,7 +104,7 @@ struct Drive<'a, 'o, S> {
     promised_by_trial: f64,
 }
 
-/// How many times as much as the trial promised it may take when it is taken up again, before what it was taken for has another turn.
+/// How many times as much as the trial promised it may take when it is taken up again, before what it was taken for goes on.
 const TRUST: f64 = 2.0;
 
 /// How an attempt ended, and why the watch ended it.
@@ -142,18 +142,13 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// The trial, for which `kind` was given up, and `kind` again where it breaks its promise: by turns until one solves, one fails or the factor is due.
-    fn trial_again(&mut self, kind: Kind, first: f64) -> Result<Option<(Last, End)>, S::Error> {
-        let (mut budget, before) = (first, self.events.len());
-        for next in [self.plan.trial, kind].into_iter().cycle() {
-            if let Some(done) = self.attempt(next, Against::Turns { budget })? {
-                return Ok(Some(done));
-            }
-            let failed = self.events[before..].iter().any(|e| matches!(e, Event::Failed { .. }));
-            if failed || matches!(self.rental.price(), Price::None(_)) {
-                break;
-            }
-            budget *= 2.0;
+    /// The trial, for which `kind` was given up; `kind` once more where the trial does not keep its promise, from then on against the factor alone.
+    fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
+        if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
+            return Ok(Some(done));
+        }
+        if matches!(self.events.last(), Some(Event::Turn { .. })) {
+            return self.attempt(kind, Against::Factor { trial: f64::INFINITY });
         }
         Ok(None)
     }
