@@ -287,4 +287,19 @@ mod tests {
         assert_eq!(y[27..], [9, 9, 9]);
         assert_eq!(y[6..9], [2, 2, 2]);
     }
+
+    /// Work of several threads goes to a pool, all else stays with the caller.
+    #[test]
+    fn threads_are_used_only_where_they_may_be() {
+        let own = std::thread::current().id();
+        let is_own = |_: Range<usize>| std::thread::current().id() == own;
+        for parallel in [false, true] {
+            let (all, any) = (
+                tree(0..64, 1, parallel, &is_own, &|a, b| a && b),
+                tree(0..64, 1, parallel, &is_own, &|a, b| a || b),
+            );
+            assert_eq!([all, any], [!parallel; 2]);
+            items(&[1, 2, 3], parallel, &|_| assert_eq!(std::thread::current().id() == own, !parallel));
+        }
+    }
 }

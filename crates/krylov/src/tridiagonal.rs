@@ -125,4 +125,14 @@ mod tests {
         t.push(f64::INFINITY, 1.0);
         assert_eq!(t.extremes(), None);
     }
+
+    #[test]
+    fn steps_that_are_not_positive_are_left_out() {
+        for step in [(1.0, -1.0), (-1.0, 1.0), (0.0, 1.0), (1.0, 0.0)] {
+            let mut t = Tridiagonal::default();
+            t.push_step(1.0, 2.0);
+            t.push_step(step.0, step.1);
+            assert_eq!(t.rows, [(2.0, 0.0)], "{step:?}");
+        }
+    }
 }

@@ -235,6 +235,7 @@ fn safer_directions_are_not_sought_for_ever() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
+    assert_eq!(report.retreats, 32); // as `Direction::retreat` says
 }
 
 /// A preconditioner of another size, no inner iterations: errors before anything is computed.

@@ -173,4 +173,30 @@ mod tests {
             assert!((m.values()[i] - a.get(i, i) / squares).abs() < 1e-15);
         }
     }
+
+    /// A node without neighbours is inverted, whatever the units of another unknown of it.
+    #[test]
+    fn a_large_unknown_hides_no_coupling_of_others() {
+        for (b, large) in [3, 4, 5, 6].into_iter().flat_map(|b| (0..b).map(move |large| (b, large))) {
+            for (p, r) in (0..b).flat_map(|p| (p + 1..b).map(move |r| (p, r))) {
+                let (mut block, mut inverse) = (vec![0.0; b * b], vec![0.0; b * b]);
+                (0..b).for_each(|k| (block[k * b + k], inverse[k * b + k]) = (2.0, 0.5));
+                if p != large && r != large {
+                    (block[p * b + r], block[r * b + p]) = (1.0, 1.0); // [2 1; 1 2]
+                    (inverse[p * b + p], inverse[r * b + r]) = (2.0 / 3.0, 2.0 / 3.0);
+                    (inverse[p * b + r], inverse[r * b + p]) = (-1.0 / 3.0, -1.0 / 3.0);
+                }
+                (block[large * b + large], inverse[large * b + large]) = (1e20, 1e-20);
+                let a = coarsen_sparse::assembly::from_blocks(b, b, (b, b), &[(0, 0)], &block).unwrap();
+                let mut m = DenseBlocks::new(b, vec![0.0; b * b]).unwrap();
+                spai0(&a, &mut m).unwrap();
+                let near = |(m, e): (&f64, &f64)| (m - e).abs() <= 1e-14 * e.abs();
+                assert!(
+                    m.values().iter().zip(&inverse).all(near),
+                    "{b}, {large}: {p} and {r}: {:?}",
+                    m.values()
+                );
+            }
+        }
+    }
 }

@@ -215,3 +215,19 @@ fn saddle_points_have_domains() {
     let report = Gmres::new(Stop::relative(1e-10)).solve(&saddle, &mut m, &b, &mut x).unwrap();
     assert!(report.converged().unwrap().iterations < 12);
 }
+
+#[test]
+fn swept_domains_have_eight_sweeps_and_no_layer() {
+    let recipe = AdditiveSchwarz::swept(256);
+    assert_eq!((recipe.domain, recipe.overlap, recipe.inner), (256, 0, Inner::Sweeps { pairs: 4 }));
+}
+
+/// Without nodes in no domain, the pattern alone decides.
+#[test]
+fn a_plan_serves_its_own_pattern_only() {
+    let [a, other] = ["poisson2d:9", "poisson2d:10"].map(problem);
+    let plan = Schwarz::multilevel().plan(a.system()).unwrap();
+    assert!(plan.left_out().is_empty());
+    assert!(plan.serves(a.matrix.pattern(), a.system()));
+    assert!(!plan.serves(a.matrix.pattern(), other.system()));
+}

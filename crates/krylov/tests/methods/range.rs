@@ -244,3 +244,41 @@ fn inconsistent_systems_of_any_size() {
         assert!((x[0] / size - 0.5).abs() < 1e-12 && (x[1] / size + 0.5).abs() < 1e-12, "{size}: {x:?}");
     }
 }
+
+/// A power of two in A changes no digit of x, also where it is the square root of the smallest number.
+#[test]
+fn gmres_keeps_every_digit_of_a_tiny_matrix() {
+    let (a, b, tiny) =
+        (Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5), random(N, 6), 2.0_f64.powi(-511));
+    let small = Dense::from_fn(N, |i, j| tiny * a.entries[i * N + j]);
+    let solve = |a: &Dense<f64>| {
+        let mut x = vec![0.0; N];
+        let _ = Gmres::new(Stop::relative(1e-8)).solve(a, &mut Identity, &b, &mut x).unwrap();
+        x
+    };
+    let scaled: Vec<f64> = solve(&small).iter().map(|x| tiny * x).collect();
+    assert_eq!(scaled, solve(&a));
+}
+
+/// A guess is divided as b is; a tolerance of 0 is met by a residual of 0.
+#[test]
+fn a_tiny_system_that_is_solved_has_converged() {
+    let (a, b) = (Dense::<f64>::diagonal(&[2.0; N]), vec![2.0_f64.powi(-600); N]);
+    for (guess, iterations) in [(2.0_f64.powi(-601), 0), (0.0, 1)] {
+        let mut x = vec![guess; N];
+        let report = Cg::new(Stop::relative(0.0)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!((report.outcome, report.iterations), (Outcome::Converged, iterations));
+        assert_eq!(x, [2.0_f64.powi(-601); N]);
+    }
+}
+
+/// Each step doubles the residual: 2²⁶ times the first is the last that is no divergence.
+#[test]
+fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
+    let a = Dense::<f64>::diagonal(&[3.0]);
+    for (steps, outcome) in [(26, Outcome::IterationLimit), (27, Outcome::Diverged)] {
+        let stop = Stop { max_iterations: steps, ..Stop::relative(1e-8) };
+        let report = richardson(stop, 1.0).solve(&a, &mut Identity, &vec![1.0], &mut vec![0.0]).unwrap();
+        assert_eq!(report.outcome, outcome, "{steps}");
+    }
+}

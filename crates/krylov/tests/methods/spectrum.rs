@@ -168,3 +168,11 @@ fn the_unit_of_a_changes_no_step() {
         }
     }
 }
+
+#[test]
+fn a_power_of_two_scales_the_radius() {
+    let (a, small) = (Dense::<f64>::with_spectrum(&spread(30, 0.1, 7.0), 3), 2.0_f64.powi(-40));
+    let tiny = Dense::from_fn(30, |i, j| small * a.entries[i * 30 + j]);
+    let find = |a: &Dense<f64>| exact(1.0, 10).estimate(a, &mut Identity, &start_vector(30)).unwrap();
+    assert!((find(&tiny) / (small * find(&a)) - 1.0).abs() < 1e-5);
+}

@@ -139,7 +139,8 @@ impl<T: Real, B: Backend> Bottom<T, B> {
         }
     }
 
-    /// New values on the same pattern, solved by what a build takes for them. After an error the old solver stays, or at a remote place, where the
+    /// New values on the same pattern, solved by what a build takes for them; but where the old values were singular and the new ones are regular with a
+    /// contrast above 1e12, by the pseudo-inverse, which a build would not take: trying a factor each time would allocate. After an error the old solver stays, or at a remote place, where the
     /// cycle uses nothing else, the old inverse there.
     ///
     /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.

@@ -194,3 +194,30 @@ fn points_without_an_energy_bound_the_search() {
     let step = MoreThuente::default().search(&mut phi, &start).unwrap();
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }
+
+/// φ = |α − 1| has no slope that is gentle enough, so that nothing but its width ends the interval around the kink.
+#[test]
+fn a_wide_interval_is_given_up_early() {
+    let trials = |width: f64| {
+        let mut phi = Of { f: |a| [(a - 1.0).abs(), if a < 1.0 { -1.0 } else { 1.0 }], points: Vec::new() };
+        let start =
+            Start { value: 1.0, round_off: 0.0, slope: -1.0, first: 3.0, least: 0.0, most: f64::INFINITY };
+        let step = MoreThuente { width, ..MoreThuente::default() }.search(&mut phi, &start).unwrap();
+        assert!((step.alpha - 1.0).abs() <= width * 3.0, "{step:?}");
+        phi.points.len()
+    };
+    assert_eq!([0.9, 0.5, 0.1, 1e-2, 1e-3, 1e-6].map(trials), [3, 4, 6, 8, 10, 16]);
+}
+
+#[test]
+fn a_tight_search_ends_closer_than_a_default_one() {
+    let residual = |mut search: MoreThuente<f64>| {
+        let mut phi = Of { f: |a| [(a - 1.0).powi(2), 2.0 * (a - 1.0)], points: Vec::new() };
+        let start =
+            Start { value: 1.0, round_off: 0.0, slope: -2.0, first: 0.5, least: 0.0, most: f64::INFINITY };
+        let step = search.search(&mut phi, &start).unwrap();
+        (step.alpha - 1.0).abs()
+    };
+    assert_eq!(residual(MoreThuente::default()), 0.5); // |φ′| = 0.5 |φ′(0)|
+    assert!(residual(MoreThuente::tight()) <= 0.1);
+}
