@@ -143,3 +143,9 @@ fn levels_end_where_they_are_told_to() {
         assert!(given(all, 1).build(&graph, &Cpu::new()).is_ok());
     }
 }
+
+#[test]
+fn a_hybrid_has_domains_on_every_level() {
+    assert_eq!(Multigrid::hybrid().smoothing.levels, usize::MAX);
+    assert_eq!(Multigrid::over_domains().smoothing.levels, 1);
+}
