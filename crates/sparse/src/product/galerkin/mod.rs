@@ -350,4 +350,15 @@ mod tests {
             assert!(matches!(GalerkinPlan::new(&a, &p), Err(SparseError::Shape { .. })));
         }
     }
+
+    #[test]
+    fn bytes_are_those_of_all_parts() {
+        let (a, p) = (random::matrix(30, 30, (3, 3), 4, 1), random::matrix(30, 9, (3, 3), 2, 2));
+        let plan = GalerkinPlan::new(&a, &p).unwrap();
+        let (restriction, source) = (plan.transpose().pattern(), plan.transpose().source());
+        let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 8 * source.len();
+        let scratch: usize = plan.workers.iter().map(|w| w.sum.bytes() + w.q.bytes()).sum();
+        assert!(plan.workers.iter().all(|w| w.sum.bytes() > 0 && w.q.bytes() > 0));
+        assert_eq!(plan.bytes(), lists + scratch); // no order before the first product
+    }
 }

@@ -239,4 +239,33 @@ mod tests {
         assert!(kept.room(usize::MAX / 2, 1).is_err());
         kept.room(1, 1).unwrap();
     }
+
+    #[test]
+    fn room_that_is_there_is_not_made_again() {
+        let mut rows = Rows::<f64>::new(8);
+        rows.room(5, 2).unwrap();
+        let bytes = rows.bytes();
+        assert_eq!(bytes, 4 * (8 + 5) + 8 * 5 * 2);
+        (0..=5).for_each(|blocks| rows.room(blocks, 2).unwrap());
+        assert_eq!(rows.bytes(), bytes);
+    }
+
+    /// One row is asked for to the end, all others once: what they leave is used again.
+    #[test]
+    fn gaps_are_closed() {
+        let (fine, columns) = (1000, 64);
+        let mut kept = Kept::<f64>::new(0..fine, columns as usize);
+        for i in 0..fine {
+            kept.room(columns as usize, 1).unwrap();
+            (0..columns).for_each(|c| kept.rows.block(c, 1)[0] += (i + 1) as f64);
+            kept.keep(i, &[0], &(0..1));
+            assert!(kept.rows.len <= ROOM + 3 * columns as usize, "row {i}");
+            if i > 0 {
+                assert!(kept.take(i, 1).1.iter().all(|&v| v == (i + 1) as f64));
+            }
+        }
+        let places = fine * size_of::<Place>();
+        assert_eq!(kept.bytes(), kept.rows.bytes() + places + 4 * kept.order.capacity());
+        assert!(kept.take(0, 1).1.iter().all(|&v| v == 1.0));
+    }
 }
