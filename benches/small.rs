@@ -5,7 +5,7 @@
 //! compared with their variant of one reduction an iteration.
 //!
 //! ```text
-//! cargo bench --bench small
+//! cargo bench -p coarsen-benches --bench small
 //! ```
 //!
 //! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all, their ratio, and microseconds an iteration.

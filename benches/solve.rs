@@ -1,8 +1,8 @@
 //! How long does it take to solve a problem of the gallery, setup and all?
 //!
 //! ```text
-//! cargo bench --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, our recipe for each
-//! cargo bench --bench solve -- cloth:201 --smoother gs --modes constants --levels
+//! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, our recipe for each
+//! cargo bench -p coarsen-benches --bench solve -- cloth:201 --smoother gs --modes constants --levels
 //! ```
 //!
 //! `--single` computes the hierarchy in f32 as well, `--rounded` also takes A in f32 for products, with residuals of A as it is.

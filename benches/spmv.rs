@@ -6,9 +6,9 @@
 //! in a cache from one call to the next.
 //!
 //! ```text
-//! cargo bench --bench spmv                  # the table
-//! cargo bench --bench spmv -- --plot        # and benches/spmv.svg
-//! cargo bench --bench spmv -- cloth         # matrices whose name contains "cloth"
+//! cargo bench -p coarsen-benches --bench spmv                  # the table
+//! cargo bench -p coarsen-benches --bench spmv -- --plot        # and benches/spmv.svg
+//! cargo bench -p coarsen-benches --bench spmv -- cloth         # matrices whose name contains "cloth"
 //! ```
 //!
 //! *Output* the statistics of criterion for each kernel, compared with those of the last run, and in the end a table of the fastest
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     print(&rows);
     if plot {
-        std::fs::write("benches/spmv.svg", roofline::svg(&rows))?;
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/spmv.svg"), roofline::svg(&rows))?;
     }
     Ok(())
 }

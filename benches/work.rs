@@ -1,4 +1,5 @@
-//! What setups, iterations and factors take, beside the work that `coarsen_auto::Costs` stands for: `cargo bench --bench work`.
+//! What setups, iterations and factors take, beside the work that `coarsen_auto::Costs` stands for:
+//! `cargo bench -p coarsen-benches --bench work`.
 //!
 //! The constants of `crates/auto/src/cost.rs` are fits to this table: with them, seconds over work are the same in all rows, up to a factor of two or so.
 

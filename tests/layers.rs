@@ -1,4 +1,5 @@
-//! The architecture, enforced: dependencies point to lower layers, features stay where they belong, files stay short.
+//! The architecture, enforced: dependencies point to lower layers, features stay where they belong, files stay
+//! short, and no test build holds what only benches need.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,24 @@ fn members_are_listed_in_layer_order() {
         let name = text(&package.unwrap_or_else(|| panic!("{folder} is no member"))["name"]);
         assert!(layers[name] >= last, "{folder} is listed after a higher layer");
         last = layers[name];
+    }
+}
+
+/// `cargo test` builds the default members: all packages but the benches, and no criterion, which only they need.
+#[test]
+fn all_members_but_the_benches_are_tested() {
+    let metadata = metadata();
+    let tested = metadata["workspace_default_members"].as_array().expect("default members");
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = text(&package["name"]);
+        if name == "coarsen-benches" {
+            assert!(!tested.contains(&package["id"]), "{name} is a default member");
+            continue;
+        }
+        assert!(tested.contains(&package["id"]), "{name} is missing from the default members");
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            assert_ne!(text(&dependency["name"]), "criterion", "{name}: every `cargo test` would build it");
+        }
     }
 }
 

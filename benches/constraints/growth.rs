@@ -39,7 +39,7 @@ pub(crate) fn growth() -> Outcome<()> {
 
 /// Methods have colours; what is not prefiltered is thin.
 fn draw(lines: &[Line]) -> Outcome<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
     let all = || lines.iter().flat_map(|line| line.1.iter().map(|p| p.1));
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
     let canvas = SVGBackend::new(&path, (820, 460)).into_drawing_area();

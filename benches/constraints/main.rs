@@ -4,7 +4,7 @@
 //! constraints inside the iteration alone, as Baraff & Witkin 1998: the preconditioner is made from A, and every vector projected.
 //!
 //! ```text
-//! cargo bench --bench constraints -- FIGURE
+//! cargo bench -p coarsen-benches --bench constraints -- FIGURE
 //! ```
 //!
 //! | FIGURE | what | file |

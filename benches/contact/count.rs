@@ -56,7 +56,7 @@ pub(crate) fn count(words: &[String]) -> Outcome<()> {
 
 /// Iterations on the left, seconds on the right.
 fn draw(file: &str, name: &str, lines: &[Vec<Point>]) -> Outcome<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     let canvas = SVGBackend::new(&path, (960, 420)).into_drawing_area();
     canvas.fill(&WHITE)?;
     let canvas = canvas.titled(&format!("{name}, to {TOLERANCE:.0e}"), ("sans-serif", 17))?;

@@ -1,7 +1,7 @@
 //! What does contact cost: to assemble, to follow from step to step, and to solve?
 //!
 //! ```text
-//! cargo bench --bench contact -- FIGURE [PROBLEM]
+//! cargo bench -p coarsen-benches --bench contact -- FIGURE [PROBLEM]
 //! ```
 //!
 //! | FIGURE | what | file |

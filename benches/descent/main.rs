@@ -10,9 +10,9 @@
 //! - `steps`: twenty implicit Euler steps of the stretched armadillo; the end states of all drivers.
 //!
 //! ```text
-//! cargo bench --bench descent -- curves lbfgs            # one method, or several; all without a name
-//! cargo bench --bench descent -- materials
-//! COARSEN_DATA=... cargo bench --bench descent -- steps newton-inexact lbfgs
+//! cargo bench -p coarsen-benches --bench descent -- curves lbfgs            # one method, or several; all without a name
+//! cargo bench -p coarsen-benches --bench descent -- materials
+//! COARSEN_DATA=... cargo bench -p coarsen-benches --bench descent -- steps newton-inexact lbfgs
 //! ```
 //!
 //! Times include assembly and setup, on all threads of the machine.

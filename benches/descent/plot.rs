@@ -1,5 +1,7 @@
 //! Relative errors against seconds, as an SVG.
 
+use std::path::Path;
+
 use plotters::prelude::*;
 
 use crate::curves::Curve;
@@ -7,6 +9,7 @@ use crate::curves::Curve;
 const COLOURS: [RGBColor; 4] =
     [RGBColor(0, 114, 178), RGBColor(86, 180, 233), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
 
+/// Draws curves to a file of this workspace.
 pub(crate) fn write(
     file: &str,
     title: &str,
@@ -14,7 +17,8 @@ pub(crate) fn write(
     curves: &[Curve],
 ) -> Result<(), Box<dyn std::error::Error>> {
     let last = curves.iter().flat_map(|c| c.points.iter().map(|p| p.0)).fold(0.1, f64::max);
-    let canvas = SVGBackend::new(file, (640, 420)).into_drawing_area();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    let canvas = SVGBackend::new(&path, (640, 420)).into_drawing_area();
     canvas.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&canvas)
         .caption(title, ("sans-serif", 18))

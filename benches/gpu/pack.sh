@@ -12,7 +12,7 @@ built() {
     cargo bench --no-run --message-format=json "$@" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
 }
 
-cp "$(built --bench opencl --features opencl)" "$to/opencl"
+cp "$(built -p coarsen-benches --bench opencl --features opencl)" "$to/opencl"
 cp "$(built -p coarsen-opencl --bench device_schwarz)" "$to/device_schwarz"
 cargo build --release -p coarsen-opencl --example opencl_on_cuda
 target=$(cargo metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')

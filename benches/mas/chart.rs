@@ -14,7 +14,7 @@ const NAME: (f64, f64) = (0.17, 0.045);
 
 /// Draws lines to a file of this workspace.
 pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) -> Outcome<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     let ends = |part: fn(&(f64, f64)) -> f64| {
         let all = lines.iter().flat_map(|line| line.1.iter().map(part));
         all.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)))

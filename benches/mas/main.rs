@@ -5,7 +5,7 @@
 //! `heterogeneous`, on as many threads as there are cores.
 //!
 //! ```text
-//! cargo bench --bench mas -- FIGURE
+//! cargo bench -p coarsen-benches --bench mas -- FIGURE
 //! ```
 //!
 //! | FIGURE | what | file |

@@ -5,8 +5,8 @@
 //! the host's processor (PoCL) the column `of CPU` is what the way through OpenCL costs.
 //!
 //! ```text
-//! cargo bench --bench opencl --features opencl                     # the first device
-//! cargo bench --bench opencl --features opencl -- --device 1 --no-cpu --small
+//! cargo bench -p coarsen-benches --bench opencl --features opencl                     # the first device
+//! cargo bench -p coarsen-benches --bench opencl --features opencl -- --device 1 --no-cpu --small
 //! ```
 //!
 //! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.

@@ -1,8 +1,8 @@
 //! What a setup, an iteration and a factor cost, from sizes and from the look of the matrix.
 //!
 //! The unit is a byte that moves between memory and processor while two cores share 17 GB/s: 60 ps. Every constant is a fit to
-//! seconds that `cargo bench --bench work` prints beside the work it stands for; only ratios matter, and no clock is read when a system is solved.
-//! A factor runs on one core whatever the others do, which its constants hold.
+//! seconds that `cargo bench -p coarsen-benches --bench work` prints beside the work it stands for; only ratios
+//! matter, and no clock is read when a system is solved. A factor runs on one core whatever the others do, which its constants hold.
 //!
 //! | letter | meaning |
 //! |---|---|
