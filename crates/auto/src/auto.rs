@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn iterations_that_are_spent_at_the_floor_are_told_so() {
-        // Two chains of springs that one weak spring holds: x is 1e12 times b.
+        // A chain of springs that one weak spring holds: x is 4e13 times b.
         let n = 400_u32;
         let entries: Vec<(u32, u32, f64)> = (0..n)
             .flat_map(|i| {
