@@ -48,17 +48,22 @@ pub(crate) fn reserve() -> Result<(), DirectError> {
 /// Bytes of the buffer, or somewhat more.
 pub(crate) fn buffer() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| 2 * last_cache() + (1 << 16))
+    *BYTES.get_or_init(|| room_for(last_cache(&caches(), cores(&cpuinfo()))))
 }
 
-/// What faer takes for the last cache: the share of a thread in it for each thread of all cores, and no less than 4 of the second cache.
-fn last_cache() -> usize {
-    let caches = caches();
+/// Bytes of the buffer beside a last cache of so many: 64 KiB more than faer takes.
+fn room_for(last_cache: usize) -> usize {
+    2 * last_cache + (1 << 16)
+}
+
+/// What faer takes for the last cache of so many cores: the share of a thread in it for each thread of all cores, and no less than 4 of the second
+/// cache.
+fn last_cache(caches: &[Cache], cores: usize) -> usize {
     let share = |level: usize| {
         caches.iter().filter(|c| c.level == level).map(|c| c.bytes / c.shared.max(1)).max().unwrap_or(0)
     };
     let threads = caches.iter().filter(|c| c.level == 1).map(|c| c.shared).max().unwrap_or(1);
-    match (share(3) * threads * cores()).max(4 * share(2) * threads) {
+    match (share(3) * threads * cores).max(4 * share(2) * threads) {
         0 => UNKNOWN,
         bytes => bytes.max(LEAST),
     }
@@ -105,9 +110,13 @@ impl Cache {
     }
 }
 
-/// Cores of all sockets; threads where the system does not say.
-fn cores() -> usize {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+/// What Linux says of its processors.
+fn cpuinfo() -> String {
+    fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
+}
+
+/// Cores of all sockets in such a text; threads where it does not say.
+fn cores(text: &str) -> usize {
     let (mut socket, mut cores) = (0, BTreeMap::new());
     for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
         match (name.trim(), value.trim().parse::<usize>()) {
@@ -122,11 +131,46 @@ fn cores() -> usize {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    const KIB: usize = 1 << 10;
+
+    fn cache(level: usize, bytes: usize, shared: usize) -> Cache {
+        Cache { level, bytes, shared }
+    }
+
+    /// A machine by its caches and cores, and its last cache by the rule of faer.
+    #[test]
+    fn the_last_cache_is_what_faer_takes() {
+        // Two threads a core, eight cores that share 16 MiB: 16 MiB / 16 a thread, for 16 threads.
+        let desktop = [cache(1, 32 * KIB, 2), cache(2, 512 * KIB, 2), cache(3, 16_384 * KIB, 16)];
+        assert_eq!(last_cache(&desktop, 8), 16_384 * KIB);
+        // Four threads a core of 1 MiB of second cache and no third: four second caches.
+        let second = [cache(1, 32 * KIB, 4), cache(2, 1024 * KIB, 4)];
+        assert_eq!(last_cache(&second, 2), 4096 * KIB);
+        // Four second caches of 2 MiB are more than a third of 4 MiB for both cores.
+        let thin = [cache(1, 32 * KIB, 1), cache(2, 2048 * KIB, 1), cache(3, 4096 * KIB, 2)];
+        assert_eq!(last_cache(&thin, 2), 8192 * KIB);
+        assert_eq!(last_cache(&[cache(1, 16 * KIB, 1), cache(2, 64 * KIB, 1)], 1), LEAST);
+        assert_eq!(LEAST, 2048 * KIB);
+        assert_eq!(last_cache(&[], 4), UNKNOWN);
+        assert_eq!(room_for(4096 * KIB), 8192 * KIB + 64 * KIB);
+    }
+
+    #[test]
+    fn cores_of_all_sockets_count() {
+        let processor =
+            |socket: usize| format!("processor\t: 0\nphysical id\t: {socket}\ncpu cores\t: 6\n\n");
+        let text: String = [0, 0, 1, 1].map(processor).concat();
+        assert_eq!(cores(&text), 12);
+        assert_eq!(cores(&processor(3)), 6);
+        assert_eq!(cores("model name : unknown"), available_parallelism().map_or(1, usize::from));
+    }
+
     /// Bytes of address space.
+    #[cfg(target_os = "linux")]
     fn taken() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
@@ -134,6 +178,7 @@ mod tests {
     }
 
     /// What is asked for is what faer takes, and a second call takes nothing.
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_buffer_is_as_large_as_what_is_asked_for() {
         let before = taken();

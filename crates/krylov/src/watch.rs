@@ -290,7 +290,7 @@ impl<'a, V: Vector> Watch<'a, V> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
         let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
-        let mut norm = length(rr, rx, x, r);
+        let mut norm = length(self.a, self.b, x, r, [rr, rx]);
         self.initial = norm;
         let mut size = bb.sqrt();
         if !scale::is_ordinary(bb) {
@@ -378,8 +378,8 @@ impl<'a, V: Vector> Watch<'a, V> {
                 x.copy(self.safe);
                 self.truth = safe;
             }
-            if !self.truth.is_finite() && !scale::is_finite(x, r) {
-                x.fill(zero()); // x overflowed while its residual fell
+            if !self.truth.is_finite() {
+                x.fill(zero()); // x or A x overflowed while the recurrence fell
                 self.truth = measure(self.a, self.load(), x, r);
             }
         }
@@ -416,14 +416,19 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     a.residual(b, x, r);
     let [rr, rx] = r.dots([r, x]);
     let [rr, rx] = V::wait_for([&rr, &rx]);
-    length(rr, rx, x, r)
+    length(a, b, x, r, [rr, rx])
 }
 
-/// ‖r‖ from r·r, also where that underflows; NaN where r·x, which touches every entry of x, is not finite.
-fn length<V: Vector>(rr: V::Real, rx: V::Real, x: &V, r: &mut V) -> V::Real {
-    match rx.is_finite() {
-        false => V::Real::nan(),
-        true if rr < V::Real::min_positive_value() => scale::tiny_norm(r, x),
-        true => rr.sqrt(),
+/// ‖r‖ from r·r, also where that underflows, and from r·x, which touches every entry of x; NaN if x or r is not finite.
+fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
+    if !rr.is_finite() {
+        return V::Real::nan();
     }
+    if !rx.is_finite() {
+        if !scale::is_finite(x, r) {
+            return V::Real::nan();
+        }
+        a.residual(b, x, r); // x is finite, only r·x is not
+    }
+    if rr < V::Real::min_positive_value() { scale::tiny_norm(r, x) } else { rr.sqrt() }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
-use coarsen_core::{Error, LinearOperator};
+use coarsen_core::{Error, LinearOperator, Preconditioner};
 use coarsen_direct::{Direct, Method};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz};
 use coarsen_sparse::{Contacts, Sum, System};
@@ -91,4 +91,22 @@ fn a_patch_refuses_what_is_not_finite() {
     bad.values_mut()[9 * k + 5] = f64::NAN;
     let refused = m.patch(&bad, &[100]).unwrap_err();
     assert!(matches!(refused, SetupError::Place(Error::NotFinite { index: 5, .. })), "{refused}");
+}
+
+/// Values that `f32` cannot hold are refused before anything is written.
+#[test]
+fn a_refused_update_leaves_the_step_as_it_was() {
+    let p = problem("cloth:15");
+    let on = Cpu::mixed();
+    let mut step = DampedDomains::default().build(p.system(), &on).unwrap();
+    let (r, mut before, mut after) = (noise(675, 3), vec![0.0; 675], vec![0.0; 675]);
+    step.apply(&r, &mut before);
+    let mut large = p.matrix.clone();
+    large.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+    let last = large.nnz() - 1;
+    large.values_mut()[last] = 1e300;
+    let refused = step.update(&large).unwrap_err();
+    assert!(matches!(refused, SetupError::Place(Error::Range { .. })), "{refused}");
+    step.apply(&r, &mut after);
+    assert_eq!(before, after);
 }

@@ -289,3 +289,21 @@ fn damping_finds_eigenvectors_of_few_nodes() {
         assert!(found > 0.9 * radius && found < 1.2 * radius, "{found}, and {radius} in 60 steps");
     }
 }
+
+/// Three chains without anything that holds them: their domains are singular, and the table counts them among the shifted ones.
+#[test]
+fn the_table_counts_repairs() {
+    let (chains, nodes) = (3_u32, 8_u32);
+    let mut entries = Vec::new();
+    for i in 0..chains * nodes {
+        let (before, after) = (i % nodes > 0, i % nodes + 1 < nodes);
+        entries.push((i, i, f64::from(u8::from(before) + u8::from(after))));
+        entries.extend(before.then(|| (i, i - 1, -1.0)));
+        entries.extend(after.then(|| (i, i + 1, -1.0)));
+    }
+    let a = assembly::from_triplets(24, 24, &entries).unwrap();
+    let m = Schwarz { domain: 8, ..exact() }.build(&a, &Cpu::new()).unwrap();
+    let table = m.to_string();
+    let row: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["0", "24", "3", "8.0", "3", "0"], "{table}");
+}

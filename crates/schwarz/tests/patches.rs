@@ -137,3 +137,26 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     let r = noise(n, 3);
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }
+
+/// A held node is in no domain: what contact couples to it stays outside on every level, only its diagonal block counts.
+#[test]
+fn contact_with_a_held_node_stays_outside() {
+    let p = problem("cloth:25");
+    let mut m = exact().build(p.system(), &Cpu::new()).unwrap();
+    assert!(m.plan().levels() > 1, "{m}");
+    let (held, free) = (m.plan().left_out()[0], 310);
+    assert!(!m.plan().left_out().contains(&free));
+    let spring = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign * 40.0 } else { 0.0 });
+    let mut applied_with = |places: &[(u32, u32)]| {
+        let value = |&(i, j): &(u32, u32)| spring(if i == j { 1.0 } else { -1.0 });
+        let values: Vec<f64> = places.iter().flat_map(value).collect();
+        let mut contact = Contacts::new(625, 3).unwrap();
+        contact.replace(places, &values).unwrap();
+        assert_eq!(m.update(&Sum { elastic: &p.matrix, contact: &contact }).unwrap(), Reused::Structure);
+        applied(&mut m, &noise(1875, 6))
+    };
+    let diagonal = [(held, held), (free, free)];
+    let without = applied_with(&diagonal);
+    assert_eq!(applied_with(&[diagonal[0], (held, free), (free, held), diagonal[1]]), without);
+    assert_ne!(applied_with(&diagonal[..1]), without);
+}

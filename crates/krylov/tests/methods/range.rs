@@ -5,7 +5,7 @@ use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected, SingleReductionCg,
 };
 
-use crate::common::{Dense, Scaling, gmres, random, richardson, spread};
+use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
 const N: usize = 12;
 
@@ -280,5 +280,38 @@ fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
         let stop = Stop { max_iterations: steps, ..Stop::relative(1e-8) };
         let report = richardson(stop, 1.0).solve(&a, &mut Identity, &vec![1.0], &mut vec![0.0]).unwrap();
         assert_eq!(report.outcome, outcome, "{steps}");
+    }
+}
+
+/// x near the end of the range: r·x overflows while r and x do not.
+#[test]
+fn a_large_x_is_finite() {
+    let a = Dense::<f64>::diagonal(&[1e-238, 3e-238]);
+    let b = vec![1e70, 1e70];
+    for (name, mut method) in
+        methods(Stop::relative(1e-10), 1e-238).into_iter().filter(|m| m.0 != "Richardson")
+    {
+        let mut x = vec![0.0; 2];
+        let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");
+        assert!(distance(&x, &[1e308, 1e308 / 3.0]) < 1e-8, "{name}");
+    }
+}
+
+/// A whose products with A p overflow, beside a b whose square is ordinary.
+#[test]
+fn the_size_of_a_is_seen_beside_a_small_b() {
+    let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
+    for (ea, eb) in [(220, -35), (210, -40), (225, -38)] {
+        let iterations = |ea: i32, eb: i32| {
+            let a = Dense { n: N, entries: sized::<f64>(&base.entries, ea) };
+            let (b, mut x) = (sized::<f64>(&random(N, 77), eb), vec![0.0; N]);
+            let report = BiCgStab::new(Stop::relative(1e-8)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "A 1e{ea}, b 1e{eb}: {report}");
+            assert!(truth(&a, &b, &x) < 1.01e-8);
+            report.iterations
+        };
+        // Without the unit every step is one of steepest descent.
+        assert!(iterations(ea, eb) <= iterations(0, 0) + 3, "A 1e{ea}, b 1e{eb}");
     }
 }

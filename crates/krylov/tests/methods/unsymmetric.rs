@@ -231,3 +231,14 @@ fn what_runs_away_is_called_so() {
         }
     }
 }
+
+/// The first shortened residual is orthogonal to the shadow, and not zero: BiCGStab begins anew from it.
+#[test]
+fn bicgstab_restarts_where_the_shadow_sees_nothing() {
+    let rows = [[1.0, 0.0, 1.0], [1.0, 2.0, 0.0], [0.0, 1.0, 3.0]];
+    let a = Dense::<f64>::from_fn(3, |i, j| rows[i][j]);
+    let (b, mut x) = (vec![1.0, 0.0, 0.0], vec![0.0; 3]);
+    let report = BiCgStab::new(Stop::relative(1e-12)).solve(&a, &mut Identity, &b, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Converged, "{report}");
+    assert!(distance(&x, &a.solve(&b)) < 1e-11);
+}
