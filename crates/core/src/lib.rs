@@ -19,8 +19,10 @@
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
 //! | [`largest`](largest()) | the largest of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instructions of the machine |
+//! | [`compiled`](Compiled) | kernels compiled once for both types |
 //! | [`error`](Error) | when the machine or the input failed |
 
+mod compiled;
 mod error;
 mod largest;
 mod monitor;
@@ -38,6 +40,7 @@ mod stop;
 mod upkeep;
 mod vector;
 
+pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;
 pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};

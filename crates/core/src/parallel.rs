@@ -52,6 +52,27 @@ pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Err
     Ok(pool.map_err(|_| Error::Threads { threads: n })?.install(f))
 }
 
+/// Runs both functions, on two threads of the current pool where another is free.
+///
+/// This is `rayon::join`, behind functions without a type of their own, so that its machinery is compiled once and not for each pair of closures.
+///
+/// ```
+/// assert_eq!(coarsen_core::parallel::join(|| 1, || "two"), (1, "two"));
+/// ```
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    let (mut a, mut b) = (Some(a), Some(b));
+    let (mut x, mut y) = (None, None);
+    both(&mut || x = a.take().map(|a| a()), &mut || y = b.take().map(|b| b()));
+    match (x, y) {
+        (Some(x), Some(y)) => (x, y),
+        _ => unreachable!("rayon::join returns once both have run"),
+    }
+}
+
+fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}
+
 /// Slices, ranges and tuples of them: what a loop can be cut into.
 ///
 /// All parts of a tuple have the same length.
@@ -153,7 +174,7 @@ pub fn tree<P: Pieces, R: Send>(
     }
     let (left, right) = pieces.cut(leaves / 2 * length);
     let (a, b) = if parallel && leaves > GRAIN {
-        rayon::join(|| tree(left, length, true, leaf, combine), || tree(right, length, true, leaf, combine))
+        join(|| tree(left, length, true, leaf, combine), || tree(right, length, true, leaf, combine))
     } else {
         (tree(left, length, false, leaf, combine), tree(right, length, false, leaf, combine))
     };
@@ -197,7 +218,7 @@ pub fn items<T: Sync>(of: &[T], parallel: bool, f: &(impl Fn(&T) + Sync)) {
         [item] => f(item),
         _ if parallel => {
             let (left, right) = of.split_at(of.len() / 2);
-            rayon::join(|| items(left, true, f), || items(right, true, f));
+            join(|| items(left, true, f), || items(right, true, f));
         }
         _ => of.iter().for_each(f),
     }

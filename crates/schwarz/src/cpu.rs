@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_backend::Cpu;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Compiled, Error, Real};
 
 use crate::packed::{SIDE, multiply};
 use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
@@ -136,13 +136,26 @@ struct Step<'a, V, S> {
 
 impl<V: Real, S: Real> Step<'_, V, S> {
     fn domains(&self, range: Range<usize>) {
-        match self.b {
-            1 => simd::run(Domain::<V, S, 1> { step: self, range }),
-            2 => simd::run(Domain::<V, S, 2> { step: self, range }),
-            3 => simd::run(Domain::<V, S, 3> { step: self, range }),
-            6 => simd::run(Domain::<V, S, 6> { step: self, range }),
-            _ => simd::run(Domain::<V, S, 0> { step: self, range }),
-        }
+        SOLVE.of::<Solve<V, S>>()(self, range);
+    }
+}
+
+type Solve<V, S> = fn(&Step<'_, V, S>, Range<usize>);
+
+static SOLVE: Compiled<4> = Compiled([
+    &(solve_domains as Solve<f32, f32>),
+    &(solve_domains as Solve<f32, f64>),
+    &(solve_domains as Solve<f64, f32>),
+    &(solve_domains as Solve<f64, f64>),
+]);
+
+fn solve_domains<V: Real, S: Real>(step: &Step<'_, V, S>, range: Range<usize>) {
+    match step.b {
+        1 => simd::run(Domain::<V, S, 1> { step, range }),
+        2 => simd::run(Domain::<V, S, 2> { step, range }),
+        3 => simd::run(Domain::<V, S, 3> { step, range }),
+        6 => simd::run(Domain::<V, S, 6> { step, range }),
+        _ => simd::run(Domain::<V, S, 0> { step, range }),
     }
 }
 

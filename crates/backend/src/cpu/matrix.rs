@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_core::{Compiled, Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::sweep::Sweeping;
@@ -76,7 +76,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         s: &mut Vec<V>,
         y: &mut Vec<V>,
     ) {
-        let (n, size) = (self.a.shape().0, self.a.block().0);
+        let n = self.a.shape().0;
         self.assert_square(d, b, x, "relax_into");
         assert!(
             s.len() == n && y.len() == n,
@@ -84,25 +84,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
             s.len(),
             y.len()
         );
-        let pieces = (0..self.a.pattern().rows(), Groups(&mut s[..], size), Groups(&mut y[..], size));
-        let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
-            let first = rows.start * size;
-            self.a.row_products(rows, x, |at, ax| {
-                let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
-                simd::run(Step {
-                    d: &d.host().values()[all.start * size..all.end * size],
-                    size,
-                    omega,
-                    beta,
-                    ax,
-                    b: &b[all.clone()],
-                    x: &x[all],
-                    s: &mut s.0[here.clone()],
-                    y: &mut y.0[here],
-                });
-            });
-        };
-        each(pieces, (ROWS / size).max(1), parallel::worth_product(self.a.nnz()), &body);
+        RELAX_INTO.of::<RelaxInto<V, S>>()(&self.a, d.host().values(), [omega, beta], [b, x], [s, y]);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
@@ -116,7 +98,45 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     }
 }
 
-/// s = ω D (b − A x) + β s and y = x + s on a few rows, A x being known.
+type RelaxInto<V, S> = fn(&Bsr<S>, &[S], [V; 2], [&[V]; 2], [&mut [V]; 2]);
+
+static RELAX_INTO: Compiled<3> = Compiled([
+    &(relax_into as RelaxInto<f32, f32>),
+    &(relax_into as RelaxInto<f64, f32>),
+    &(relax_into as RelaxInto<f64, f64>),
+]);
+
+/// s = ω D (b − A x) + β s and y = x + s.
+fn relax_into<V: Real, S: Real>(
+    a: &Bsr<S>,
+    d: &[S],
+    [omega, beta]: [V; 2],
+    [b, x]: [&[V]; 2],
+    [s, y]: [&mut [V]; 2],
+) {
+    let size = a.block().0;
+    let pieces = (0..a.pattern().rows(), Groups(s, size), Groups(y, size));
+    let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
+        let first = rows.start * size;
+        a.row_products(rows, x, |at, ax| {
+            let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
+            simd::run(Step {
+                d: &d[all.start * size..all.end * size],
+                size,
+                omega,
+                beta,
+                ax,
+                b: &b[all.clone()],
+                x: &x[all],
+                s: &mut s.0[here.clone()],
+                y: &mut y.0[here],
+            });
+        });
+    };
+    each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz()), &body);
+}
+
+/// The same on a few rows, A x being known.
 struct Step<'a, V, S> {
     d: &'a [S],
     size: usize,

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, row_product};
 
 use crate::{RowSets, Sweep};
@@ -22,15 +22,7 @@ pub(super) struct Sweeping<'a, V, S> {
 impl<V: Real, S: Real> Sweeping<'_, V, S> {
     /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
-        let (parallel, x) = (parallel::worth_product(self.a.nnz()), Shared::new(x));
-        let run = |set: &Vec<Range<usize>>| {
-            // Chunks of one set write their own rows of x and read no other row of the set.
-            items(set, parallel, &|rows| simd::run(Chunk { of: self, rows: rows.clone(), x }));
-        };
-        match self.sweep {
-            Sweep::Forward => rows.sets().iter().for_each(run),
-            Sweep::Backward => rows.sets().iter().rev().for_each(run),
-        }
+        RUN.of::<Run<V, S>>()(self, rows, x);
     }
 
     #[inline(always)]
@@ -39,6 +31,23 @@ impl<V: Real, S: Real> Sweeping<'_, V, S> {
             Sweep::Forward => rows.for_each(f),
             Sweep::Backward => rows.rev().for_each(f),
         }
+    }
+}
+
+type Run<V, S> = fn(&Sweeping<'_, V, S>, &RowSets, &mut [V]);
+
+static RUN: Compiled<3> =
+    Compiled([&(run as Run<f32, f32>), &(run as Run<f64, f32>), &(run as Run<f64, f64>)]);
+
+fn run<V: Real, S: Real>(of: &Sweeping<'_, V, S>, rows: &RowSets, x: &mut [V]) {
+    let (parallel, x) = (parallel::worth_product(of.a.nnz()), Shared::new(x));
+    let set = |set: &Vec<Range<usize>>| {
+        // Chunks of one set write their own rows of x and read no other row of the set.
+        items(set, parallel, &|rows| simd::run(Chunk { of, rows: rows.clone(), x }));
+    };
+    match of.sweep {
+        Sweep::Forward => rows.sets().iter().for_each(set),
+        Sweep::Backward => rows.sets().iter().rev().for_each(set),
     }
 }
 

@@ -89,13 +89,6 @@ impl Solver {
     }
 }
 
-/// Whether an eigenvalue is no more than the round-off of the largest one, n ε.
-fn is_singular(inverse: &PseudoInverse) -> bool {
-    let largest = inverse.spectrum().iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-    let round_off = inverse.spectrum().len() as f64 * f64::EPSILON * largest;
-    inverse.spectrum().iter().any(|s| s.abs() <= round_off)
-}
-
 fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
@@ -146,16 +139,18 @@ impl<T: Real, B: Backend> Bottom<T, B> {
         }
     }
 
-    /// New values on the same pattern, solved by what a build takes for them: a pseudo-inverse stays where an eigenvalue is round-off, any other
-    /// matrix is given to a factor. After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old inverse
-    /// there.
+    /// New values on the same pattern, solved by what a build takes for them. *Deviation*: where the old values were singular and the new ones are
+    /// regular with a contrast above 1e12, the pseudo-inverse stays, which a build would not take. Trying a factor each time would allocate, and
+    /// eigenvalues cannot tell: those of a free body are up to some 1e-13 of the largest, by the round-off of the products above.
+    ///
+    /// After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old inverse there.
     ///
     /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.
     pub(super) fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
         match &self.solver {
             Solver::Sparse(_) if updated.is_err() => self.solver = Solver::build(a)?,
-            Solver::Dense(inverse) if updated.is_ok() && is_singular(inverse) => (),
+            Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.size() => (),
             Solver::Dense(_) => match Direct::default().build(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
                 // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Real, parallel, simd};
+use coarsen_core::{Compiled, Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
@@ -44,10 +44,28 @@ pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
     basis: &Basis<T>,
+    aggregates: (&[u32], usize),
+    reach: Reach<'_>,
+    filter: Option<&Filter<'_, T>>,
+) -> Smoothed<T> {
+    SMOOTH.of::<Smooth<T>>()(a, parts, basis, aggregates, reach, filter)
+}
+
+type Smoothed<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
+
+type Smooth<T> =
+    fn(&Bsr<T>, &Parts<'_, T>, &Basis<T>, (&[u32], usize), Reach<'_>, Option<&Filter<'_, T>>) -> Smoothed<T>;
+
+static SMOOTH: Compiled<2> = Compiled([&(smooth_here as Smooth<f32>), &(smooth_here as Smooth<f64>)]);
+
+fn smooth_here<T: Real>(
+    a: &Bsr<T>,
+    parts: &Parts<'_, T>,
+    basis: &Basis<T>,
     (aggregates, count): (&[u32], usize),
     reach: Reach<'_>,
     filter: Option<&Filter<'_, T>>,
-) -> Result<(Bsr<T>, Vec<u32>), SetupError> {
+) -> Smoothed<T> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
     let smoother = Smoother { a, parts, basis, aggregates, reach, filter };
     let part = |c: usize| {
@@ -85,7 +103,7 @@ fn gather<T: Real>(mut parts: Vec<Rows<T>>, indices: &mut [u32], values: &mut [T
         let (count, size) = parts.iter().fold((0, 0), |s, p| (s.0 + p.columns.len(), s.1 + p.values.len()));
         let ((i0, i1), (v0, v1)) = (indices.split_at_mut(count), values.split_at_mut(size));
         if parallel::worth(values_in(&parts) + values_in(&rest)) {
-            rayon::join(|| gather(parts, i0, v0), || gather(rest, i1, v1));
+            parallel::join(|| gather(parts, i0, v0), || gather(rest, i1, v1));
         } else {
             gather(parts, i0, v0);
             gather(rest, i1, v1);

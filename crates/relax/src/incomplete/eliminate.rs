@@ -10,9 +10,9 @@
 //! *Reference* Saad 2003, §10.3, Algorithm 10.4; step numbers in the code are his.
 
 use coarsen_backend::DenseBlocks;
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Shared};
 use coarsen_core::simd::{self, Kernel, Set};
+use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::Order;
@@ -31,6 +31,20 @@ pub(super) struct Fault {
 /// # Errors
 /// The first fault of the first chunk that has one, at any number of threads.
 pub(super) fn eliminate<T: Real>(
+    w: &mut Bsr<T>,
+    order: &Order,
+    pivots: &mut DenseBlocks<T>,
+    positive: bool,
+) -> Result<(), Fault> {
+    ELIMINATE.of::<Eliminate<T>>()(w, order, pivots, positive)
+}
+
+type Eliminate<T> = fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool) -> Result<(), Fault>;
+
+static ELIMINATE: Compiled<2> =
+    Compiled([&(eliminate_here as Eliminate<f32>), &(eliminate_here as Eliminate<f64>)]);
+
+fn eliminate_here<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
     pivots: &mut DenseBlocks<T>,
@@ -58,7 +72,7 @@ fn forked(
         [chunk] => rows(chunk),
         _ => {
             let (left, right) = stage.split_at(stage.len() / 2);
-            let (left, right) = rayon::join(|| forked(left, true, rows), || forked(right, true, rows));
+            let (left, right) = parallel::join(|| forked(left, true, rows), || forked(right, true, rows));
             left.and(right)
         }
     }

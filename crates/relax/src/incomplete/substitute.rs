@@ -11,9 +11,9 @@
 //!
 //! *Traffic* L, U and D once, r, y and z once, y twice more. *Reference* Saad 2003, §10.3.
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, row_product};
 
 use super::Order;
@@ -45,9 +45,14 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
         let (n, b) = (lu.shape().0, lu.block().0);
         let scratch = if order.is_natural() { 0 } else { n };
         assert!(r.len() == n && y.len() == scratch && z.len() == n && pivots.len() == n * b);
+        RUN.of::<Run<V, S>>()(lu, pivots, order, r, y, z);
+    }
+
+    fn run_here(lu: &Bsr<S>, pivots: &[S], order: &Order, r: &[V], y: &mut [V], z: &mut [V]) {
         let z = Shared::new(z);
         let y = if order.is_natural() { z } else { Shared::new(y) };
-        let (this, parallel) = (Self { lu, pivots, order, r, y, z }, parallel::worth_product(lu.nnz()));
+        let this = Substitution { lu, pivots, order, r, y, z };
+        let parallel = parallel::worth_product(lu.nnz());
         for stage in order.stages() {
             items(stage, parallel, &|chunk| simd::run(Half { of: this, chunk, forward: true }));
         }
@@ -56,6 +61,14 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
         }
     }
 }
+
+type Run<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]);
+
+static RUN: Compiled<3> = Compiled([
+    &(Substitution::<f32, f32>::run_here as Run<f32, f32>),
+    &(Substitution::<f64, f32>::run_here as Run<f64, f32>),
+    &(Substitution::<f64, f64>::run_here as Run<f64, f64>),
+]);
 
 /// One chunk of the solution with L, or with U.
 struct Half<'a, V, S> {

@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
@@ -44,17 +44,9 @@ impl<T: Real> Bsr<T> {
             x.len(),
             y.len()
         );
-        if k == 0 {
-            return;
+        if k > 0 {
+            APPLY_COLUMNS.of::<ApplyColumns<T, V>>()(self, k, x, y);
         }
-        let r = self.block().0;
-        let rows = (0..self.pattern().rows(), Groups(y, r * k));
-        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| match r {
-            _ if r.is_multiple_of(3) => self.panels::<V, 3>(rows, k, x, y.0),
-            _ if r.is_multiple_of(2) => self.panels::<V, 2>(rows, k, x, y.0),
-            _ => self.panels::<V, 1>(rows, k, x, y.0),
-        };
-        each(rows, (ROWS / r).max(1), parallel::worth(self.nnz() * k), &body);
     }
 
     /// A X for some block rows, G scalar rows and up to 8 columns at a time; `y` holds only those block rows.
@@ -103,6 +95,26 @@ impl<T: Real> Bsr<T> {
             }
         }
     }
+}
+
+type ApplyColumns<T, V> = fn(&Bsr<T>, usize, &[V], &mut [V]);
+
+static APPLY_COLUMNS: Compiled<4> = Compiled([
+    &(apply_columns as ApplyColumns<f32, f32>),
+    &(apply_columns as ApplyColumns<f32, f64>),
+    &(apply_columns as ApplyColumns<f64, f32>),
+    &(apply_columns as ApplyColumns<f64, f64>),
+]);
+
+fn apply_columns<T: Real, V: Real>(a: &Bsr<T>, k: usize, x: &[V], y: &mut [V]) {
+    let r = a.block().0;
+    let rows = (0..a.pattern().rows(), Groups(y, r * k));
+    let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| match r {
+        _ if r.is_multiple_of(3) => a.panels::<V, 3>(rows, k, x, y.0),
+        _ if r.is_multiple_of(2) => a.panels::<V, 2>(rows, k, x, y.0),
+        _ => a.panels::<V, 1>(rows, k, x, y.0),
+    };
+    each(rows, (ROWS / r).max(1), parallel::worth(a.nnz() * k), &body);
 }
 
 #[cfg(test)]

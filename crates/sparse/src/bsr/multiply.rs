@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
-use coarsen_core::{Dot, LinearOperator, Real, products};
+use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use super::{Bsr, row_product};
 
@@ -136,15 +136,7 @@ impl<T: Real> Bsr<T> {
     /// *Panics* on a wrong length.
     pub fn apply_add<V: Real>(&self, a: V, x: &[V], b: V, y: &mut [V]) {
         self.assert_fits(x, y);
-        let rows = (0..self.pattern.rows(), Groups(y, self.block.0));
-        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-            self.row_products(rows, x, |at, ax| {
-                for (y, &ax) in y.0[at..].iter_mut().zip(ax) {
-                    *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
-                }
-            });
-        };
-        self.each_leaf(rows, &body);
+        APPLY_ADD.of::<ApplyAdd<T, V>>()(self, a, x, b, y);
     }
 
     /// Runs `leaf` on pieces of [`ROWS`] scalar rows.
@@ -168,6 +160,85 @@ impl<T: Real> Bsr<T> {
     }
 }
 
+type ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]);
+
+static APPLY_ADD: Compiled<4> = Compiled([
+    &(apply_add as ApplyAdd<f32, f32>),
+    &(apply_add as ApplyAdd<f32, f64>),
+    &(apply_add as ApplyAdd<f64, f32>),
+    &(apply_add as ApplyAdd<f64, f64>),
+]);
+
+fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]) {
+    let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0));
+    let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
+        matrix.row_products(rows, x, |at, ax| {
+            for (y, &ax) in y.0[at..].iter_mut().zip(ax) {
+                *y = if b == V::zero() { a * ax } else { a * ax + b * *y };
+            }
+        });
+    };
+    matrix.each_leaf(rows, &body);
+}
+
+type Apply<T, V> = fn(&Bsr<T>, &[V], &mut [V]);
+
+static APPLY: Compiled<4> = Compiled([
+    &(apply as Apply<f32, f32>),
+    &(apply as Apply<f32, f64>),
+    &(apply as Apply<f64, f32>),
+    &(apply as Apply<f64, f64>),
+]);
+
+fn apply<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) {
+    let rows = (0..a.pattern.rows(), Groups(y, a.block.0));
+    a.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
+}
+
+type ApplyDot<T, V> = fn(&Bsr<T>, &[V], &mut [V]) -> [f64; 2];
+
+static APPLY_DOT: Compiled<4> = Compiled([
+    &(apply_dot as ApplyDot<f32, f32>),
+    &(apply_dot as ApplyDot<f32, f64>),
+    &(apply_dot as ApplyDot<f64, f32>),
+    &(apply_dot as ApplyDot<f64, f64>),
+]);
+
+fn apply_dot<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) -> [f64; 2] {
+    let r = a.block.0;
+    let rows = (0..a.pattern.rows(), Groups(y, r));
+    let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
+        let x_rows = &x[rows.start * r..rows.end * r];
+        a.multiply_rows(rows, x, y.0);
+        products(x_rows, y.0)
+    };
+    let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+    tree(rows, a.leaf_rows(), parallel::worth_product(a.nnz()), &body, &add)
+}
+
+type Residual<T, V> = fn(&Bsr<T>, &[V], &[V], &mut [V]);
+
+static RESIDUAL: Compiled<4> = Compiled([
+    &(residual as Residual<f32, f32>),
+    &(residual as Residual<f32, f64>),
+    &(residual as Residual<f64, f32>),
+    &(residual as Residual<f64, f64>),
+]);
+
+fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
+    let k = a.block.0;
+    let rows = (0..a.pattern.rows(), Groups(b, k), Groups(r, k));
+    let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
+        a.row_products(rows, x, |at, ax| {
+            let own = at..at + ax.len();
+            for ((r, &b), &ax) in r.0[own.clone()].iter_mut().zip(&b.0[own]).zip(ax) {
+                *r = b - ax;
+            }
+        });
+    };
+    a.each_leaf(rows, &body);
+}
+
 impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
     fn shape(&self) -> (usize, usize) {
         self.shape()
@@ -175,39 +246,19 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
 
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
         self.assert_fits(x, y);
-        let rows = (0..self.pattern.rows(), Groups(&mut y[..], self.block.0));
-        self.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| self.multiply_rows(rows, x, y.0));
+        APPLY.of::<Apply<T, V>>()(self, x, y);
     }
 
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
         self.assert_fits(x, y);
         assert_eq!(x.len(), y.len(), "apply_dot needs a square matrix");
-        let r = self.block.0;
-        let rows = (0..self.pattern.rows(), Groups(&mut y[..], r));
-        let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
-            let x_rows = &x[rows.start * r..rows.end * r];
-            self.multiply_rows(rows, x, y.0);
-            products(x_rows, y.0)
-        };
-        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-        let [value, magnitude] =
-            tree(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), &body, &add);
+        let [value, magnitude] = APPLY_DOT.of::<ApplyDot<T, V>>()(self, x, y);
         Dot { value: V::of(value), magnitude: V::of(magnitude) }
     }
 
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
         self.assert_fits(x, r);
         assert_eq!(b.len(), r.len(), "residual: b and r differ in length");
-        let k = self.block.0;
-        let rows = (0..self.pattern.rows(), Groups(&b[..], k), Groups(&mut r[..], k));
-        let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
-            self.row_products(rows, x, |at, ax| {
-                let own = at..at + ax.len();
-                for ((r, &b), &ax) in r.0[own.clone()].iter_mut().zip(&b.0[own]).zip(ax) {
-                    *r = b - ax;
-                }
-            });
-        };
-        self.each_leaf(rows, &body);
+        RESIDUAL.of::<Residual<T, V>>()(self, b, x, r);
     }
 }

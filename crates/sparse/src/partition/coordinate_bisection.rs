@@ -48,7 +48,7 @@ fn bisect(nodes: &mut [u32], parts: usize, positions: &[[f64; 3]]) {
     nodes.select_nth_unstable_by(n, |&i, &j| at(i).total_cmp(&at(j)).then(i.cmp(&j)));
     let (first, second) = nodes.split_at_mut(n);
     if parallel::worth(8 * (first.len() + second.len())) {
-        rayon::join(|| bisect(first, p, positions), || bisect(second, parts - p, positions));
+        parallel::join(|| bisect(first, p, positions), || bisect(second, parts - p, positions));
     } else {
         bisect(first, p, positions);
         bisect(second, parts - p, positions);

@@ -130,7 +130,7 @@ impl Columns<'_> {
             let (s0, s1) = source.split_at_mut(offsets[at] - start);
             let left = Columns { offsets, columns: columns.start..at, indices: i0, source: s0 };
             let right = Columns { offsets, columns: at..columns.end, indices: i1, source: s1 };
-            rayon::join(|| left.fill(of, tasks / 2), || right.fill(of, tasks - tasks / 2));
+            parallel::join(|| left.fill(of, tasks / 2), || right.fill(of, tasks - tasks / 2));
             return;
         }
         let mut next: Vec<usize> = offsets[columns.clone()].iter().map(|o| o - start).collect();

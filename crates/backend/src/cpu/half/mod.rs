@@ -22,7 +22,7 @@ use std::mem;
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd;
-use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_core::{Compiled, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::{Cpu, same_length};
@@ -95,6 +95,10 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
 
     /// A pass over all chunks, set after set in the direction of the sweep, x and r being written.
     fn run(&self, direction: Sweep, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
+        RUN.of::<Run<V, S>>()(self, direction, pass, omega, b, x, r);
+    }
+
+    fn run_here(&self, direction: Sweep, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
         let n = self.unknowns;
         assert!(b.len() == n && x.len() == n && r.len() == n, "sweep: vectors of another length than {n}");
         let parallel = parallel::worth(self.inner.len() + self.outer.len());
@@ -109,6 +113,22 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
         }
     }
 }
+
+type Run<V, S> = fn(&HalfSweeps<V, S>, Sweep, Pass, V, &[V], &mut [V], &mut [V]);
+
+static RUN: Compiled<3> = Compiled([
+    &(HalfSweeps::run_here as Run<f32, f32>),
+    &(HalfSweeps::run_here as Run<f64, f32>),
+    &(HalfSweeps::run_here as Run<f64, f64>),
+]);
+
+type Product<V, S> = fn(&HalfSweeps<V, S>, Option<&[V]>, &[V], &mut [V]);
+
+static PRODUCT: Compiled<3> = Compiled([
+    &(HalfSweeps::product_here as Product<f32, f32>),
+    &(HalfSweeps::product_here as Product<f64, f32>),
+    &(HalfSweeps::product_here as Product<f64, f64>),
+]);
 
 impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfSweeps<V, S> {
     fn shape(&self) -> (usize, usize) {
@@ -131,6 +151,10 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfSweeps<V, S> {
 impl<V: Real, S: Real> HalfSweeps<V, S> {
     /// y = A x, or b − A x.
     fn product(&self, b: Option<&[V]>, x: &[V], y: &mut [V]) {
+        PRODUCT.of::<Product<V, S>>()(self, b, x, y);
+    }
+
+    fn product_here(&self, b: Option<&[V]>, x: &[V], y: &mut [V]) {
         let parallel = parallel::worth(self.inner.len() + self.outer.len());
         let y = Shared::new(y);
         let task = |chunk: &Chunk| simd::run(kernel::Product { of: self, chunk, b, x, y });

@@ -181,7 +181,7 @@ impl Opened {
         let result = loop {
             let (text, batch) = (&mut self.text, &self.batch[..]);
             let (parsed, filled) = if parallel::worth(batch.len()) {
-                rayon::join(|| body.take(batch), || text.fill(&mut ahead))
+                parallel::join(|| body.take(batch), || text.fill(&mut ahead))
             } else {
                 (body.take(batch), text.fill(&mut ahead))
             };

@@ -25,7 +25,7 @@ mod worker;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::{Real, parallel};
+use coarsen_core::{Compiled, Real, parallel};
 
 use crate::{Bsr, Pattern, SparseError, TransposePlan, fits};
 use worker::{Factors, Worker};
@@ -100,6 +100,10 @@ impl<T: Real> GalerkinPlan<T> {
     /// # Errors
     /// As [`update`](Self::update), and [`SparseError::TooLarge`] where the rows of A P in use at once have more blocks than `u32` can number.
     pub fn build(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
+        BUILD.of::<Build<T>>()(self, a, p)
+    }
+
+    fn build_here(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
         let factors = Factors { a, p, transpose: &self.transpose };
         if let Err(error) = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| factors.make(worker))
@@ -149,7 +153,13 @@ impl<T: Real> GalerkinPlan<T> {
             ("Galerkin product, rows of a coarse block", k, coarse.block().0),
             ("Galerkin product, columns of a coarse block", k, coarse.block().1),
         ])?;
+        REFILL.of::<Refill<T>>()(self, a, p, coarse)
+    }
+
+    /// The values alone, once all is known to fit.
+    fn refill(&mut self, a: &Bsr<T>, p: &Bsr<T>, coarse: &mut Bsr<T>) -> Result<(), SparseError> {
         let factors = Factors { a, p, transpose: &self.transpose };
+        let (pattern, k) = (coarse.pattern().clone(), self.block.1);
         let rows = (pattern.offsets(), k * k);
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
             factors.refill(worker, &pattern, values)
@@ -171,6 +181,18 @@ impl<T: Real> GalerkinPlan<T> {
         ])
     }
 }
+
+type Build<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, &Bsr<T>) -> Result<Bsr<T>, SparseError>;
+
+static BUILD: Compiled<2> = Compiled([
+    &(GalerkinPlan::<f32>::build_here as Build<f32>),
+    &(GalerkinPlan::<f64>::build_here as Build<f64>),
+]);
+
+type Refill<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, &Bsr<T>, &mut Bsr<T>) -> Result<(), SparseError>;
+
+static REFILL: Compiled<2> =
+    Compiled([&(GalerkinPlan::<f32>::refill as Refill<f32>), &(GalerkinPlan::<f64>::refill as Refill<f64>)]);
 
 /// Coarse rows for each of the threads there are now, about equal in blocks of Pᵀ. Who computes a row changes no bit of it.
 fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
@@ -198,7 +220,7 @@ fn together<T: Real>(
     let (left, right) = workers.split_at_mut(workers.len() / 2);
     let at = |row: usize| offsets.get(row).map_or(0, |offset| offset * size);
     let (head, tail) = values.split_at_mut(at(right[0].rows.start) - at(left[0].rows.start));
-    let (left, right) = rayon::join(
+    let (left, right) = parallel::join(
         || together(left, (offsets, size), head, body),
         || together(right, (offsets, size), tail, body),
     );
