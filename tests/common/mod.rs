@@ -8,7 +8,7 @@ mod device;
 use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
-use coarsen::multigrid::{SmoothedAggregation, Smoothing};
+use coarsen::multigrid::{PlainAggregation, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, Scaling};
@@ -107,6 +107,10 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             build(Multigrid { smoothing, ..small_sa(Cycle::W) }, a, Cpu::mixed())
         }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
+        ("plain aggregation", |a| {
+            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(recipe, a, Cpu::new())
+        }),
     ];
     with_devices(
         all,

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! `coarsen = { path = ".." }` under `[dependencies]` is all that a program needs; features: `opencl`, and `sprs`, `nalgebra-sparse` and `faer` for conversions.
-//! Solvers are generic and compiled in the program's own crate: give debug builds `opt-level = 1`.
+//! Debug builds are slow unless solvers are optimised there too: give `[profile.dev]` an `opt-level = 1`.
 //!
 //! Each layer is a crate of its own, re-exported here under its short name:
 //!

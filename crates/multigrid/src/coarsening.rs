@@ -1,8 +1,8 @@
 //! What a multigrid method has to say: how a grid becomes a coarser one.
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::Real;
-use coarsen_sparse::{Bsr, NearKernel, Pattern};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, System};
 
 /// One level as a coarsening sees it: matrix, near-kernel, geometry.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,36 @@ pub struct Grid<'a, T> {
     pub inverses: Option<&'a DenseBlocks<T>>,
     /// Which nodes are neighbours, where not all whose rows meet are.
     pub links: Option<&'a Pattern>,
-    /// Whether the step to this grid left weak couplings out; false on the finest.
-    pub filtered: bool,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
+}
+
+impl<'a, T: Real> Grid<'a, T> {
+    /// A finest level of which nothing but its matrix is known.
+    pub fn new(a: &'a Bsr<T>) -> Self {
+        Self {
+            a,
+            near_kernel: None,
+            positions: None,
+            radius: None,
+            sets: None,
+            inverses: None,
+            links: None,
+            depth: 0,
+        }
+    }
+
+    /// The finest level of a system; `a` is its matrix with its contact.
+    pub fn finest(system: &System<'a, T>, a: &'a Bsr<T>) -> Self {
+        let System { near_kernel, positions, links, .. } = *system;
+        Self { near_kernel, positions, links, ..Self::new(a) }
+    }
+
+    /// The level below one of depth `depth` − 1, to which `coarse` leads and whose matrix is `a`.
+    pub(crate) fn below<X>(coarse: &'a Coarse<T, X>, a: &'a Bsr<T>, depth: usize) -> Self {
+        let (near_kernel, positions) = (coarse.near_kernel.as_ref(), coarse.positions.as_deref());
+        Self { near_kernel, positions, links: coarse.links.as_ref(), depth, ..Self::new(a) }
+    }
 }
 
 impl<T> Grid<'_, T> {
@@ -35,42 +61,89 @@ impl<T> Grid<'_, T> {
     }
 }
 
-/// The step from a grid to the next coarser one.
+/// The step from a grid to the next coarser one; `X` is what the method keeps of its own.
 #[derive(Clone, Debug)]
-pub struct Coarse<T> {
+pub struct Coarse<T, X = ()> {
     /// P: from coarse to fine unknowns, in blocks of b x k.
     pub prolongation: Bsr<T>,
     /// The near-kernel in coarse coordinates.
     pub near_kernel: Option<NearKernel>,
     /// One point a coarse node.
     pub positions: Option<Vec<[f64; 3]>>,
+    /// Which coarse nodes are neighbours, where the finer grid says so of its own.
+    pub links: Option<Pattern>,
     /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the hierarchy gives them a
     /// diagonal entry of the size of their node's.
     pub dead: Vec<u32>,
-    /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves.
-    pub aggregates: Vec<u32>,
-    /// Which stored couplings of the fine matrix spread the columns of P; empty where all do.
-    pub spreading: Vec<bool>,
-    /// Which coarse nodes are neighbours, where the finer grid says so of its own.
-    pub links: Option<Pattern>,
+    /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves; for methods that have aggregates.
+    pub aggregates: Option<Vec<u32>>,
+    /// What the method itself wants to know of this step, on the next coarser grid and in updates.
+    pub state: X,
+}
+
+impl<T, X> Coarse<T, X> {
+    /// A step of which nothing but its prolongation is known.
+    pub fn new(prolongation: Bsr<T>, state: X) -> Self {
+        let (near_kernel, positions, links) = (None, None, None);
+        Self { prolongation, near_kernel, positions, links, dead: Vec::new(), aggregates: None, state }
+    }
 }
 
 /// The one thing a multigrid method has to say.
 ///
-/// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement* [`coarsen`](Self::coarsen); `refresh` only where keeping
-/// the structure of P is possible.
+/// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement* [`coarsen`](Self::coarsen) and [`name`](Self::name); the rest
+/// only where it can be done better. *Copy*
+/// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or [`PlainAggregation`](crate::PlainAggregation), of one file each.
 pub trait Coarsening<T: Real>: Clone + Send {
-    /// The next coarser grid, or `None` when this one cannot be coarsened further.
+    /// What a step keeps beside the transfers; `()` for nothing.
+    type State: Clone + Send;
+
+    /// The next coarser grid, or `None` when this one cannot be coarsened further; `above` is what the step to `fine` has kept, none on the finest.
     ///
     /// # Errors
     /// [`SetupError`] names the row or node that stands in the way.
-    fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError>;
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Self::State>,
+    ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// New values of P for a grid with other values, on the aggregates and the pattern that `coarse` has.
+    /// New values of P for a grid with other values, on the pattern that `coarse` has.
+    ///
+    /// The provided one coarsens anew, and takes the values where the pattern is the same.
     ///
     /// # Errors
-    /// As [`coarsen`](Self::coarsen); `coarse` stays as it is then.
-    fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError>;
+    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] where the method finds another pattern; `coarse` stays as it is then.
+    fn refresh(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Self::State>,
+        coarse: &mut Coarse<T, Self::State>,
+    ) -> Result<(), SetupError> {
+        let (old, what) = (&coarse.prolongation, "the prolongation that new values ask for (build anew)");
+        match self.coarsen(fine, above)? {
+            Some(next)
+                if next.prolongation.block() == old.block()
+                    && Pattern::same(next.prolongation.pattern(), old.pattern()) =>
+            {
+                *coarse = next;
+                Ok(())
+            }
+            _ => Err(Error::Pattern { what }.into()),
+        }
+    }
+
+    /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`: contact that came or went.
+    fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
+        let _ = (before, after);
+        state.clone()
+    }
+
+    /// Bytes of what a step keeps.
+    fn state_bytes(&self, state: &Self::State) -> usize {
+        let _ = state;
+        0
+    }
 
     /// What tables call it.
     fn name(&self) -> &'static str;

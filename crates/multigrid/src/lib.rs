@@ -10,15 +10,22 @@
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `numeric`, `free`, `bottom`, `table` |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
+//! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each: the ones to copy for a new method |
 
 mod coarsening;
+mod geometric;
 mod hierarchy;
 mod multigrid;
 mod over_domains;
+mod plain_aggregation;
+mod ruge_stueben;
 mod smoothed_aggregation;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
+pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan};
 pub use multigrid::{Cycle, Keep, LevelSmoother, Multigrid, Relaxation, Smoothing};
 pub use over_domains::OverDomains;
-pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread};
+pub use plain_aggregation::PlainAggregation;
+pub use ruge_stueben::RugeStueben;
+pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading};

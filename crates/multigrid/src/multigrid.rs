@@ -5,7 +5,7 @@ use coarsen_core::{Error, Preconditioner, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen_sparse::System;
 
-use crate::{Coarsening, Grid, Hierarchy, SmoothedAggregation};
+use crate::{Coarsening, Geometric, Grid, Hierarchy, PlainAggregation, RugeStueben, SmoothedAggregation};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -57,6 +57,37 @@ impl Multigrid<SmoothedAggregation> {
             coarse_size: 500,
             keep: Keep::Transfers,
         }
+    }
+}
+
+impl Multigrid<Geometric> {
+    /// A grid of so many points along each axis, one to three of them, the first varying fastest; Gauss-Seidel forward before and backward after the correction.
+    pub fn geometric(points: &[usize]) -> Self {
+        let along = |axis: usize| points.get(axis).copied().unwrap_or(1);
+        Multigrid::of(Geometric { points: [along(0), along(1), along(2)] })
+    }
+}
+
+impl Multigrid<RugeStueben> {
+    /// Classical algebraic multigrid with θ = 1/4, Gauss-Seidel forward before and backward after the correction.
+    pub fn ruge_stueben() -> Self {
+        Multigrid::of(RugeStueben::default())
+    }
+}
+
+impl Multigrid<PlainAggregation> {
+    /// Double pairwise aggregation with a K-cycle, which belongs under `FlexibleCg`.
+    pub fn plain_aggregation() -> Self {
+        Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
+    }
+}
+
+impl<C> Multigrid<C> {
+    /// A symmetric V-cycle of that coarsening: Gauss-Seidel forward before and backward after the correction.
+    pub fn of(coarsening: C) -> Self {
+        let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
+        let (levels, coarse_size, keep) = (20, 500, Keep::Transfers);
+        Self { coarsening, cycle: Cycle::V, smoothing, levels, coarse_size, keep }
     }
 }
 
@@ -209,17 +240,7 @@ mod tests {
             wind.pattern().range(n / 2).find(|&k| wind.pattern().indices()[k] as usize != n / 2).unwrap();
         wind.values_mut()[9 * far] += 1.0;
         for (a, whole) in [(&p.matrix, false), (&shuffled, true), (&wind, true)] {
-            let grid = Grid {
-                a,
-                near_kernel: None,
-                positions: None,
-                radius: None,
-                sets: None,
-                inverses: None,
-                links: None,
-                filtered: false,
-                depth: 0,
-            };
+            let grid = Grid::new(a);
             let smoother = Smoothing::Fitted.smoother(&grid, &Cpu::new()).unwrap();
             assert_eq!(smoother.matrix().is_some(), whole);
         }

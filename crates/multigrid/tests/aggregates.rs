@@ -3,13 +3,22 @@
 mod common;
 
 use coarsen_backend::conformance::noise;
-use coarsen_multigrid::{Coarse, Coarsening, Grid, SmoothedAggregation};
+use coarsen_multigrid::{Coarse, Coarsening, Grid, SmoothedAggregation, Spreading};
 use coarsen_sparse::{Bsr, NearKernel, assembly};
 
 use common::{grid, problem};
 
-fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64> {
-    recipe.coarsen(fine).unwrap().unwrap()
+fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64, Spreading> {
+    below(fine, None, recipe)
+}
+
+/// The same, with what is kept of the step to `fine`.
+fn below(
+    fine: &Grid<'_, f64>,
+    above: Option<&Spreading>,
+    recipe: SmoothedAggregation,
+) -> Coarse<f64, Spreading> {
+    recipe.coarsen(fine, above).unwrap().unwrap()
 }
 
 /// Ones on the diagonal, and couplings.
@@ -21,7 +30,7 @@ fn couplings(n: u32, all: &[(u32, u32, f64)]) -> Bsr<f64> {
 
 fn aggregates(n: u32, all: &[(u32, u32, f64)]) -> Vec<u32> {
     let recipe = SmoothedAggregation { filter: false, ..Default::default() };
-    coarsened(&grid(&couplings(n, all)), recipe).aggregates
+    coarsened(&grid(&couplings(n, all)), recipe).aggregates.unwrap()
 }
 
 /// Nodes 4 and 5 are left over and joined to each other most strongly; each goes to the aggregate of a node that the first pass took.
@@ -70,10 +79,11 @@ fn aggregates_of_blocks_follow_norms_where_weak_couplings_are_left_out() {
     let n = 6 * triples as usize;
     let a = assembly::from_triplets_blocked(n, n, (2, 2), &entries).unwrap();
     let expected: Vec<u32> = (0..3 * triples).map(|i| i / 3).collect();
-    let fine = Grid { filtered: true, depth: 1, ..grid(&a) };
-    assert_eq!(coarsened(&fine, SmoothedAggregation::default()).aggregates, expected);
+    let (fine, filtered) = (Grid { depth: 1, ..grid(&a) }, vec![true]);
+    let aggregates = |recipe| below(&fine, Some(&filtered), recipe).aggregates.unwrap();
+    assert_eq!(aggregates(SmoothedAggregation::default()), expected);
     let all = SmoothedAggregation { filter: false, ..Default::default() };
-    assert_ne!(coarsened(&fine, all).aggregates, expected);
+    assert_ne!(aggregates(all), expected);
 }
 
 /// Aggregates of four nodes: rigid-body modes are cut to translations, and what else is given is kept.
@@ -135,13 +145,13 @@ fn a_refresh_is_a_coarsening_on_kept_aggregates() {
         let a = problem(spec).matrix;
         let recipe = SmoothedAggregation::default();
         let mut coarse = coarsened(&grid(&a), recipe);
-        assert_eq!(!coarse.spreading.is_empty(), filtered, "{spec}");
+        assert_eq!(!coarse.state.is_empty(), filtered, "{spec}");
         let mut four = a.clone();
         four.values_mut().iter_mut().for_each(|v| *v *= 4.0);
         for a in [&a, &four, &a] {
             let expected = coarsened(&grid(a), recipe);
             assert_eq!(expected.aggregates, coarse.aggregates, "{spec}");
-            recipe.refresh(&grid(a), &mut coarse).unwrap();
+            recipe.refresh(&grid(a), None, &mut coarse).unwrap();
             let pairs = coarse.prolongation.values().iter().zip(expected.prolongation.values());
             assert!(pairs.clone().all(|(x, y)| (x - y).abs() < 1e-12), "{spec}");
             assert_eq!(coarse.prolongation.pattern(), expected.prolongation.pattern());
@@ -152,7 +162,7 @@ fn a_refresh_is_a_coarsening_on_kept_aggregates() {
             entries.extend((0..a.shape().0).map(|i| (i as u32, i as u32, 1.0)));
             let other =
                 assembly::from_triplets_blocked(a.shape().0, a.shape().0, a.block(), &entries).unwrap();
-            let refused = recipe.refresh(&grid(&other), &mut coarse).unwrap_err().to_string();
+            let refused = recipe.refresh(&grid(&other), None, &mut coarse).unwrap_err().to_string();
             assert!(refused.contains("the couplings that an aggregation was made for"), "{refused}");
             assert_eq!(coarse.prolongation.values(), before);
         }

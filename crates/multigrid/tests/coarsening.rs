@@ -164,7 +164,8 @@ fn prolongations_are_their_formula() {
             };
             let recipe =
                 SmoothedAggregation { omega_of_sets: omega, prune, rotations_from: 0, ..Default::default() };
-            let coarse = recipe.coarsen(&fine).unwrap().unwrap();
+            let above = (depth > 0).then(Vec::new);
+            let coarse = recipe.coarsen(&fine, above.as_ref()).unwrap().unwrap();
             let mut values = rows(&modes);
             if depth == 0 {
                 values[2 * b].fill(0.0);
@@ -182,7 +183,7 @@ fn prolongations_are_their_formula() {
             let found = dense(&coarse.prolongation);
             assert!(off(&found, &p) < 1e-12, "blocks of {b} x {k}: {:.1e}", off(&found, &p));
             assert!(off(&rows(coarse.near_kernel.as_ref().unwrap()), &r) < 1e-12, "blocks of {b} x {k}: R");
-            assert_eq!((coarse.dead.len(), &coarse.aggregates), (0, &sets));
+            assert_eq!((coarse.dead.len(), coarse.aggregates.as_ref()), (0, Some(&sets)));
             for (g, centre) in coarse.positions.unwrap().iter().enumerate() {
                 let of: Vec<usize> = (0..nodes).filter(|&i| sets[i] == g as u32).collect();
                 for d in 0..3 {
@@ -206,7 +207,7 @@ fn guessed_modes_are_relaxed() {
         let kernel_sweeps = if sweeps > 20 { sweeps - 20 } else { sweeps };
         let recipe =
             SmoothedAggregation { modes, kernel_sweeps, dominance: 0.0, omega: 0.0, ..Default::default() };
-        let coarse = recipe.coarsen(&Grid { radius: Some(radius), ..grid(&a) }).unwrap().unwrap();
+        let coarse = recipe.coarsen(&Grid { radius: Some(radius), ..grid(&a) }, None).unwrap().unwrap();
         let mut k: Dense = match modes {
             Modes::Found(count) => {
                 let all = start_vector::<f64>(n * count);
@@ -222,7 +223,8 @@ fn guessed_modes_are_relaxed() {
                 k[i].iter_mut().zip(&step[i]).for_each(|(k, s)| *k -= 4.0 / 3.0 / radius * s);
             }
         }
-        let (basis, r) = tentative(&k, b, &coarse.aggregates, coarse.prolongation.pattern().columns());
+        let (basis, r) =
+            tentative(&k, b, coarse.aggregates.as_ref().unwrap(), coarse.prolongation.pattern().columns());
         let found = dense(&coarse.prolongation);
         assert!(off(&found, &basis) < 1e-9, "{modes:?} of blocks of {b}: {:.1e}", off(&found, &basis));
         assert!(off(&rows(coarse.near_kernel.as_ref().unwrap()), &r) < 1e-9, "{modes:?} of blocks of {b}: R");
@@ -268,7 +270,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
         for (modes, follows) in [(Modes::Known, follows), (Modes::Constants, false)] {
             let fine = Grid { sets: Some(&sets), ..grid(&a) };
             let recipe = SmoothedAggregation { modes, ..Default::default() };
-            let found = dense(&recipe.coarsen(&fine).unwrap().unwrap().prolongation);
+            let found = dense(&recipe.coarsen(&fine, None).unwrap().unwrap().prolongation);
             let v: Vec<f64> = (0..nodes).map(|i| if follows { root(i) } else { 1.0 }).collect();
             let size = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let expected: Dense = (0..n)
@@ -294,23 +296,17 @@ fn weak_couplings_are_lumped() {
                 20 + seed,
             );
             let modes = kernel(nodes * b, k, 30 + seed);
-            let fine = Grid {
-                near_kernel: Some(&modes),
-                radius: Some(radius),
-                filtered: true,
-                depth: 1,
-                ..grid(&a)
-            };
+            let fine = Grid { near_kernel: Some(&modes), radius: Some(radius), depth: 1, ..grid(&a) };
             let recipe = SmoothedAggregation { omega, prune: 0.0, ..Default::default() };
-            let coarse = recipe.coarsen(&fine).unwrap().unwrap();
-            if coarse.spreading.is_empty() {
+            let coarse = recipe.coarsen(&fine, Some(&vec![true])).unwrap().unwrap();
+            if coarse.state.is_empty() {
                 continue; // too many are tied
             }
             let measure = Strength::Symmetric { theta: 0.04 };
             let weights = measure.weights(&a).unwrap();
             let strong = measure.strong(a.pattern(), &weights);
             let count = coarse.prolongation.pattern().columns();
-            let (basis, _) = tentative(&rows(&modes), b, &coarse.aggregates, count);
+            let (basis, _) = tentative(&rows(&modes), b, coarse.aggregates.as_ref().unwrap(), count);
             let full = dense(&a);
             let plain = scaled(&full, b, &product(&full, &basis));
             let size = |i: usize| -> f64 {
@@ -319,7 +315,7 @@ fn weak_couplings_are_lumped() {
             };
             let largest = |rows: &[Vec<f64>]| rows.iter().flatten().fold(0.0_f64, |m, v| m.max(v.abs()));
             let mut p = vec![vec![0.0; count * k]; nodes * b];
-            for i in (0..nodes).filter(|&i| coarse.aggregates[i] != NONE) {
+            for i in (0..nodes).filter(|&i| coarse.aggregates.as_ref().unwrap()[i] != NONE) {
                 let own = i * b..(i + 1) * b;
                 let range = a.pattern().range(i);
                 let (mut d, mut pull) = (vec![vec![0.0; b]; b], 0.0);
@@ -352,7 +348,7 @@ fn weak_couplings_are_lumped() {
                 p[own].clone_from_slice(&values);
                 (lumped, kept) = (lumped + usize::from(takes), kept + usize::from(!takes));
                 pulled += usize::from(weak && pull > 1.25 * trace && positive);
-                let said = &coarse.spreading[range.clone()];
+                let said = &coarse.state[range.clone()];
                 let spreads = |at: usize| !takes || strong[at] || a.pattern().indices()[at] as usize == i;
                 let told = range.zip(said).filter(|(at, _)| a.pattern().indices()[*at] as usize != i);
                 assert!(

@@ -5,13 +5,16 @@ mod common;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_direct::Direct;
-use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, Smoothing};
+use coarsen_multigrid::{Coarsening, Cycle, Hierarchy, Keep, Multigrid, Smoothing};
 use coarsen_sparse::{Bsr, assembly};
 
 use common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
 /// The matrices and prolongations of a hierarchy, every matrix below the finest a product PᵀAP.
-fn levels<C, S>(a: &Bsr<f64>, m: &Hierarchy<f64, Cpu, C, S>) -> Vec<(Bsr<f64>, Option<Bsr<f64>>)> {
+fn levels<C: Coarsening<f64>, S>(
+    a: &Bsr<f64>,
+    m: &Hierarchy<f64, Cpu, C, S>,
+) -> Vec<(Bsr<f64>, Option<Bsr<f64>>)> {
     let mut all = Vec::new();
     for l in 0..m.levels() {
         let a = if l == 0 { a } else { m.matrix(l).unwrap() };

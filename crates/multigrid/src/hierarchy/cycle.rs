@@ -11,8 +11,8 @@ use super::{Bottom, Level};
 use crate::Cycle;
 
 /// x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the x given.
-pub(super) fn cycle<T: Real, B: Backend>(
-    levels: &mut [Level<T, B>],
+pub(super) fn cycle<T: Real, B: Backend, X>(
+    levels: &mut [Level<T, B, X>],
     bottom: &mut Bottom<T, B>,
     kind: Cycle,
     b: &B::Vector,
@@ -65,8 +65,8 @@ pub(super) fn cycle<T: Real, B: Backend>(
 /// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
 ///
 /// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the least energy error.
-fn krylov<T: Real, B: Backend>(
-    levels: &mut [Level<T, B>],
+fn krylov<T: Real, B: Backend, X>(
+    levels: &mut [Level<T, B, X>],
     bottom: &mut Bottom<T, B>,
     [c, v, w]: &mut [B::Vector; 3],
     b: &B::Vector,

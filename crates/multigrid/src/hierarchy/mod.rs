@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Class, Preconditioner, Real, Vector};
-use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel, Pattern, System};
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System};
 use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
@@ -37,18 +37,18 @@ pub use numeric::NumericPlan;
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
 /// (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin products.
-pub struct Hierarchy<T: Real, B: Backend, C, S = Smoothing> {
+pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
     pattern: Arc<Pattern>,
     block: usize,
-    levels: Vec<Level<T, B>>,
+    levels: Vec<Level<T, B, C::State>>,
     bottom: Bottom<T, B>,
     seconds: Seconds,
 }
 
 /// One level above the bottom: what is needed to relax on it and to reach the next.
-struct Level<T: Real, B: Backend> {
+struct Level<T: Real, B: Backend, X> {
     smoother: Box<dyn LevelSmoother<T, B>>,
     prolongation: B::Matrix,
     restriction: B::Matrix,
@@ -56,16 +56,16 @@ struct Level<T: Real, B: Backend> {
     coarse_b: B::Vector,
     coarse_x: B::Vector,
     krylov: Option<[B::Vector; 3]>,
-    host: Host<T>,
+    host: Host<T, X>,
 }
 
 /// What an update needs of a level, on the host.
-struct Host<T: Real> {
-    coarse: Coarse<T>,
+struct Host<T: Real, X> {
+    coarse: Coarse<T, X>,
     galerkin: GalerkinPlan<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
-    next: Option<update::Next<T>>,
+    next: Option<update::Next<T, X>>,
     free: Free<T>,
     unknowns: usize,
     nnz: usize,
@@ -88,20 +88,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         system.check()?;
         let finest = system.whole()?;
         finest.check_finite()?;
-        let (mut levels, mut seconds) = (Vec::<Level<T, B>>::new(), Seconds::default());
+        let (mut levels, mut seconds) = (Vec::<Level<T, B, C::State>>::new(), Seconds::default());
         loop {
             let grid = match levels.last().map(|level| &level.host) {
-                None => Grid {
-                    a: &finest,
-                    near_kernel: system.near_kernel,
-                    positions: system.positions,
-                    links: system.links,
-                    radius: None,
-                    sets: None,
-                    inverses: None,
-                    filtered: false,
-                    depth: 0,
-                },
+                None => Grid::finest(&system, &finest),
                 Some(host) => host.grid(levels.len()),
             };
             if levels.len() + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
@@ -113,7 +103,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                 timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
             let inverses = smoother.prepared_inverses();
             let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), inverses, ..grid };
-            let coarse = timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid)).map_err(here)?;
+            let above = levels.last().map(|level| &level.host.coarse.state);
+            let coarse =
+                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
             let level = timed(&mut seconds.products, || {
                 Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
@@ -134,32 +126,21 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
     }
 }
 
-impl<T: Real> Host<T> {
-    fn new(a: &Bsr<T>, coarse: Coarse<T>) -> Result<Self, SetupError> {
+impl<T: Real, X> Host<T, X> {
+    fn new(a: &Bsr<T>, coarse: Coarse<T, X>) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let mut matrix = galerkin.build(a, &coarse.prolongation)?;
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
         free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
-        let special = coarse.aggregates.iter().filter(|&&g| g == u32::MAX).count();
+        let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
         Ok(Self { coarse, galerkin, matrix, next: None, free, unknowns, nnz, special })
     }
 
     /// The next coarser grid.
     fn grid(&self, depth: usize) -> Grid<'_, T> {
-        let near_kernel: Option<&NearKernel> = self.coarse.near_kernel.as_ref();
-        Grid {
-            a: &self.matrix,
-            near_kernel,
-            positions: self.coarse.positions.as_deref(),
-            links: self.coarse.links.as_ref(),
-            radius: None,
-            sets: None,
-            inverses: None,
-            filtered: !self.coarse.spreading.is_empty(),
-            depth,
-        }
+        Grid::below(&self.coarse, &self.matrix, depth)
     }
 }
 
@@ -178,9 +159,9 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     }
 }
 
-impl<T: Real, B: Backend> Level<T, B> {
+impl<T: Real, B: Backend, X> Level<T, B, X> {
     fn new(
-        host: Host<T>,
+        host: Host<T, X>,
         smoother: Box<dyn LevelSmoother<T, B>>,
         cycle: Cycle,
         on: &B,
@@ -205,7 +186,7 @@ impl<T: Real, B: Backend> Level<T, B> {
     }
 }
 
-impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Levels, the bottom included.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1
@@ -228,9 +209,9 @@ impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
-    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves.
+    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves; none where the method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
-        self.levels.get(level).map(|level| &level.host.coarse.aggregates[..])
+        self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
 
     /// Coarse unknowns without a basis function, over all levels.

@@ -8,6 +8,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
 use super::Hierarchy;
+use crate::Coarsening;
 use crate::multigrid::LevelSmoother;
 
 /// What [`Hierarchy::update_here`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
@@ -20,7 +21,7 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
     host: Bsr<T>,
 }
 
-impl<T: Real, B: NumericPlace, C, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, Pattern, System};
+use coarsen_sparse::{Bsr, System};
 
 use super::{Bottom, Hierarchy, Host, Level, Seconds, timed};
 use crate::{Coarse, Coarsening, Grid, Relaxation};
@@ -24,26 +24,17 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         let Self { recipe, on, .. } = self;
         let mut before = &self.pattern;
         let mut seconds = Seconds::default();
-        let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
+        let mut levels: Vec<Level<T, B, C::State>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
             let grid = match levels.last().map(|level| &level.host) {
                 Some(host) => host.grid(depth),
-                None => Grid {
-                    a: finest,
-                    near_kernel: system.near_kernel,
-                    positions: system.positions,
-                    links: system.links,
-                    radius: None,
-                    sets: None,
-                    inverses: None,
-                    filtered: false,
-                    depth,
-                },
+                None => Grid::finest(&system, finest),
             };
             let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
             let smoother =
                 timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
-            let coarse = carried(&old.host.coarse, before, a.pattern());
+            let state = recipe.coarsening.carried(&old.host.coarse.state, before, a.pattern());
+            let coarse = Coarse { state, ..old.host.coarse.clone() };
             before = old.host.matrix.pattern();
             let level = timed(&mut seconds.products, || {
                 Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
@@ -57,18 +48,4 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         (self.levels, self.bottom, self.pattern, self.seconds) = (levels, bottom, pattern, seconds);
         Ok(())
     }
-}
-
-/// The same step for a matrix of another pattern: what is said of couplings goes with them.
-///
-/// Of new ones nothing is said, so that they spread as far as P has columns for it: D then has the stiffness of contact that A has. Left out
-/// like weak ones, stiff contact takes a quarter more iterations.
-fn carried<T: Clone>(coarse: &Coarse<T>, before: &Pattern, after: &Pattern) -> Coarse<T> {
-    let mut coarse = coarse.clone();
-    if !coarse.spreading.is_empty() {
-        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
-        let flags = places.map(|(i, j)| before.find(i, j).is_none_or(|k| coarse.spreading[k]));
-        coarse.spreading = flags.collect();
-    }
-    coarse
 }

@@ -18,7 +18,7 @@ struct Bytes {
 
 impl Bytes {
     /// What level and host hold; patterns that several matrices share count once.
-    fn of<T: Real, B: Backend>(level: &Level<T, B>) -> Self {
+    fn of<T: Real, B: Backend, C: Coarsening<T>>(level: &Level<T, B, C::State>, by: &C) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
@@ -27,8 +27,8 @@ impl Bytes {
             + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
         Self {
             coarsening: coarse.prolongation.bytes()
-                + size_of_val(&coarse.aggregates[..])
-                + coarse.spreading.len()
+                + coarse.aggregates.as_ref().map_or(0, |g| size_of_val(&g[..]))
+                + by.state_bytes(&coarse.state)
                 + kernel
                 + points,
             products: host.matrix.bytes() + host.galerkin.bytes() + host.spare_bytes() + transfers,
@@ -41,10 +41,11 @@ impl Bytes {
     }
 }
 
-impl<T: Real, B: Backend, C, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Bytes of all levels, here and at the place; patterns that several matrices share count once.
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>() + self.bottom.bytes()
+        self.levels.iter().map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
+            + self.bottom.bytes()
     }
 }
 
@@ -60,7 +61,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
         };
         let mut bytes = Bytes::default();
         for (l, level) in self.levels.iter().enumerate() {
-            let (host, here) = (&level.host, Bytes::of(level));
+            let (host, here) = (&level.host, Bytes::of(level, &self.recipe.coarsening));
             row(f, l, host.unknowns, host.nnz)?;
             writeln!(f, " {:>9} {:>9} {:>9.1}", host.special, host.coarse.dead.len(), mib(here.all()))?;
             bytes.coarsening += here.coarsening;

@@ -17,8 +17,8 @@ use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
 
 /// Spare room of a level.
-pub(super) struct Next<T> {
-    coarse: Option<Coarse<T>>,
+pub(super) struct Next<T, X> {
+    coarse: Option<Coarse<T, X>>,
     matrix: Bsr<T>,
     /// Inverses of the diagonal blocks, where the smoother has none.
     inverses: Option<DenseBlocks<T>>,
@@ -66,22 +66,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         let mut seconds = Seconds::default();
 
         let last = self.levels.len();
-        let mut grid = Grid {
-            a: finest,
-            near_kernel: system.near_kernel,
-            positions: system.positions,
-            links: system.links,
-            radius: None,
-            sets: None,
-            inverses: None,
-            filtered: false,
-            depth: 0,
-        };
+        let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
             let here = |cause: SetupError| cause.on_level(l);
-            grid = level
-                .prepare(&self.recipe.coarsening, self.recipe.keep, &grid, &mut seconds)
-                .map_err(here)?;
+            let (coarsening, keep) = (&self.recipe.coarsening, self.recipe.keep);
+            let (next, state) =
+                level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
+            (grid, above) = (next, Some(state));
         }
         timed(&mut seconds.bottom, || self.bottom.update(grid.a)).map_err(|cause| cause.on_level(last))?;
 
@@ -96,31 +87,21 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
     }
 }
 
-impl<T: Real, B: Backend> Level<T, B> {
-    /// Computes what comes next into the spare room; returns the next coarser grid.
-    fn prepare<'a, C: Coarsening<T>>(
+impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
+    /// Computes what comes next into the spare room; returns the next coarser grid, and what the method keeps of the step there.
+    fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,
         keep: Keep,
-        fine: &Grid<'_, T>,
+        (fine, above): (&Grid<'_, T>, Option<&X>),
         seconds: &mut Seconds,
-    ) -> Result<Grid<'a, T>, SetupError> {
+    ) -> Result<(Grid<'a, T>, &'a X), SetupError> {
         timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
         let (radius, inverses) = (self.smoother.prepared_radius(), self.smoother.prepared_inverses());
         let fine = &Grid { radius, sets: self.smoother.sets(), inverses, ..*fine };
-        let (a, coarse) = self.host.prepare(coarsening, keep, fine, seconds)?;
+        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
-        Ok(Grid {
-            a,
-            near_kernel: coarse.near_kernel.as_ref(),
-            positions: coarse.positions.as_deref(),
-            links: coarse.links.as_ref(),
-            radius: None,
-            sets: None,
-            inverses: None,
-            filtered: !coarse.spreading.is_empty(),
-            depth: fine.depth + 1,
-        })
+        Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
     }
 
     /// What was prepared becomes what is used.
@@ -137,22 +118,22 @@ impl<T: Real, B: Backend> Level<T, B> {
     }
 }
 
-impl<T: Real> Host<T> {
+impl<T: Real, X: Clone> Host<T, X> {
     /// Bytes of the spare room.
     pub(super) fn spare_bytes(&self) -> usize {
-        let inverses = |next: &Next<T>| next.inverses.as_ref().map_or(0, |d| d.values().len());
-        let values = |next: &Next<T>| next.matrix.values().len() + inverses(next);
+        let inverses = |next: &Next<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
+        let values = |next: &Next<T, X>| next.matrix.values().len() + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
     /// The next coarser matrix, and the transfers that lead there.
-    fn prepare<C: Coarsening<T>>(
+    fn prepare<C: Coarsening<T, State = X>>(
         &mut self,
         coarsening: &C,
         keep: Keep,
-        fine: &Grid<'_, T>,
+        (fine, above): (&Grid<'_, T>, Option<&X>),
         seconds: &mut Seconds,
-    ) -> Result<(&Bsr<T>, &Coarse<T>), SetupError> {
+    ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
         let next = match &mut self.next {
             Some(next) => next,
             none => none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses: None }),
@@ -171,7 +152,7 @@ impl<T: Real> Host<T> {
         })?;
         if keep == Keep::Aggregates {
             let mut coarse = self.coarse.clone();
-            timed(&mut seconds.coarsening, || coarsening.refresh(fine, &mut coarse))?;
+            timed(&mut seconds.coarsening, || coarsening.refresh(fine, above, &mut coarse))?;
             next.coarse = Some(coarse);
         }
         let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);

@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_relax::Spectrum;
-use coarsen_sparse::{Bsr, NearKernel, Strength};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, Strength};
 
 use crate::{Coarse, Coarsening, Grid};
 use aggregate::{Couplings, aggregate};
@@ -120,13 +120,22 @@ pub enum Modes {
     Found(usize),
 }
 
+/// Which stored couplings of the fine matrix spread the columns of P; none said where all do.
+pub type Spreading = Vec<bool>;
+
 impl<T: Real> Coarsening<T> for SmoothedAggregation {
-    fn coarsen(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T>>, SetupError> {
+    type State = Spreading;
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Option<Coarse<T, Spreading>>, SetupError> {
         self.validate()?;
         let a = fine.a;
         let (special, aggregates, count, mut spreading) = match fine.sets {
             Some(sets) => given(a, sets)?,
-            None => self.chosen(fine)?, // 5, 6
+            None => self.chosen(fine, above)?, // 5, 6
         };
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&aggregates, count);
@@ -142,24 +151,28 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,
-            spreading,
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
-            aggregates,
+            aggregates: Some(aggregates),
+            state: spreading,
         })) // 10 is the hierarchy's
     }
 
-    fn refresh(&self, fine: &Grid<'_, T>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
-        let a = fine.a;
-        if !coarse.spreading.is_empty() && coarse.spreading.len() != a.pattern().len() {
+    fn refresh(
+        &self,
+        fine: &Grid<'_, T>,
+        _: Option<&Spreading>,
+        coarse: &mut Coarse<T, Spreading>,
+    ) -> Result<(), SetupError> {
+        let (a, spreading) = (fine.a, &coarse.state);
+        let aggregates = coarse.aggregates.as_deref().unwrap_or(&[]);
+        if !spreading.is_empty() && spreading.len() != a.pattern().len() {
             return Err(Error::Pattern { what: "the couplings that an aggregation was made for" }.into());
         }
-        let parts = Parts::new(self, fine, !coarse.spreading.is_empty())?; // 2, 3
-        let special = Special {
-            nodes: coarse.aggregates.iter().map(|&g| g == u32::MAX).collect(),
-            rows: special::rows(a),
-        };
+        let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
+        let special =
+            Special { nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(), rows: special::rows(a) };
         let count = coarse.prolongation.pattern().columns();
-        let small = self.small(&coarse.aggregates, count);
+        let small = self.small(aggregates, count);
         let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
         let (expected, found) = (coarse.prolongation.block().1, vectors);
         if expected != found {
@@ -167,16 +180,31 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
             return Err(Error::Shape { what, expected, found }.into());
         }
         let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
-        let basis = tentative::<T>(modes, a.block().0, &coarse.aggregates, count); // 7, 11
+        let basis = tentative::<T>(modes, a.block().0, aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
-        let filter = Self::filter(&coarse.spreading, modes, a.block().0);
-        let of = (&coarse.aggregates[..], count);
+        let filter = Self::filter(spreading, modes, a.block().0);
+        let of = (aggregates, count);
         let (values, _) = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), filter.as_ref())?; // 8, 9
-        coarse.prolongation.values_mut().copy_from_slice(values.values());
+        let positions = fine.positions.map(|x| centroids(x, aggregates, count));
         coarse.near_kernel = Some(basis.near_kernel()?);
-        coarse.positions = fine.positions.map(|x| centroids(x, &coarse.aggregates, count));
+        coarse.prolongation.values_mut().copy_from_slice(values.values());
+        coarse.positions = positions;
         coarse.dead = basis.dead;
         Ok(())
+    }
+
+    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the stiffness of contact that A has. Left out
+    /// like weak ones, stiff contact takes a quarter more iterations.
+    fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
+        if spreading.is_empty() {
+            return Vec::new();
+        }
+        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
+        places.map(|(i, j)| before.find(i, j).is_none_or(|k| spreading[k])).collect()
+    }
+
+    fn state_bytes(&self, spreading: &Spreading) -> usize {
+        spreading.len()
     }
 
     fn name(&self) -> &'static str {
@@ -209,10 +237,11 @@ impl SmoothedAggregation {
     fn chosen<T: Real>(
         &self,
         fine: &Grid<'_, T>,
-    ) -> Result<(Special, Vec<u32>, usize, Vec<bool>), SetupError> {
+        above: Option<&Spreading>,
+    ) -> Result<(Special, Vec<u32>, usize, Spreading), SetupError> {
         let a = fine.a;
         let measure = filter::measure(fine.depth);
-        let looked = self.filter && self.omega > 0.0 && (fine.filtered || fine.depth == 0);
+        let looked = self.filter && self.omega > 0.0 && above.is_none_or(|above| !above.is_empty());
         let blocks = a.block() != (1, 1);
         // Scalars have the same weights by either.
         let mut weights = if looked && blocks { measure.weights(a)? } else { self.strength.weights(a)? }; // 5
@@ -350,17 +379,7 @@ mod tests {
     use super::*;
 
     fn grid<'a>(a: &'a Bsr<f64>, sets: Option<&'a [u32]>) -> Grid<'a, f64> {
-        Grid {
-            a,
-            near_kernel: None,
-            positions: None,
-            radius: None,
-            sets,
-            inverses: None,
-            links: None,
-            filtered: false,
-            depth: 0,
-        }
+        Grid { sets, ..Grid::new(a) }
     }
 
     fn problem(spec: &str) -> Bsr<f64> {
@@ -371,7 +390,7 @@ mod tests {
     #[test]
     fn a_set_without_a_node_is_named() {
         let a = problem("poisson2d:4");
-        let coarsen = |sets: &[u32]| SmoothedAggregation::default().coarsen(&grid(&a, Some(sets)));
+        let coarsen = |sets: &[u32]| SmoothedAggregation::default().coarsen(&grid(&a, Some(sets)), None);
         let mut sets: Vec<u32> = (0..16).map(|i| i / 4).collect();
         sets[5] = u32::MAX; // in no set
         assert_eq!(coarsen(&sets).unwrap().unwrap().prolongation.shape(), (16, 4));
@@ -389,9 +408,9 @@ mod tests {
             [("poisson2d:20", false), ("elasticity3d:5", false), ("anisotropic2d:20", true)]
         {
             let a = problem(spec);
-            let coarse = SmoothedAggregation::default().coarsen(&grid(&a, None)).unwrap().unwrap();
-            assert_eq!(coarse.spreading.capacity() > 0, filtered, "{spec}");
-            assert_eq!(coarse.spreading.is_empty(), !filtered, "{spec}");
+            let coarse = SmoothedAggregation::default().coarsen(&grid(&a, None), None).unwrap().unwrap();
+            assert_eq!(coarse.state.capacity() > 0, filtered, "{spec}");
+            assert_eq!(coarse.state.is_empty(), !filtered, "{spec}");
         }
     }
 }

@@ -18,17 +18,7 @@ pub(crate) fn problem(spec: &str) -> Problem {
 
 /// A finest level of which A and a radius are known.
 pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
-    Grid {
-        a,
-        near_kernel: None,
-        positions: None,
-        radius: Some(2.0),
-        sets: None,
-        inverses: None,
-        links: None,
-        filtered: false,
-        depth: 0,
-    }
+    Grid { radius: Some(2.0), ..Grid::new(a) }
 }
 
 /// The prolongations of all levels, which a refresh makes three times as large.
@@ -36,19 +26,15 @@ pub(crate) fn grid(a: &Bsr<f64>) -> Grid<'_, f64> {
 pub(crate) struct Given(pub(crate) Vec<Bsr<f64>>);
 
 impl Coarsening<f64> for Given {
-    fn coarsen(&self, fine: &Grid<'_, f64>) -> Result<Option<Coarse<f64>>, SetupError> {
-        Ok(self.0.get(fine.depth).map(|p| Coarse {
-            prolongation: p.clone(),
-            near_kernel: None,
-            positions: None,
-            dead: Vec::new(),
-            aggregates: vec![0; p.pattern().rows()],
-            spreading: Vec::new(),
-            links: None,
-        }))
+    type State = ();
+
+    fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
+        let aggregates = |p: &Bsr<f64>| Some(vec![0; p.pattern().rows()]);
+        let step = |p: &Bsr<f64>| Coarse { aggregates: aggregates(p), ..Coarse::new(p.clone(), ()) };
+        Ok(self.0.get(fine.depth).map(step))
     }
 
-    fn refresh(&self, _: &Grid<'_, f64>, coarse: &mut Coarse<f64>) -> Result<(), SetupError> {
+    fn refresh(&self, _: &Grid<'_, f64>, _: Option<&()>, coarse: &mut Coarse<f64>) -> Result<(), SetupError> {
         coarse.prolongation.values_mut().iter_mut().for_each(|v| *v *= 3.0);
         Ok(())
     }

@@ -1,0 +1,102 @@
+//! Multigrid on a structured grid: every second point, linear between them.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | h, H = 2 h | the grid of the finest level, the next coarser one |
+//! | P | weights ½, 1, ½ along each axis, multiplied over the axes |
+//!
+//! *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 3.
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::assembly;
+
+use crate::{Coarse, Coarsening, Grid};
+
+/// Points inside a box, and values beyond it given: coarse points are the second, fourth, ... of each axis.
+///
+/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does not depend on it. *Cost* 4 (in the plane) or
+/// 8 (in space) weights of P a coarse point and axis, levels of a quarter or an eighth of the points. *Leave it* where
+/// coefficients jump or one axis is much stiffer: algebraic methods follow them.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_core::Stop;
+/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_multigrid::{Geometric, Multigrid};
+/// # let a = coarsen_problems::Problem::parse("poisson2d:63", &Default::default())?.matrix;
+/// let mut m = Multigrid::geometric(&[63, 63]).build(&a, &Cpu::new())?;
+/// let (b, mut x) = (vec![1.0; 63 * 63], vec![0.0; 63 * 63]);
+/// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+/// assert!(report.iterations < 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometric {
+    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an axis that is not there.
+    pub points: [usize; 3],
+}
+
+impl<T: Real> Coarsening<T> for Geometric {
+    /// Points along each axis of the coarse grid.
+    type State = [usize; 3];
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&[usize; 3]>,
+    ) -> Result<Option<Coarse<T, [usize; 3]>>, SetupError> {
+        let points = *above.unwrap_or(&self.points);
+        let (nodes, b) = (points.iter().product(), fine.a.block().0);
+        if fine.a.pattern().rows() != nodes {
+            let found = fine.a.pattern().rows();
+            return Err(Error::Shape { what: "nodes of the grid", expected: nodes, found }.into());
+        }
+        let coarse = points.map(|n| if n > 2 { n / 2 } else { n });
+        if coarse == points {
+            return Ok(None);
+        }
+        let index = |at: [usize; 3], of: [usize; 3]| ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32;
+        let (mut places, mut values) = (Vec::new(), Vec::new());
+        for node in 0..nodes {
+            let at = [node % points[0], node / points[0] % points[1], node / points[0] / points[1]];
+            let [xs, ys, zs] = [0, 1, 2].map(|d| along(at[d], points[d], coarse[d]));
+            for (z, wz) in zs.into_iter().flatten() {
+                for (y, wy) in ys.into_iter().flatten() {
+                    for (x, wx) in xs.into_iter().flatten() {
+                        places.push((node as u32, index([x, y, z], coarse)));
+                        let entry = |e: usize| if e % (b + 1) == 0 { wx * wy * wz } else { 0.0 };
+                        values.extend((0..b * b).map(|e| T::of(entry(e))));
+                    }
+                }
+            }
+        }
+        let columns = coarse.iter().product::<usize>() * b;
+        let p = assembly::from_blocks(nodes * b, columns, (b, b), &places, &values)?;
+        let positions = fine.positions.map(|x| {
+            let second = |d: usize, i: usize| if coarse[d] == points[d] { i } else { 2 * i + 1 };
+            let node = |j: usize| {
+                let at = [j % coarse[0], j / coarse[0] % coarse[1], j / coarse[0] / coarse[1]];
+                x[index([second(0, at[0]), second(1, at[1]), second(2, at[2])], points) as usize]
+            };
+            (0..columns / b).map(node).collect()
+        });
+        Ok(Some(Coarse { positions, ..Coarse::new(p, coarse) }))
+    }
+
+    fn name(&self) -> &'static str {
+        "geometric"
+    }
+}
+
+/// The coarse points on both sides of a fine one along an axis, with their weights; none beyond the boundary.
+fn along(i: usize, fine: usize, coarse: usize) -> [Option<(usize, f64)>; 2] {
+    if coarse == fine {
+        return [Some((i, 1.0)), None];
+    }
+    if i % 2 == 1 {
+        return [Some((i / 2, 1.0)), None];
+    }
+    let half = |j: usize| (j < coarse).then_some((j, 0.5));
+    [(i / 2).checked_sub(1).and_then(half), half(i / 2)]
+}

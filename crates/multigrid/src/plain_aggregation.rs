@@ -1,0 +1,104 @@
+//! Aggregates of pairs of pairs, and piecewise constant prolongation: small coarse matrices for a K-cycle.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | w_ij | how strongly nodes pull each other: −trace(A_ij) |
+//! | 𝒜 | aggregates: pairs of nodes, then pairs of pairs |
+//!
+//! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3; without the checks of quality of later versions.
+
+use std::collections::BTreeMap;
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::assembly;
+
+use crate::{Coarse, Coarsening, Grid};
+
+/// Double pairwise aggregation without smoothing.
+///
+/// P has one block of the identity a row, so a Galerkin product adds blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates, V-cycles on the number of
+/// levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* n log n for the pairs; operator complexity about 1.3 to 1.5.
+/// *Leave it* for elasticity: constants miss rotations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlainAggregation {
+    /// Nodes pair up where they pull at least this share of the strongest pull of either.
+    pub theta: f64,
+}
+
+impl Default for PlainAggregation {
+    /// θ = 1/4.
+    fn default() -> Self {
+        Self { theta: 0.25 }
+    }
+}
+
+impl<T: Real> Coarsening<T> for PlainAggregation {
+    type State = ();
+
+    fn coarsen(&self, fine: &Grid<'_, T>, _: Option<&()>) -> Result<Option<Coarse<T>>, SetupError> {
+        if !(0.0..=1.0).contains(&self.theta) {
+            let (name, range) = ("PlainAggregation::theta", "0 to 1");
+            return Err(Error::Parameter { name, value: self.theta, range }.into());
+        }
+        let (a, (nodes, b)) = (fine.a, (fine.a.pattern().rows(), fine.a.block().0));
+        let trace = |block: &[T]| block.iter().step_by(b + 1).map(|v| v.wide()).sum::<f64>();
+        let row = |i: usize| {
+            let others = a.row(i).filter(|(j, _)| *j != i);
+            others.map(|(j, block)| (j as u32, -trace(block))).filter(|(_, w)| *w > 0.0).collect()
+        };
+        let graph: Vec<BTreeMap<u32, f64>> = (0..nodes).map(row).collect();
+        let (pairs, count) = self.pairs(&graph);
+        let (quads, count) = self.pairs(&joined(&graph, &pairs, count));
+        let aggregates: Vec<u32> = pairs.iter().map(|&pair| quads[pair as usize]).collect();
+        if count == nodes {
+            return Ok(None);
+        }
+        let places: Vec<(u32, u32)> = aggregates.iter().zip(0..).map(|(&g, i)| (i, g)).collect();
+        let entry = |e: usize| if e % (b + 1) == 0 { T::one() } else { T::zero() };
+        let values: Vec<T> = (0..nodes).flat_map(|_| (0..b * b).map(entry)).collect();
+        let p = assembly::from_blocks(nodes * b, count * b, (b, b), &places, &values)?;
+        Ok(Some(Coarse { aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
+    }
+
+    fn name(&self) -> &'static str {
+        "plain aggregation"
+    }
+}
+
+impl PlainAggregation {
+    /// Each node, in the order of their numbers, with the free one that it pulls most strongly, if strongly enough for both; the number of each pair, and how many.
+    fn pairs(&self, graph: &[BTreeMap<u32, f64>]) -> (Vec<u32>, usize) {
+        let strongest: Vec<f64> =
+            graph.iter().map(|row| row.values().fold(0.0, |m: f64, &w| m.max(w))).collect();
+        let (mut pair, mut count) = (vec![u32::MAX; graph.len()], 0);
+        for i in 0..graph.len() {
+            if pair[i] != u32::MAX {
+                continue;
+            }
+            let free = graph[i].iter().filter(|&(&j, &w)| {
+                pair[j as usize] == u32::MAX && w >= self.theta * strongest[i].max(strongest[j as usize])
+            });
+            let most = free.fold(None, |most: Option<(u32, f64)>, (&j, &w)| match most {
+                Some((_, best)) if best >= w => most,
+                _ => Some((j, w)),
+            });
+            for node in [Some(i), most.map(|(j, _)| j as usize)].into_iter().flatten() {
+                pair[node] = count;
+            }
+            count += 1;
+        }
+        (pair, count as usize)
+    }
+}
+
+/// The pulls between aggregates.
+fn joined(graph: &[BTreeMap<u32, f64>], aggregates: &[u32], count: usize) -> Vec<BTreeMap<u32, f64>> {
+    let mut sums = vec![BTreeMap::new(); count];
+    for (row, &g) in graph.iter().zip(aggregates) {
+        for (&j, w) in row.iter().filter(|&(&j, _)| aggregates[j as usize] != g) {
+            *sums[g as usize].entry(aggregates[j as usize]).or_insert(0.0) += w;
+        }
+    }
+    sums
+}
