@@ -14,8 +14,8 @@ use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::{Multigrid, Smoothing};
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::relax::{BlockJacobi, Ic0};
-use coarsen::sparse::{Bsr, System, Zeros, diagnose, matrix_market};
-use coarsen::{Preconditioner, Stop, parallel};
+use coarsen::sparse::{Bsr, System, Zeros};
+use coarsen::{Preconditioner, Stop, diagnose, matrix_market, parallel};
 
 const PROBLEMS: [&str; 14] = [
     "poisson2d:100",

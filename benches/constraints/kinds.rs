@@ -1,7 +1,7 @@
 //! Constraints on a sheet of cloth of N x N vertices, whose first and last rows are held already.
 
+use coarsen::constraints::Constraints;
 use coarsen::problems::{NumpyRandom, Problem, cloth, pinned};
-use coarsen::sparse::Constraints;
 
 use crate::Outcome;
 

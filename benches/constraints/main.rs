@@ -23,9 +23,9 @@ mod share;
 use std::time::Instant;
 
 use coarsen::backend::Prepared;
+use coarsen::constraints::Constraints;
 use coarsen::prelude::*;
 use coarsen::problems::Problem;
-use coarsen::sparse::Constraints;
 
 /// Whatever goes wrong is told and ends the bench.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use coarsen::Class;
+use coarsen::constraints::{Constraints, Projector};
 use coarsen::prelude::*;
-use coarsen::sparse::{Constraints, Projector};
 
 /// S A on vectors of the range of S.
 struct Operator<'a> {

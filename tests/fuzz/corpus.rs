@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 pub(crate) type Place = (&'static str, &'static [&'static str]);
 
 pub(crate) const MESHES: Place = ("crates/mesh/tests/corpus", &["meshes"]);
-pub(crate) const MATRICES: Place = ("crates/sparse/tests/corpus", &["mm-parser", "matrices"]);
+pub(crate) const MATRICES: Place = ("crates/matrix-market/tests/corpus", &["mm-parser", "matrices"]);
 
 /// Between the two files of a pair.
 pub(crate) const PAIR: &[u8] = b"\n#=====\n";

@@ -20,8 +20,8 @@ mod meter;
 
 use std::io::Cursor;
 
+use coarsen::matrix_market::Source;
 use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen};
-use coarsen::sparse::matrix_market::Source;
 
 use campaign::{Campaign, KIB, MIB};
 use corpus::{MATRICES, MESHES, PAIR};

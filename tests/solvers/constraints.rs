@@ -1,10 +1,11 @@
 //! Constraints under every preconditioner: PPCG is the eliminated system, and good preconditioners stay good.
 
 use crate::common::{mixed_recipes, multigrids, problem, recipes, single_recipes, small_sa};
+use coarsen::constraints::{Dirichlet, Filtered};
 use coarsen::krylov::{BiCgStab, Richardson};
 use coarsen::prelude::*;
 use coarsen::problems::{NumpyRandom, Problem};
-use coarsen::sparse::{Contacts, Dirichlet, Filtered, Stencil, Sum};
+use coarsen::sparse::{Contacts, Stencil, Sum};
 
 /// Points, lines, planes, vertices on faces and crossing edges, on a share of the nodes of a 3x3 block system.
 fn constraints(p: &Problem, share: f64, seed: u64) -> Constraints {

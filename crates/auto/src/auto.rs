@@ -3,7 +3,7 @@
 use std::fmt;
 
 use coarsen_core::{Outcome, Stop, power_of_two};
-use coarsen_sparse::diagnose::{Diagnosis, diagnose};
+use coarsen_diagnose::{Diagnosis, diagnose};
 use coarsen_sparse::{Bsr, SparseError, System};
 
 use crate::choose::{Choice, MEMORY, Reason, Wish};

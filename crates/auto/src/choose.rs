@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use coarsen_sparse::diagnose::{Definiteness, Diagnosis, Values};
+use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 
 use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
@@ -276,10 +276,10 @@ fn preconds(method: Method, values: Option<&Values>) -> (Vec<Kind>, Reason) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coarsen_diagnose::diagnose;
     use coarsen_problems::{elasticity3d, poisson2d, poisson3d};
     use coarsen_sparse::Bsr;
     use coarsen_sparse::assembly::from_triplets;
-    use coarsen_sparse::diagnose::diagnose;
 
     fn choose(a: &Bsr<f64>, iterate: bool) -> Choice {
         let wish = Wish { iterate, ..Wish::default() };

@@ -1,7 +1,7 @@
 //! What is done about a system: as the command line asks, else as `coarsen::auto` says.
 
 use coarsen::auto::{Course, Event, Kind, Last, NoFactor, Plan, Reason};
-use coarsen::sparse::diagnose::{Definiteness, Diagnosis};
+use coarsen::diagnose::{Definiteness, Diagnosis};
 
 use crate::args::{Method, Precond, name};
 use crate::ending::Ending;
@@ -158,9 +158,9 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
 mod tests {
     use super::*;
     use coarsen::auto::{Costs, MEMORY};
+    use coarsen::diagnose::diagnose;
     use coarsen::sparse::Bsr;
     use coarsen::sparse::assembly::from_triplets;
-    use coarsen::sparse::diagnose::diagnose;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
         let wish = Wish { method, precond, iterate, varies: false, memory: MEMORY };

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use coarsen::diagnose::Definiteness;
 use coarsen::parallel;
-use coarsen::sparse::diagnose::Definiteness;
 
 use crate::args::{Compare, Given, Method, NullSpace, Precision, Precond};
 use crate::attempts::by_choice;

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use coarsen::BackendChoice;
+use coarsen::matrix_market::{self, Dense, Symmetry};
 use coarsen::sparse::NearKernel;
-use coarsen::sparse::matrix_market::{self, Dense, Symmetry};
 use serde::Serialize;
 
 use crate::args::{NullSpace, Rhs, Solve, Source};

@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen::backend::SetupError;
+use coarsen::constraints::ConstraintError;
+use coarsen::diagnose::Finding;
+use coarsen::matrix_market::{ReadError, WriteError};
 use coarsen::optimize::DescentError;
 use coarsen::problems::{BodyError, ProblemError};
-use coarsen::sparse::diagnose::Finding;
-use coarsen::sparse::matrix_market::{ReadError, WriteError};
-use coarsen::sparse::{ConstraintError, SparseError};
+use coarsen::sparse::SparseError;
 use coarsen::{Error, Unavailable};
 
 /// What ends the program before it can solve, or keeps it from writing what it found.

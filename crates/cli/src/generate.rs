@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::ExitCode;
 
+use coarsen::matrix_market::{self, Symmetry};
 use coarsen::problems::Options;
-use coarsen::sparse::matrix_market::{self, Symmetry};
 
 use crate::args::Generate;
 use crate::error::Failure;

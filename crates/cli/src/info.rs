@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use coarsen::auto::Price;
+use coarsen::diagnose::{Diagnosis, diagnose};
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
-use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 
 use crate::args::{Info, Solve};
 use crate::error::Failure;

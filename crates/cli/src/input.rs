@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use coarsen::constraints::Filtered;
+use coarsen::matrix_market::{self, ReadError, Source};
 use coarsen::problems::{Options, Problem, random_vector};
-use coarsen::sparse::matrix_market::{self, ReadError, Source};
-use coarsen::sparse::{Bsr, Contacts, Filtered, NearKernel, Sum, Zeros};
+use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
 
 use crate::args::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;

@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use coarsen::auto::Costs;
+use coarsen::diagnose::{Diagnosis, diagnose};
 use coarsen::direct::Analysis;
-use coarsen::sparse::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros, detect_block_size};
 
 use crate::args::{Given, Method, NullSpace, Precond};

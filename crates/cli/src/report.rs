@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen::sparse::diagnose::Severity;
+use coarsen::diagnose::Severity;
 use serde::Serialize;
 
 use crate::args::{Method, Precision, Precond, Solve};

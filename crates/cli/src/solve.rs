@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
-use coarsen::sparse::diagnose::{Diagnosis, Severity};
-use coarsen::sparse::{Bsr, matrix_market};
+use coarsen::diagnose::{Diagnosis, Severity};
+use coarsen::matrix_market;
+use coarsen::sparse::Bsr;
 use coarsen::{Outcome, largest, parallel};
 
 use crate::args::{Follow, Given, Method, NullSpace, Precision, Precond, Solve, name};

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use coarsen::LinearOperator;
+use coarsen::matrix_market::{read_system, read_vector};
 use coarsen::problems::NumpyRandom;
-use coarsen::sparse::matrix_market::{read_system, read_vector};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

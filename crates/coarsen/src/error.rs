@@ -2,13 +2,15 @@
 
 use coarsen_auto::AutoError;
 use coarsen_backend::SetupError;
+use coarsen_constraints::{ConstraintError, DirichletError};
 use coarsen_core::{Error, NotConverged};
 use coarsen_direct::DirectError;
 use coarsen_krylov::NullSpaceError;
+use coarsen_matrix_market as matrix_market;
 use coarsen_mesh::MeshError;
 use coarsen_optimize::{DescentError, NotMinimized};
 use coarsen_problems::{BodyError, ProblemError};
-use coarsen_sparse::{ConstraintError, DirichletError, SparseError, matrix_market};
+use coarsen_sparse::SparseError;
 
 use crate::Unavailable;
 

@@ -23,7 +23,10 @@
 //! | module | what |
 //! |---|---|
 //! | this one | the vocabulary: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
-//! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels, Matrix Market, `diagnose` |
+//! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
+//! | [`matrix_market`] | Matrix Market files |
+//! | [`constraints`] | what x must satisfy, filtered out of a system; given values |
+//! | [`diagnose`](mod@diagnose) | what is wrong with a system |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
 //! | [`backend`] | where a solve runs; [`AnyBackend`] is decided when a program starts |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
@@ -52,10 +55,11 @@ pub use coarsen_core::{
     RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use {
-    coarsen_auto as auto, coarsen_backend as backend, coarsen_direct as direct, coarsen_krylov as krylov,
-    coarsen_mesh as mesh, coarsen_multigrid as multigrid, coarsen_optimize as optimize,
-    coarsen_problems as problems, coarsen_relax as relax, coarsen_schwarz as schwarz,
-    coarsen_sparse as sparse,
+    coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
+    coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,
+    coarsen_matrix_market as matrix_market, coarsen_mesh as mesh, coarsen_multigrid as multigrid,
+    coarsen_optimize as optimize, coarsen_problems as problems, coarsen_relax as relax,
+    coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
@@ -67,17 +71,17 @@ pub use coarsen_opencl as opencl;
 pub mod prelude {
     pub use crate::{AnyBackend, AnyError, BackendChoice};
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
+    pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{
         Class, History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop,
         Vector, every, from_fn, parallel::threads,
     };
     pub use coarsen_direct::Direct;
     pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+    pub use coarsen_matrix_market as matrix_market;
     pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, SmoothedAggregation};
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_schwarz::Schwarz;
-    pub use coarsen_sparse::{
-        Bsr, Constraints, NearKernel, System, Zeros, assembly, matrix_market, prefilter,
-    };
+    pub use coarsen_sparse::{Bsr, NearKernel, System, Zeros, assembly};
 }

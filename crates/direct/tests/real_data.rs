@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use coarsen_core::LinearOperator;
 use coarsen_direct::{Direct, DirectError, Method};
-use coarsen_sparse::{Bsr, matrix_market};
+use coarsen_matrix_market as matrix_market;
+use coarsen_sparse::Bsr;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

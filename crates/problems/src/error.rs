@@ -1,6 +1,7 @@
 //! What is no problem of the gallery, and why.
 
-use coarsen_sparse::{ConstraintError, SparseError};
+use coarsen_constraints::ConstraintError;
+use coarsen_sparse::SparseError;
 
 /// A problem that cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]

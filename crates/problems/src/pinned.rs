@@ -1,6 +1,6 @@
 //! A sheet of cloth of which a random share of the vertices is held, slides along a line, or slides on a plane.
 
-use coarsen_sparse::Constraints;
+use coarsen_constraints::Constraints;
 
 use crate::{NumpyRandom, Problem, ProblemError, cloth};
 

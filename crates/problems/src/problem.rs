@@ -1,6 +1,7 @@
 //! A problem of the gallery, and its name as text.
 
-use coarsen_sparse::{Bsr, ConstraintError, Constraints, Filtered, NearKernel, System, prefilter};
+use coarsen_constraints::{ConstraintError, Constraints, Filtered, prefilter};
+use coarsen_sparse::{Bsr, NearKernel, System};
 
 use crate::{
     Material, NumpyRandom, ProblemError, Sequence, anisotropic2d, cloth, elasticity3d, garment, graph,
@@ -133,7 +134,7 @@ impl Problem {
     /// The system that respects the constraints, where there are some.
     ///
     /// # Errors
-    /// As [`coarsen_sparse::prefilter`]; those of the gallery do not contradict each other.
+    /// As [`coarsen_constraints::prefilter`]; those of the gallery do not contradict each other.
     pub fn prefilter(&self) -> Result<Option<Filtered<f64>>, ConstraintError> {
         self.constraints.as_ref().map(|constraints| prefilter(self.system(), constraints)).transpose()
     }

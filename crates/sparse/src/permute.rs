@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, LEAF, each};
 
-use crate::rows::Rows;
+use crate::rows::BlockRows;
 use crate::{Bsr, Pattern, SparseError, fits};
 
 /// A list that is not a permutation.
@@ -179,7 +179,7 @@ impl PermutePlan {
         p.order().iter().for_each(|&i| offsets.push(offsets[offsets.len() - 1] + of.row(i as usize).len()));
 
         let mut places = vec![(0_u32, 0_usize); of.len()]; // (new column, block of A)
-        Rows::new(&offsets, 1, &mut places).for_each(8 * of.len(), |i, row| {
+        BlockRows::new(&offsets, 1, &mut places).for_each(8 * of.len(), |i, row| {
             for (place, k) in row.iter_mut().zip(of.range(p.to_old(i))) {
                 *place = (q.new[of.indices()[k] as usize], k);
             }
@@ -227,7 +227,7 @@ impl PermutePlan {
             ("permute, columns of a target block", c, columns),
         ])?;
         let size = r * c;
-        Rows::new(self.pattern.offsets(), size, permuted.values_mut()).for_each(a.nnz(), |i, row| {
+        BlockRows::new(self.pattern.offsets(), size, permuted.values_mut()).for_each(a.nnz(), |i, row| {
             for (&k, block) in self.source[self.pattern.range(i)].iter().zip(row.chunks_exact_mut(size)) {
                 block.copy_from_slice(a.value(k));
             }

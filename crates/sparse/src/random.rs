@@ -1,6 +1,6 @@
-//! Random matrices and vectors for the tests of this crate.
+//! Random matrices and vectors for the tests of this crate, and of those above that name this file.
 
-use crate::{Bsr, assembly};
+use coarsen_sparse::{Bsr, assembly};
 
 /// SplitMix64: the next number in [-1, 1).
 pub(crate) fn number(state: &mut u64) -> f64 {

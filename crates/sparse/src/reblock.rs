@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, each, tree};
 
-use crate::rows::{self, Rows};
+use crate::rows::{self, BlockRows};
 use crate::{Bsr, Pattern, SparseError};
 
 /// The largest block size that is tried: two rigid-body mode sets of a 3D shell or beam node.
@@ -65,32 +65,34 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 pub fn detect_block_size(scalars: &Pattern) -> usize {
-    best_blocking(scalars).map_or(1, |best| best.size)
-}
-
-/// What [`detect_block_size`] finds, counted; `None` for scalars.
-pub(crate) fn best_blocking(scalars: &Pattern) -> Option<Blocking> {
-    let whole = 0..scalars.rows();
-    if scalars.rows() > 2 * RUNS * RUN {
-        let runs: Vec<_> = (0..RUNS).map(|run| run * (scalars.rows() - RUN) / (RUNS - 1)).collect();
-        let sample = |size: usize| {
-            let run = |&start: &usize| start.div_ceil(size) * size..(start + RUN) / size * size;
-            Blocking::counted(scalars, size, &runs.iter().map(run).collect::<Vec<_>>())
-        };
-        let size = Blocking::best(sizes(scalars).map(sample)).map_or(1, |best| best.size);
-        if size == 1 {
-            return None;
-        }
-        let [scalar, best] =
-            [1, size].map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole)));
-        if Blocking::best([scalar, best].into_iter()).is_some_and(|best| best.size == size) {
-            return Some(best);
-        }
-    }
-    Blocking::best(block_sizes(scalars).into_iter()).filter(|best| best.size > 1)
+    Blocking::best(scalars).map_or(1, |best| best.size)
 }
 
 impl Blocking {
+    /// What [`detect_block_size`] finds, counted; `None` where scalars are best.
+    ///
+    /// *Cost* as [`detect_block_size`].
+    pub fn best(scalars: &Pattern) -> Option<Self> {
+        let whole = 0..scalars.rows();
+        if scalars.rows() > 2 * RUNS * RUN {
+            let runs: Vec<_> = (0..RUNS).map(|run| run * (scalars.rows() - RUN) / (RUNS - 1)).collect();
+            let sample = |size: usize| {
+                let run = |&start: &usize| start.div_ceil(size) * size..(start + RUN) / size * size;
+                Self::counted(scalars, size, &runs.iter().map(run).collect::<Vec<_>>())
+            };
+            let size = Self::fewest_bytes(sizes(scalars).map(sample)).map_or(1, |best| best.size);
+            if size == 1 {
+                return None;
+            }
+            let [scalar, best] =
+                [1, size].map(|size| Self::counted(scalars, size, std::slice::from_ref(&whole)));
+            if Self::fewest_bytes([scalar, best].into_iter()).is_some_and(|best| best.size == size) {
+                return Some(best);
+            }
+        }
+        Self::fewest_bytes(block_sizes(scalars).into_iter()).filter(|best| best.size > 1)
+    }
+
     /// Scalar rows in ranges of whole block rows, in blocks of a size.
     fn counted(scalars: &Pattern, size: usize, ranges: &[Range<usize>]) -> Self {
         let (mut blocks, mut entries, mut rows) = (0, 0, 0);
@@ -104,7 +106,7 @@ impl Blocking {
     }
 
     /// The one that takes the fewest bytes of those that are at least half full, the larger of equals.
-    fn best(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
+    fn fewest_bytes(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)
     }
@@ -225,7 +227,7 @@ impl<T: Real> Bsr<T> {
         let pattern = Arc::new(rows::join(n / c, &lists)?);
 
         let mut blocks = Self::zeros(pattern.clone(), block)?;
-        Rows::new(pattern.offsets(), r * c, blocks.values_mut()).for_each(self.nnz(), |i, values| {
+        BlockRows::new(pattern.offsets(), r * c, blocks.values_mut()).for_each(self.nnz(), |i, values| {
             for y in 0..r {
                 let mut at = 0;
                 for (j, v) in self.scalars(i * r + y, zeros) {
@@ -252,7 +254,7 @@ impl<T: Real> Bsr<T> {
         counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + count));
         let stored = offsets[counts.len()];
         let (mut indices, mut values) = (vec![0_u32; stored], vec![T::zero(); stored * r * c]);
-        let gather = |(columns, blocks): (Rows<'_, u32>, Rows<'_, T>)| {
+        let gather = |(columns, blocks): (BlockRows<'_, u32>, BlockRows<'_, T>)| {
             let mut rest = blocks.values;
             columns.in_order(|i, columns| {
                 let (blocks, later) = std::mem::take(&mut rest).split_at_mut(columns.len() * r * c);
@@ -289,7 +291,8 @@ impl<T: Real> Bsr<T> {
                 }
             });
         };
-        let pieces = (Rows::new(&offsets, 1, &mut indices), Rows::new(&offsets, r * c, &mut values));
+        let pieces =
+            (BlockRows::new(&offsets, 1, &mut indices), BlockRows::new(&offsets, r * c, &mut values));
         each(pieces, ROWS, parallel::worth(self.nnz()), &gather);
         let pattern = Arc::new(Pattern::new(columns, offsets, indices)?);
         Self::new(pattern, (r, c), values)

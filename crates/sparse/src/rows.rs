@@ -11,8 +11,17 @@ pub(crate) const LEAF: usize = 128;
 
 /// Some block rows of a matrix and what they hold, `size` numbers a block, to be written by one task.
 ///
-/// Rows have different lengths, so `offsets` (of the whole matrix) says where to cut.
-pub(crate) struct Rows<'a, T> {
+/// Rows have different lengths, so `offsets` (of the whole matrix, never decreasing) says where to cut. Which rows are one task depends on their
+/// number alone, so that what is computed here has the same bits on any number of threads.
+///
+/// ```
+/// use coarsen_sparse::BlockRows;
+/// let mut values = [0; 6];
+/// BlockRows::new(&[0, 1, 3], 2, &mut values).for_each(6, |i, row| row.fill(i + 1)); // rows of one block and of two
+/// assert_eq!(values, [1, 1, 2, 2, 2, 2]);
+/// ```
+#[derive(Debug)]
+pub struct BlockRows<'a, T> {
     /// Which block rows.
     pub(crate) rows: Range<usize>,
     /// What they hold, and nothing else.
@@ -21,23 +30,27 @@ pub(crate) struct Rows<'a, T> {
     size: usize,
 }
 
-impl<'a, T> Rows<'a, T> {
+impl<'a, T> BlockRows<'a, T> {
     /// All block rows.
-    pub(crate) fn new(offsets: &'a [usize], size: usize, values: &'a mut [T]) -> Self {
-        debug_assert_eq!(offsets.last().map(|n| n * size), Some(values.len()));
+    ///
+    /// *Panics* unless `values` has `size` numbers for each block that `offsets` counts.
+    pub fn new(offsets: &'a [usize], size: usize, values: &'a mut [T]) -> Self {
+        assert_eq!(offsets.last().map(|n| n * size), Some(values.len()), "block rows of another length");
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }
 
     /// Calls `body(i, values of block row i)` on several threads where `work` scalar operations in all are worth it.
-    pub(crate) fn for_each(self, work: usize, body: impl Fn(usize, &mut [T]) + Sync)
+    ///
+    /// *Cost* that of the calls; nothing is allocated. *Panics* where `offsets` decrease.
+    pub fn for_each(self, work: usize, body: impl Fn(usize, &mut [T]) + Sync)
     where
         T: Send,
     {
         each(self, LEAF, parallel::worth(work), &|leaf: Self| leaf.in_order(&body));
     }
 
-    /// Calls `body(i, values of block row i)` for one row after the other.
-    pub(crate) fn in_order(self, mut body: impl FnMut(usize, &mut [T])) {
+    /// Calls `body(i, values of block row i)` for one row after the other. *Panics* where `offsets` decrease.
+    pub fn in_order(self, mut body: impl FnMut(usize, &mut [T])) {
         let mut rest = self.values;
         for i in self.rows {
             let (row, tail) = rest.split_at_mut((self.offsets[i + 1] - self.offsets[i]) * self.size);
@@ -55,7 +68,7 @@ pub(crate) fn join(columns: usize, lists: &[Vec<u32>]) -> Result<Pattern, Sparse
     Pattern::new(columns, offsets, lists.concat())
 }
 
-impl<T: Send> Pieces for Rows<'_, T> {
+impl<T: Send> Pieces for BlockRows<'_, T> {
     fn extent(&self) -> usize {
         self.rows.len()
     }
@@ -80,7 +93,7 @@ mod tests {
         let mut offsets = vec![0];
         (0..1000).for_each(|i| offsets.push(offsets[i] + i % 7));
         let mut values = vec![usize::MAX; offsets[1000] * 2];
-        let fill = || Rows::new(&offsets, 2, &mut values).for_each(1 << 20, |i, row| row.fill(i));
+        let fill = || BlockRows::new(&offsets, 2, &mut values).for_each(1 << 20, |i, row| row.fill(i));
         parallel::threads(3, fill).unwrap();
         for i in 0..1000 {
             assert!(values[offsets[i] * 2..offsets[i + 1] * 2].iter().all(|&v| v == i));

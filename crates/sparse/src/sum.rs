@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Dot, LinearOperator, Real, products};
 
-use crate::rows::Rows;
+use crate::rows::BlockRows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
 /// Scalar rows per leaf, as in the product with the matrix alone.
@@ -105,8 +105,13 @@ impl<T: Real> Sum<'_, T> {
         self.merge_where(target, false)
     }
 
-    /// The same for a matrix that holds no other block.
-    pub(crate) fn merge_exactly_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
+    /// The same for a matrix that holds no other block: what [`merge`](Self::merge) makes, in the memory there is.
+    ///
+    /// *Cost* as [`merge_into`](Self::merge_into).
+    ///
+    /// # Errors
+    /// As [`merge_into`](Self::merge_into), and [`SparseError::Pattern`] if the target has a block that is neither in A nor in C.
+    pub fn merge_exactly_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
         self.merge_where(target, true)
     }
 
@@ -139,7 +144,7 @@ impl<T: Real> Sum<'_, T> {
     /// The values of A + C, into a matrix that was found to hold every block of them.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
-        Rows::new(pattern.offsets(), size, target.values_mut()).for_each(
+        BlockRows::new(pattern.offsets(), size, target.values_mut()).for_each(
             pattern.len() * size,
             |i, values| {
                 values.fill(T::zero());

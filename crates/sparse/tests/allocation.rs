@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
-    Adjoint, Bsr, Constraints, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, TransposePlan,
-    assembly, prefilter,
+    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, TransposePlan, assembly,
 };
 use counting::bytes;
 
@@ -20,19 +19,6 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
     let values: Vec<f64> = (0..places.len() * block.0 * block.1).map(|k| (k as f64 * 0.7).sin()).collect();
     let columns = rows.div_ceil(onto) as usize;
     assembly::from_blocks(block.0 * rows as usize, block.1 * columns, block, &places, &values).unwrap()
-}
-
-/// Constraints on every eighth node from `first` on: points, planes, and vertices on faces.
-fn constrain(c: &mut Constraints, first: usize) {
-    c.clear();
-    for (k, i) in (first..c.nodes() - 8).step_by(8).enumerate() {
-        let normal = [(i as f64).sin(), 0.5, 1.0];
-        match k % 3 {
-            0 => c.point(i, &normal).unwrap(),
-            1 => c.plane(i, &normal, 0.1).unwrap(),
-            _ => c.vertex_face(i, [i + 2, i + 4, i + 5], [0.2, 0.3, 0.5], &normal, 0.1).unwrap(),
-        }
-    }
 }
 
 fn main() {
@@ -56,12 +42,6 @@ fn main() {
             contact.replace(&places, &blocks).unwrap();
             let mut merged = Sum { elastic: &a, contact: &contact }.merge().unwrap();
 
-            let points = vec![[0.0, 1.0, 2.0]; n as usize];
-            let mut constraints = Constraints::new(n as usize, 3).unwrap();
-            constrain(&mut constraints, 0);
-            let mut filtered = prefilter(&a, &constraints).unwrap();
-            let mut solution = x.clone();
-
             let springs: Vec<[u32; 2]> = (0..n - 1).map(|i| [i, i + 1]).collect();
             let plan = assembly::Assembly::of_elements(n as usize, &springs).unwrap();
             let stream = vec![1.0; 9 * plan.len()];
@@ -78,13 +58,6 @@ fn main() {
                 other.assemble(&touch[..20], &stiffness[..180]).unwrap();
                 other.assemble(&touch, &stiffness).unwrap();
                 other.touched_since(&contact, &mut touched);
-                for first in [1, 0, 5] {
-                    constrain(&mut constraints, first);
-                    let mut system = coarsen_sparse::System::from(&a);
-                    system.positions = Some(&points);
-                    filtered.update(system, &constraints).unwrap();
-                    filtered.solve(&x, &mut solution, |a, c, y| a.apply(c, y)).unwrap();
-                }
                 transpose.update(&p, &mut pt).unwrap();
                 permute.update(&a, &mut permuted).unwrap();
                 galerkin.update(&a, &p, &mut coarse).unwrap();

@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use coarsen::backend::Matrix;
+use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
-use coarsen::sparse::Dirichlet;
 use examples_common::picture::Animation;
 
 use fem::Heat;

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use coarsen::constraints::Dirichlet;
 use coarsen::mesh::Mesh;
 use coarsen::prelude::*;
-use coarsen::sparse::Dirichlet;
 
 use crate::fem::{FemError, Heat};
 use crate::options::Options;

@@ -13,8 +13,16 @@ use crate::sample::Mutant;
 use crate::{CRATES, Error, files, place, schema};
 
 /// Packages whose tests judge beside those of the sample's own crates.
-const JUDGES: [&str; 5] =
-    ["coarsen-backend", "coarsen-problems", "coarsen-interop", "coarsen-auto", "coarsen"];
+const JUDGES: [&str; 8] = [
+    "coarsen-matrix-market",
+    "coarsen-constraints",
+    "coarsen-diagnose",
+    "coarsen-backend",
+    "coarsen-problems",
+    "coarsen-interop",
+    "coarsen-auto",
+    "coarsen",
+];
 /// Programs that look at files, not at answers.
 const NO_JUDGES: [&str; 4] = ["layers", "book", "backends", "fuzz"];
 

@@ -5,8 +5,9 @@
 use std::error::Error;
 use std::path::Path;
 
+use coarsen::diagnose::diagnose;
 use coarsen::prelude::*;
-use coarsen::sparse::{Zeros, diagnose::diagnose};
+use coarsen::sparse::Zeros;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("expected the folder of A.mtx, b.mtx and coordinates.mtx")?;
@@ -59,7 +60,7 @@ fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::sparse::matrix_market::{Dense, Symmetry};
+    use coarsen::matrix_market::{Dense, Symmetry};
 
     #[test]
     fn the_tutorial_works_and_the_next_steps_are_cheaper() {

@@ -34,7 +34,7 @@ mod common {
 use std::path::Path;
 use std::process::Command;
 
-use coarsen::sparse::matrix_market::{self, Symmetry};
+use coarsen::matrix_market::{self, Symmetry};
 use common::Folder;
 use serde_json::Value;
 

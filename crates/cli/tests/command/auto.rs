@@ -1,6 +1,6 @@
 //! What `auto` takes, without a word on the command line; how its work compares with the best, `crates/auto/tests` asserts.
 
-use coarsen::sparse::matrix_market::{Symmetry, write};
+use coarsen::matrix_market::{Symmetry, write};
 
 use crate::common::{Folder, solve};
 use crate::curl::curl;

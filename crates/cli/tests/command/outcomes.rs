@@ -2,7 +2,7 @@
 
 use coarsen::LinearOperator;
 use coarsen::auto::attainable;
-use coarsen::sparse::matrix_market::{Symmetry, read_system, read_vector, write};
+use coarsen::matrix_market::{Symmetry, read_system, read_vector, write};
 
 use crate::common::{Folder, coarsen, iterations, solve};
 use crate::curl::curl;

@@ -57,7 +57,7 @@ fn a_report_and_a_solution_are_written_on_failure() {
     );
     let (done, report) = solve(&folder, &words);
     assert_eq!((done.code, report["iterations"].as_u64()), (4, Some(5)));
-    assert_eq!(coarsen::sparse::matrix_market::read_vector(x).unwrap().len(), 400);
+    assert_eq!(coarsen::matrix_market::read_vector(x).unwrap().len(), 400);
     let picture = std::fs::read_to_string(plot).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("polyline") && picture.contains("iteration"));
 }

@@ -1,7 +1,7 @@
 //! A problem of the gallery whose nodes are shuffled and scaled, in a file.
 
+use coarsen::matrix_market::{self, Symmetry};
 use coarsen::problems::{Options, Problem, scrambled};
-use coarsen::sparse::matrix_market::{self, Symmetry};
 
 use crate::common::Folder;
 

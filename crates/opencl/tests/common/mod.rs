@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use coarsen_backend::Backend;
 use coarsen_core::{Preconditioner, Real};
+use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{Device, OpenCl, OpenClError};
 use coarsen_problems::{Options, Problem};
-use coarsen_sparse::{Bsr, Stencil, assembly, matrix_market};
+use coarsen_sparse::{Bsr, Stencil, assembly};
 
 /// The default device; `None`, with the reason printed, where there is no OpenCL or no device for `T`.
 ///

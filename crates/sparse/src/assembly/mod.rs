@@ -44,11 +44,13 @@ pub fn from_triplets<T: Real>(
 
 /// The matrix of scalar entries of a square matrix, and of `sign` times each off the diagonal mirrored at it. Duplicates are summed in the order
 /// given, mirrored ones after those given.
-pub(crate) fn from_half<T: Real>(
-    n: usize,
-    entries: &[(u32, u32, T)],
-    sign: T,
-) -> Result<Bsr<T>, SparseError> {
+///
+/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric one (−1); entries of the other triangle are mirrored just the same.
+/// *Cost* that of [`from_triplets`] with all entries, without a list of them.
+///
+/// # Errors
+/// [`SparseError::Row`] or [`SparseError::Column`] names an entry outside the matrix.
+pub fn from_half<T: Real>(n: usize, entries: &[(u32, u32, T)], sign: T) -> Result<Bsr<T>, SparseError> {
     let given = entries.len();
     let places = || {
         let mirrored = (given..).zip(entries).filter(|(_, e)| e.0 != e.1).map(|(k, e)| (k, (e.1, e.0)));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_core::parallel::{self, each};
 use coarsen_core::{Real, simd};
 
-use crate::rows::{LEAF, Rows};
+use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
 /// Where every entry of a stream of blocks goes: made once for a mesh, used in every step.
@@ -93,8 +93,8 @@ impl Assembly {
 
         let mut lengths = vec![0_usize; rows];
         let work = parallel::worth(8 * entries.len());
-        let pieces = (Rows::new(&starts, 1, &mut entries), &mut lengths[..]);
-        each(pieces, LEAF, work, &|(rows, lengths): (Rows<'_, [u32; 2]>, &mut [usize])| {
+        let pieces = (BlockRows::new(&starts, 1, &mut entries), &mut lengths[..]);
+        each(pieces, LEAF, work, &|(rows, lengths): (BlockRows<'_, [u32; 2]>, &mut [usize])| {
             let mut lengths = lengths.iter_mut();
             rows.in_order(|_, row| {
                 row.sort_unstable();
@@ -106,8 +106,8 @@ impl Assembly {
         offsets.push(0);
         lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
         let mut indices = vec![0_u32; offsets[rows]];
-        let pieces = (Rows::new(&starts, 1, &mut entries), Rows::new(&offsets, 1, &mut indices));
-        each(pieces, LEAF, work, &|(entries, indices): (Rows<'_, [u32; 2]>, Rows<'_, u32>)| {
+        let pieces = (BlockRows::new(&starts, 1, &mut entries), BlockRows::new(&offsets, 1, &mut indices));
+        each(pieces, LEAF, work, &|(entries, indices): (BlockRows<'_, [u32; 2]>, BlockRows<'_, u32>)| {
             let mut rest = indices.values;
             entries.in_order(|_, row| {
                 let mut place = 0;
@@ -214,8 +214,8 @@ impl Assembly {
         fits::patterns([("the target of an assembly", &self.pattern, target.pattern())])?;
         let size = target.block().0 * target.block().1;
         let work = parallel::worth(self.places.len() * size);
-        let rows = Rows::new(self.pattern.offsets(), size, target.values_mut());
-        each(rows, LEAF, work, &|rows: Rows<'_, T>| {
+        let rows = BlockRows::new(self.pattern.offsets(), size, target.values_mut());
+        each(rows, LEAF, work, &|rows: BlockRows<'_, T>| {
             simd::run(Gather { plan: self, rows, size, add: &add, ahead: &ahead });
         });
         Ok(())
@@ -253,7 +253,7 @@ fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<Run>, Vec<u32>) {
 /// Some rows of a target, gathered.
 struct Gather<'a, T, A, P> {
     plan: &'a Assembly,
-    rows: Rows<'a, T>,
+    rows: BlockRows<'a, T>,
     size: usize,
     add: &'a A,
     ahead: &'a P,

@@ -197,11 +197,6 @@ impl<T: Real> Bsr<T> {
         (self.pattern, self.block, self.values)
     }
 
-    /// The pattern and the values, for who puts others of the same length in their place.
-    pub(crate) fn parts_mut(&mut self) -> (&mut Arc<Pattern>, &mut Vec<T>) {
-        (&mut self.pattern, &mut self.values)
-    }
-
     /// The first value that is NaN or infinite.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, each};
 
-use crate::rows::{self, LEAF, Rows};
+use crate::rows::{self, BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
 pub use galerkin::GalerkinPlan;
@@ -69,14 +69,14 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
 
     let mut product = Bsr::zeros(pattern.clone(), (r, c))?;
     let kernel = numeric::kernel::<T>((r, m, c));
-    let numeric = |leaf: Rows<'_, T>| {
+    let numeric = |leaf: BlockRows<'_, T>| {
         let mut products = RowProducts::default();
         leaf.in_order(|i, row| {
             products.plan(a.pattern().row(i), b.pattern());
             kernel(a, b, i, products.targets(), row);
         });
     };
-    let rows = Rows::new(pattern.offsets(), r * c, product.values_mut());
+    let rows = BlockRows::new(pattern.offsets(), r * c, product.values_mut());
     each(rows, LEAF, parallel::worth(work * r * m * c), &numeric);
     Ok(product)
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real, largest, simd};
 
-use crate::rows::{LEAF, Rows};
+use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Graph, Pattern};
 use block::LANES;
 
@@ -82,7 +82,7 @@ impl Strength {
             return strong;
         }
         let limits = self.limits(pattern, weights);
-        Rows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
+        BlockRows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
             let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
             for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
                 // A column without a row of its own has no limit.
@@ -165,7 +165,7 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
         }
     };
     each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
-    Rows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
+    BlockRows::new(pattern.offsets(), 1, weights).for_each(a.nnz(), |i, row| {
         for (w, (j, block)) in row.iter_mut().zip(a.row(i)) {
             let (norm, root) = (norm(block), roots[i] * roots[j]);
             *w = if norm != 0.0 && root.is_finite() {
@@ -203,7 +203,7 @@ fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
         }
     };
     each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
-    Rows::new(pattern.offsets(), 1, weights).for_each(2 * a.nnz(), |i, row| {
+    BlockRows::new(pattern.offsets(), 1, weights).for_each(2 * a.nnz(), |i, row| {
         for (w, (j, value)) in row.iter_mut().zip(a.row(i)) {
             *w = weight(value[0].wide().abs() * (roots[i] * roots[j]));
         }
@@ -228,8 +228,8 @@ fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
     let leaf = |(nodes, out): (Range<usize>, Groups<&mut [f64]>)| simd::run(Roots { a, nodes, out: out.0 });
     each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
-    let rows = Rows::new(pattern.offsets(), 1, weights);
-    let leaf = |leaf: Rows<'_, f32>| {
+    let rows = BlockRows::new(pattern.offsets(), 1, weights);
+    let leaf = |leaf: BlockRows<'_, f32>| {
         simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
     };
     each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);

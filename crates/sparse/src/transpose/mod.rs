@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use coarsen_core::{Real, parallel};
 
-use crate::rows::Rows;
+use crate::rows::BlockRows;
 use crate::{Bsr, Pattern, SparseError, fits};
 
 /// Where each block of Aᵀ comes from: the symbolic half of a transpose, for one pattern of A.
@@ -97,7 +97,7 @@ impl TransposePlan {
             ("transpose, columns of a target block", r, at.block().1),
         ])?;
         let size = r * c;
-        Rows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
+        BlockRows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
             for (&k, target) in self.source[self.pattern.range(j)].iter().zip(row.chunks_exact_mut(size)) {
                 let block = a.value(k);
                 for (x, column) in target.chunks_exact_mut(r).enumerate() {

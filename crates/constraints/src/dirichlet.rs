@@ -1,0 +1,384 @@
+//! Given values of some unknowns, imposed on a system or eliminated from it.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | S | the diagonal matrix that is 0 on fixed unknowns and 1 on free ones |
+//! | g | the given values, 0 on free unknowns |
+//!
+//! Imposing gives (S A S + I − S) x = S (b − A g) + g, symmetric where A is: Tamstorf et al. 2015, eq. (7), with x = y + g.
+//! Eliminating keeps the free rows and columns alone.
+
+use std::sync::Arc;
+
+use coarsen_core::parallel::{self, LEAF, each};
+use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_sparse::{BlockRows, Bsr, Pattern, SparseError, Zeros};
+
+/// Given values that cannot be imposed.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirichletError {
+    /// An unknown outside the system.
+    #[error(
+        "unknown {unknown} is fixed, but there are {size}; unknowns are scalars: node · block size + component"
+    )]
+    Unknown {
+        /// The unknown named.
+        unknown: usize,
+        /// How many there are.
+        size: usize,
+    },
+    /// Two different values for one unknown.
+    #[error(
+        "unknown {unknown} is fixed to {first} and to {second}; a node may lie on two boundaries, so give it one value"
+    )]
+    Contradiction {
+        /// The unknown named twice.
+        unknown: usize,
+        /// The value given first.
+        first: f64,
+        /// The value given later.
+        second: f64,
+    },
+    /// A value that is NaN or infinite.
+    #[error("unknown {unknown} is fixed to a value that is not finite; look at what computed it")]
+    NotFinite {
+        /// The unknown.
+        unknown: usize,
+    },
+    /// A fixed unknown whose row stores no diagonal entry.
+    #[error("unknown {unknown} is fixed, but its diagonal is not stored; add a zero there, or eliminate it")]
+    NoDiagonal {
+        /// The unknown.
+        unknown: usize,
+    },
+    /// A matrix or vector that does not fit.
+    #[error(transparent)]
+    Fit(#[from] Error),
+    /// A matrix that cannot be made.
+    #[error(transparent)]
+    Matrix(#[from] SparseError),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for DirichletError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// Fixed unknowns and their values.
+///
+/// ```
+/// use coarsen_constraints::Dirichlet;
+/// use coarsen_sparse::assembly;
+/// let mut a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0)])?;
+/// let mut b = [0.0, 0.0];
+/// Dirichlet::new(2, [(1, 4.0)])?.impose(&mut a, &mut b)?;
+/// assert_eq!((a.values(), b), (&[2.0, 0.0, 0.0, 1.0][..], [4.0, 4.0])); // 2 x = 4, and y = 4
+/// # Ok::<(), coarsen_constraints::DirichletError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dirichlet {
+    fixed: Vec<bool>,
+    given: Vec<f64>, // g
+}
+
+impl Dirichlet {
+    /// Fixes some of `size` scalar unknowns; naming one twice with the same value is allowed.
+    ///
+    /// # Errors
+    /// [`DirichletError`] names the first unknown that is outside, not finite or contradictory.
+    pub fn new(size: usize, values: impl IntoIterator<Item = (usize, f64)>) -> Result<Self, DirichletError> {
+        let (mut fixed, mut given) = (vec![false; size], vec![0.0; size]);
+        for (unknown, second) in values {
+            if unknown >= size {
+                return Err(DirichletError::Unknown { unknown, size });
+            }
+            if !second.is_finite() {
+                return Err(DirichletError::NotFinite { unknown });
+            }
+            let first = given[unknown];
+            if fixed[unknown] && first != second {
+                return Err(DirichletError::Contradiction { unknown, first, second });
+            }
+            (fixed[unknown], given[unknown]) = (true, second);
+        }
+        Ok(Self { fixed, given })
+    }
+
+    /// Scalar unknowns, fixed and free.
+    pub fn size(&self) -> usize {
+        self.fixed.len()
+    }
+
+    /// Whether unknown i is fixed.
+    pub fn is_fixed(&self, i: usize) -> bool {
+        self.fixed[i]
+    }
+
+    /// The fixed unknowns, increasing.
+    pub fn fixed(&self) -> impl Iterator<Item = usize> {
+        (0..self.size()).filter(|&i| self.fixed[i])
+    }
+
+    /// A ← S A S + I − S and b ← S (b − A g) + g, in place: the pattern stays, fixed rows and columns become those of the identity.
+    ///
+    /// *Use* when the size of the system must stay, or values change from step to step. Where the other eigenvalues are
+    /// far from 1, coarsenings must recognise the identity rows, or the system is better [eliminated](Self::eliminate).
+    /// *Cost* one product with A and one pass over it, one vector.
+    ///
+    /// # Errors
+    /// [`DirichletError::NoDiagonal`], or [`DirichletError::Fit`] for other sizes; nothing is written then.
+    pub fn impose<T: Real>(&self, a: &mut Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
+        self.check_fits(a, b.len())?;
+        self.check_diagonal(a)?;
+        self.lift_checked(a, b);
+        self.clear(a);
+        Ok(())
+    }
+
+    /// A ← S A S + I − S alone.
+    ///
+    /// # Errors
+    /// As [`impose`](Self::impose).
+    pub fn impose_matrix<T: Real>(&self, a: &mut Bsr<T>) -> Result<(), DirichletError> {
+        self.check_fits(a, self.size())?;
+        self.check_diagonal(a)?;
+        self.clear(a);
+        Ok(())
+    }
+
+    /// A ← S A S + I − S for a matrix that fits.
+    fn clear<T: Real>(&self, a: &mut Bsr<T>) {
+        let (pattern, b) = (a.pattern().clone(), a.block().0);
+        let clear = |i: usize, row: &mut [T]| {
+            for (&j, block) in pattern.row(i).iter().zip(row.chunks_exact_mut(b * b)) {
+                for (e, v) in block.iter_mut().enumerate() {
+                    let (row, column) = (i * b + e / b, j as usize * b + e % b);
+                    if self.fixed[row] || self.fixed[column] {
+                        *v = if row == column { T::one() } else { T::zero() };
+                    }
+                }
+            }
+        };
+        BlockRows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
+    }
+
+    /// b ← S (b − A g) + g alone, for the A that has not been changed.
+    ///
+    /// # Errors
+    /// [`DirichletError::Fit`] for other sizes.
+    pub fn lift<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
+        self.check_fits(a, b.len())?;
+        self.lift_checked(a, b);
+        Ok(())
+    }
+
+    /// b ← S (b − A g) + g for parts that fit.
+    fn lift_checked<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) {
+        let mut product = vec![0.0; self.size()];
+        a.apply(&self.given, &mut product);
+        let leaf = |(b, product, (fixed, given)): (&mut [T], &[f64], (&[bool], &[f64]))| {
+            for (i, b) in b.iter_mut().enumerate() {
+                *b = T::of(if fixed[i] { given[i] } else { b.wide() - product[i] });
+            }
+        };
+        let pieces = (b, &product[..], (&self.fixed[..], &self.given[..]));
+        each(pieces, LEAF, parallel::worth(self.size()), &leaf);
+    }
+
+    /// The system of the free unknowns alone, in their old order.
+    ///
+    /// Blocks are kept where every node is fixed or free as a whole; otherwise the smaller matrix has 1x1 blocks.
+    /// *Use* when the fixed unknowns stay the same: it is the smaller and better conditioned system.
+    /// *Cost* a copy of the matrix.
+    ///
+    /// # Errors
+    /// [`DirichletError::Fit`] for other sizes.
+    pub fn eliminate<T: Real>(&self, a: &Bsr<T>, b: &[T]) -> Result<Eliminated<T>, DirichletError> {
+        self.check_fits(a, b.len())?;
+        let mut lifted = b.to_vec();
+        self.lift_checked(a, &mut lifted);
+        let free: Vec<u32> = (0..self.size()).filter(|&i| !self.fixed[i]).map(|i| i as u32).collect();
+        let size = a.block().0;
+        let whole = |node: &[bool]| node.iter().all(|f| *f == node[0]);
+        let matrix = if self.fixed.chunks_exact(size).all(whole) {
+            self.free_blocks(a)?
+        } else {
+            self.free_blocks(&a.reblock((1, 1), Zeros::Keep)?)?
+        };
+        let rhs = free.iter().map(|&i| lifted[i as usize]).collect();
+        Ok(Eliminated { matrix, rhs, free, given: self.given.clone() })
+    }
+
+    /// The rows and columns of `a` whose blocks are free.
+    fn free_blocks<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
+        let b = a.block().0;
+        let mut new = vec![u32::MAX; a.pattern().rows()];
+        let free: Vec<usize> = (0..new.len()).filter(|&i| !self.fixed[i * b]).collect();
+        free.iter().enumerate().for_each(|(k, &i)| new[i] = k as u32);
+        let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for &i in &free {
+            for (j, block) in a.row(i).filter(|&(j, _)| new[j] != u32::MAX) {
+                indices.push(new[j]);
+                values.extend_from_slice(block);
+            }
+            offsets.push(indices.len());
+        }
+        Bsr::new(Arc::new(Pattern::new(free.len(), offsets, indices)?), (b, b), values)
+    }
+
+    /// A square matrix of square blocks and vectors of this size.
+    fn check_fits<T: Real>(&self, a: &Bsr<T>, b: usize) -> Result<(), Error> {
+        for (rows, columns) in [a.shape(), a.block()] {
+            if rows != columns {
+                return Err(Error::NotSquare { rows, columns });
+            }
+        }
+        for (what, found) in [("matrix with fixed unknowns", a.shape().0), ("right-hand side", b)] {
+            if found != self.size() {
+                return Err(Error::Shape { what, expected: self.size(), found });
+            }
+        }
+        Ok(())
+    }
+
+    /// A stored diagonal for every fixed unknown.
+    fn check_diagonal<T: Real>(&self, a: &Bsr<T>) -> Result<(), DirichletError> {
+        let b = a.block().0;
+        match self.fixed().find(|i| a.pattern().find(i / b, i / b).is_none()) {
+            Some(unknown) => Err(DirichletError::NoDiagonal { unknown }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The system of the free unknowns, and the way back; made by [`Dirichlet::eliminate`].
+///
+/// ```
+/// use coarsen_constraints::Dirichlet;
+/// use coarsen_sparse::assembly;
+/// let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0)])?;
+/// let small = Dirichlet::new(2, [(1, 4.0)])?.eliminate(&a, &[0.0, 0.0])?;
+/// assert_eq!((small.matrix.values(), &small.rhs[..]), (&[2.0][..], &[4.0][..]));
+/// assert_eq!(small.recover(&[2.0]), [2.0, 4.0]);
+/// # Ok::<(), coarsen_constraints::DirichletError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eliminated<T> {
+    /// The free rows and columns of A.
+    pub matrix: Bsr<T>,
+    /// b − A g on the free rows.
+    pub rhs: Vec<T>,
+    free: Vec<u32>,
+    given: Vec<f64>,
+}
+
+impl<T: Real> Eliminated<T> {
+    /// The old number of each free unknown.
+    pub fn free(&self) -> &[u32] {
+        &self.free
+    }
+
+    /// The free entries of a vector of the full system: a starting guess. *Panics* for another length.
+    pub fn restrict(&self, x: &[T]) -> Vec<T> {
+        assert_eq!(x.len(), self.given.len(), "restrict: a vector of another system");
+        self.free.iter().map(|&i| x[i as usize]).collect()
+    }
+
+    /// The full solution: `x` on free unknowns, the given values elsewhere. *Panics* for another length.
+    pub fn recover(&self, x: &[T]) -> Vec<T> {
+        assert_eq!(x.len(), self.free.len(), "recover: a vector of another system");
+        let mut full: Vec<T> = self.given.iter().map(|&g| T::of(g)).collect();
+        self.free.iter().zip(x).for_each(|(&i, &x)| full[i as usize] = x);
+        full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_sparse::assembly;
+
+    use super::*;
+    use crate::random;
+
+    /// A full symmetric matrix of n x n blocks of b x b.
+    fn symmetric(n: usize, b: usize) -> Bsr<f64> {
+        let v = random::vector(n * b * n * b, 5);
+        let size = (n * b) as u32;
+        let at = |i: u32, j: u32| v[(i.min(j) * size + i.max(j)) as usize];
+        let all = (0..size * size).map(|e| (e / size, e % size, at(e / size, e % size)));
+        let entries: Vec<_> = all.collect();
+        assembly::from_triplets_blocked(n * b, n * b, (b, b), &entries).unwrap()
+    }
+
+    fn product(a: &Bsr<f64>, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; x.len()];
+        a.apply(&x.to_vec(), &mut y);
+        y
+    }
+
+    /// Both ways keep the solution: with b = A x and g = x on fixed unknowns, x solves the new systems.
+    #[test]
+    fn the_solution_is_kept() {
+        for (n, b, fixed, block) in [(5, 1, vec![0, 3], 1), (4, 3, vec![3, 4, 5], 3), (4, 3, vec![0, 7], 1)] {
+            let a = symmetric(n, b);
+            let x = random::vector(n * b, 9);
+            let rhs = product(&a, &x);
+            let given = Dirichlet::new(n * b, fixed.iter().map(|&i| (i, x[i]))).unwrap();
+            let (mut imposed, mut imposed_rhs) = (a.clone(), rhs.clone());
+            given.impose(&mut imposed, &mut imposed_rhs).unwrap();
+            let close = |y: &[f64], z: &[f64]| y.iter().zip(z).all(|(y, z)| (y - z).abs() < 1e-13);
+            assert!(close(&product(&imposed, &x), &imposed_rhs));
+            for i in 0..n * b {
+                for j in 0..n * b {
+                    let identity = f64::from(u8::from(i == j));
+                    let free = !given.is_fixed(i) && !given.is_fixed(j);
+                    assert_eq!(imposed.get(i, j), if free { a.get(i, j) } else { identity });
+                }
+            }
+            let small = given.eliminate(&a, &rhs).unwrap();
+            assert_eq!(small.matrix.block(), (block, block));
+            assert_eq!(small.matrix.shape().0, n * b - fixed.len());
+            let free = small.restrict(&x);
+            assert!(close(&product(&small.matrix, &free), &small.rhs));
+            assert_eq!(small.recover(&free), x);
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_bits() {
+        let a = random::matrix(8000, 8000, (3, 3), 4, 1);
+        let pattern_with_diagonal = {
+            let mut entries: Vec<(u32, u32)> = (0..8000).map(|i| (i, i)).collect();
+            (0..8000).for_each(|i| entries.extend(a.pattern().row(i).iter().map(|&j| (i as u32, j))));
+            let values = random::vector(entries.len() * 9, 2);
+            assembly::from_blocks(24000, 24000, (3, 3), &entries, &values).unwrap()
+        };
+        let given = Dirichlet::new(24_000, (0..24_000).step_by(7).map(|i| (i, i as f64))).unwrap();
+        let run = || {
+            let (mut a, mut b) = (pattern_with_diagonal.clone(), random::vector(24_000, 3));
+            given.impose(&mut a, &mut b).unwrap();
+            (a, b)
+        };
+        assert_eq!(parallel::threads(1, run).unwrap(), parallel::threads(5, run).unwrap());
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        use DirichletError as E;
+        let twice = Dirichlet::new(3, [(1, 2.0), (1, 2.0), (1, 3.0)]);
+        assert_eq!(twice, Err(E::Contradiction { unknown: 1, first: 2.0, second: 3.0 }));
+        assert!(Dirichlet::new(3, [(1, 2.0), (1, 2.0)]).is_ok());
+        assert_eq!(Dirichlet::new(3, [(3, 0.0)]), Err(E::Unknown { unknown: 3, size: 3 }));
+        assert_eq!(Dirichlet::new(3, [(2, f64::NAN)]), Err(E::NotFinite { unknown: 2 }));
+        let mut a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (1, 0, 1.0)]).unwrap();
+        let (before, mut b) = (a.clone(), [1.0, 1.0]);
+        let given = Dirichlet::new(2, [(1, 5.0)]).unwrap();
+        assert_eq!(given.impose(&mut a, &mut b), Err(E::NoDiagonal { unknown: 1 }));
+        assert_eq!((a, b), (before.clone(), [1.0, 1.0]));
+        assert!(matches!(given.eliminate(&before, &[1.0]), Err(E::Fit(Error::Shape { .. }))));
+        assert_eq!(given.eliminate(&before, &b).unwrap().matrix.values(), [1.0]);
+    }
+}

@@ -1,0 +1,370 @@
+//! The prefiltered system: matrix, right-hand side, starting guess, near-kernel and recovery in one object.
+
+use std::sync::Arc;
+
+use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, SparseError, Sum, System};
+
+use super::density::Density;
+use super::groups::Groups;
+use super::numeric::Numeric;
+use super::project::Projector;
+use super::symbolic::Symbolic;
+use super::{ConstraintError, Constraints};
+
+/// How to prefilter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefilter {
+    /// Nodes that constraints may chain together: S A S is dense between them, and S costs the square of their number.
+    pub largest_group: usize,
+}
+
+impl Default for Prefilter {
+    fn default() -> Self {
+        Self { largest_group: 64 }
+    }
+}
+
+/// The system that leaves constrained unknowns alone: [`Prefilter::build`] with its defaults.
+///
+/// # Errors
+/// As [`Prefilter::build`].
+pub fn prefilter<'a, T: Real>(
+    system: impl Into<System<'a, T>>,
+    constraints: &Constraints,
+) -> Result<Filtered<T>, ConstraintError> {
+    Prefilter::default().build(system, constraints)
+}
+
+impl Prefilter {
+    /// S A S + σ (I − S) for A and constraints C x = d, with all that belongs to it.
+    ///
+    /// *Cost* one pass over A; groups of several nodes add their fill, which [`Filtered::density`] reports.
+    ///
+    /// # Errors
+    /// [`ConstraintError`] names the nodes of contradictory constraints, of chains that are too long, and of constrained nodes without a
+    /// stored diagonal block; [`Error::Shape`] for parts of different sizes.
+    pub fn build<'a, T: Real>(
+        &self,
+        system: impl Into<System<'a, T>>,
+        constraints: &Constraints,
+    ) -> Result<Filtered<T>, ConstraintError> {
+        let system = system.into();
+        system.check()?;
+        let (pattern, b) = (system.matrix.pattern(), system.matrix.block().0);
+        let none = Constraints::new(pattern.rows(), b)?;
+        let nowhere = Arc::new(Pattern::diagonal(0)?);
+        let mut filtered = Filtered {
+            projector: Projector::new(&none, self.largest_group)?,
+            matrix: Bsr::zeros(nowhere.clone(), (b, b))?,
+            nowhere,
+            source: pattern.clone(),
+            near_kernel: NearKernel::constants(0, b)?,
+            merged: None,
+            az: Vec::new(),
+            c: Vec::new(),
+            scratch: Vec::new(),
+            symbolic: Symbolic::default(),
+            numeric: Numeric::default(),
+        };
+        filtered.update(system, constraints)?;
+        Ok(filtered)
+    }
+}
+
+/// So many values, new ones zero, where there is room; none changes where there is not.
+fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError> {
+    let memory =
+        |_| SparseError::Memory { what: "the filtered matrix", bytes: length.saturating_mul(size_of::<T>()) };
+    values.try_reserve(length.saturating_sub(values.len())).map_err(memory)?;
+    values.resize(length, T::zero());
+    Ok(())
+}
+
+/// The pattern of the filtered matrix, unless that for wide groups is `known`, and room for its values; as they were after an error.
+fn structure<T: Real>(
+    symbolic: &mut Symbolic,
+    a: &Bsr<T>,
+    groups: &Groups,
+    known: impl Fn() -> bool,
+    (place, values): (&mut Arc<Pattern>, &mut Vec<T>),
+) -> Result<(), SparseError> {
+    let size = a.block().0 * a.block().1;
+    // Room for the values comes before their pattern, so that nothing is half done where there is none.
+    if !(0..groups.count()).any(|g| groups.is_wide(g)) {
+        if !Arc::ptr_eq(place, a.pattern()) {
+            resize(values, a.pattern().len() * size)?;
+            symbolic.retire(std::mem::replace(place, a.pattern().clone()));
+        }
+    } else if !known() {
+        let pattern = symbolic.find(a.pattern(), groups)?;
+        resize(values, pattern.len() * size)?;
+        symbolic.replace(place, pattern);
+    }
+    Ok(())
+}
+
+/// A system A x = b under constraints C x = d, filtered for any method, preconditioner and backend: made by [`prefilter`].
+///
+/// x = y + z, where z is the shortest vector with C z = d and y solves (S A S + σ (I − S)) y = S (b − A z), a symmetric positive definite
+/// system wherever A is, of the same size and block size. Its condition is never worse than that of A: σ lies in the field of values
+/// of A. [`solve`](Self::solve) does the whole way; [`right_hand_side`](Self::right_hand_side), [`start`](Self::start) and
+/// [`recover`](Self::recover) are its steps, for vectors that live elsewhere.
+///
+/// *Use* with every preconditioner that is more than a diagonal: one that is made from A alone moves x off the constraints, and projecting
+/// back undoes most of the step. Build it from [`system`](Self::system), which has the near-kernel S K that multigrid needs.
+/// *Cost* of an update: a pass over A, a product with A where d ≠ 0; memory as much as A.
+/// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
+///
+/// ```
+/// use coarsen_core::LinearOperator;
+/// use coarsen_constraints::{Constraints, prefilter};
+/// use coarsen_sparse::assembly;
+/// let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0)])?;
+/// let mut together = Constraints::new(2, 1)?;
+/// together.equation(&[(0, &[1.0]), (1, &[-1.0])], 0.0)?; // x₀ = x₁
+/// let mut filtered = prefilter(&a, &together)?;
+/// let mut x = vec![0.0_f64; 2];
+/// // "Solves" with the inverse of S A S + σ (I − S), which has the eigenvalues 1 on (1, 1) and σ = 2 on (1, −1).
+/// filtered.solve(&[3.0, 1.0], &mut x, |_, c, y| y.clone_from(c))?;
+/// assert!(x.iter().all(|v| (v - 2.0).abs() < 1e-15)); // (1, 1)ᵀ (b − A x) = 0
+/// # Ok::<(), coarsen_constraints::ConstraintError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Filtered<T> {
+    projector: Projector,
+    /// S A S + σ (I − S).
+    matrix: Bsr<T>,
+    /// The pattern of an empty matrix, which stands in for ours while its parts are out.
+    nowhere: Arc<Pattern>,
+    /// The pattern of A.
+    source: Arc<Pattern>,
+    /// S K.
+    near_kernel: NearKernel,
+    /// A with its contact, where it has some.
+    merged: Option<Bsr<T>>,
+    /// A z; empty where z = 0.
+    az: Vec<f64>,
+    /// S (b − A z) of the last solve.
+    c: Vec<T>,
+    scratch: Vec<f64>,
+    symbolic: Symbolic,
+    numeric: Numeric,
+}
+
+impl<T: Real> Filtered<T> {
+    /// Another system, other constraints, or both; allocates nothing once it has seen as many of each, but where contact joins other nodes than before
+    /// (a new pattern, and a matrix for it) or where somebody else still holds a pattern that is replaced.
+    ///
+    /// The pattern stays the same object where that of A, the places of its contact and the groups of nodes do, so that preconditioners can be updated.
+    ///
+    /// # Errors
+    /// As [`Prefilter::build`]; everything is as it was then.
+    pub fn update<'a>(
+        &mut self,
+        system: impl Into<System<'a, T>>,
+        constraints: &Constraints,
+    ) -> Result<(), ConstraintError> {
+        let system = system.into();
+        system.check()?;
+        let b = system.matrix.block().0;
+        for (what, expected, found) in [
+            ("nodes of the constraints", system.matrix.pattern().rows(), constraints.nodes()),
+            ("unknowns of a node of the constraints", b, constraints.block()),
+            ("unknowns of a node, as before", self.matrix.block().0, b),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found }.into());
+            }
+        }
+        system.check_positions()?;
+        self.projector.prepare(constraints)?;
+        self.merge(&system)?;
+        let a = self.merged.as_ref().unwrap_or(system.matrix);
+        let groups = &self.projector.next.groups;
+        let stored = |i: u32| a.pattern().find(i as usize, i as usize).is_some();
+        if let Some(&node) = groups.nodes.iter().find(|&&i| !stored(i)) {
+            return Err(ConstraintError::NoDiagonal { node: node as usize });
+        }
+        // The structure, unless it is known. An empty matrix stands in while the parts of ours are out: they fit again whatever comes of it.
+        let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
+        let (mut place, block, mut values) = std::mem::replace(&mut self.matrix, empty).into_parts();
+        let known =
+            || groups.same_nodes(&self.projector.factors.groups) && Pattern::same(&self.source, a.pattern());
+        let found = structure(&mut self.symbolic, a, groups, known, (&mut place, &mut values));
+        self.matrix = Bsr::new(place, block, values)?;
+        found?;
+        if !Arc::ptr_eq(&self.source, a.pattern()) {
+            self.source = a.pattern().clone();
+        }
+        self.projector.commit(constraints);
+        // The values.
+        let pattern = self.matrix.pattern().clone();
+        self.numeric.fill(a, &self.projector.factors, &pattern, self.matrix.values_mut()); // (7)
+        self.az.clear();
+        if !self.projector.is_homogeneous() {
+            self.scratch.clear();
+            self.scratch.resize(self.projector.size(), 0.0);
+            self.projector.complete(&mut self.scratch); // z
+            self.az.resize(self.projector.size(), 0.0);
+            a.apply(&self.scratch, &mut self.az);
+        }
+        self.filter_near_kernel(&system)
+    }
+
+    /// A with its contact, in the memory there is where the pattern is the same.
+    fn merge(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
+        let Some(contact) = system.contact.filter(|contact| !contact.is_empty()) else {
+            self.merged = None;
+            return Ok(());
+        };
+        let sum = Sum { elastic: system.matrix, contact };
+        // Not a block more than a matrix merged anew has, so that the same system gives the same pattern whatever was there before.
+        let again = self.merged.as_mut().is_some_and(|merged| sum.merge_exactly_into(merged).is_ok());
+        if !again {
+            self.merged = Some(sum.merge()?);
+        }
+        Ok(())
+    }
+
+    /// S K, where K is that of the system, or what multigrid would take without one.
+    fn filter_near_kernel(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
+        let (n, b) = (system.matrix.shape().0, system.matrix.block().0);
+        match (system.near_kernel, system.positions) {
+            (Some(given), _) => self.near_kernel.set(given),
+            (None, Some(x)) if b == 2 || b == 3 => self.near_kernel.set_rigid_body_modes(x, b)?,
+            _ => self.near_kernel.set_constants(n, b)?,
+        }
+        let k = self.near_kernel.vectors();
+        self.scratch.clear();
+        self.scratch.extend_from_slice(self.near_kernel.values());
+        let (projector, from) = (&self.projector, &self.scratch);
+        projector.each_node(k, self.near_kernel.values_mut(), |node, rows| {
+            projector.node_columns(node, k, from, rows);
+        });
+        Ok(())
+    }
+
+    /// S A S + σ (I − S): what the method and its preconditioner work on.
+    pub fn matrix(&self) -> &Bsr<T> {
+        &self.matrix
+    }
+
+    /// S K: the near-kernel of the filtered matrix.
+    pub fn near_kernel(&self) -> &NearKernel {
+        &self.near_kernel
+    }
+
+    /// S.
+    pub fn projector(&self) -> &Projector {
+        &self.projector
+    }
+
+    /// The filtered matrix with its near-kernel and the neighbours in A: what a preconditioner is built from. Positions are those of the nodes, as
+    /// without constraints.
+    pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
+        // Deviation: aggregates follow couplings of A alone. Nodes that constraints tie slide past each other, and one coarse node for both would
+        // not let them: 44 iterations instead of 15 in a fold.
+        let links = (self.matrix.pattern().len() != self.source.len()).then_some(&*self.source);
+        System { positions, near_kernel: Some(&self.near_kernel), links, ..System::from(&self.matrix) }
+    }
+
+    /// Solves A x = b under the constraints: `method` is given the filtered matrix, its right-hand side and a starting guess that it
+    /// improves; x is the guess before and satisfies C x = d after, whatever the method made of it.
+    ///
+    /// What the method calls the residual is S (b − A x): forces on the constraints do not count.
+    /// *Cost* two passes over vectors beside the method.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for vectors of another length.
+    pub fn solve<R>(
+        &mut self,
+        b: &[T],
+        x: &mut Vec<T>,
+        method: impl FnOnce(&Bsr<T>, &Vec<T>, &mut Vec<T>) -> R,
+    ) -> Result<R, ConstraintError> {
+        let mut c = std::mem::take(&mut self.c);
+        c.resize(self.projector.size(), T::zero());
+        let prepared = self.right_hand_side(b, &mut c).and_then(|()| self.start(x));
+        let result = prepared.map(|()| method(&self.matrix, &c, x));
+        self.c = c;
+        let result = result?;
+        self.recover(x)?;
+        Ok(result)
+    }
+
+    /// c = S (b − A z).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for vectors of another length.
+    pub fn right_hand_side<V: Real>(&self, b: &[V], c: &mut [V]) -> Result<(), Error> {
+        self.check("right-hand side", b.len())?;
+        self.check("filtered right-hand side", c.len())?;
+        let (s, az) = (&self.projector, &self.az);
+        match az.is_empty() {
+            true => s.each_node(1, c, |i, c| s.node(i, |k| b[k].wide(), c)),
+            false => s.each_node(1, c, |i, c| s.node(i, |k| b[k].wide() - az[k], c)),
+        }
+        Ok(())
+    }
+
+    /// x ← S (x − z) = S x: where a method begins that should begin at x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a vector of another length.
+    pub fn start<V: Real>(&mut self, x: &mut [V]) -> Result<(), Error> {
+        self.check("starting guess", x.len())?;
+        self.scratch.clear();
+        self.scratch.extend(x.iter().map(|v| v.wide()));
+        let (s, from) = (&self.projector, &self.scratch);
+        s.each_node(1, x, |i, x| s.node(i, |k| from[k], x));
+        Ok(())
+    }
+
+    /// y ← S y + z: the solution from what the method found; S only removes round-off.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a vector of another length.
+    pub fn recover<V: Real>(&mut self, y: &mut [V]) -> Result<(), Error> {
+        self.start(y)?;
+        self.projector.complete(y);
+        Ok(())
+    }
+
+    /// How many nodes and blocks there are with and without constraints.
+    pub fn density(&self) -> Density {
+        let s = &self.projector;
+        Density {
+            constraints: s.constraints,
+            dependent: s.dependent().len(),
+            dependent_nodes: s.dependent_nodes().to_vec(),
+            rank: s.rank(),
+            nodes: self.source.rows(),
+            filtered: s.filtered(),
+            groups: s.groups(),
+            largest: s.largest(),
+            blocks: self.source.len(),
+            filled: self.matrix.pattern().len(),
+        }
+    }
+
+    fn check(&self, what: &'static str, found: usize) -> Result<(), Error> {
+        let expected = self.projector.size();
+        if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_without_room_stay_as_they_are() {
+        let mut values = vec![1.0_f64, 2.0];
+        let refused = resize(&mut values, usize::MAX / 16);
+        assert!(matches!(refused, Err(SparseError::Memory { what: "the filtered matrix", .. })));
+        assert_eq!(values, [1.0, 2.0]);
+        resize(&mut values, 3).unwrap();
+        assert_eq!(values, [1.0, 2.0, 0.0]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Where S A S has blocks.
+//!
+//! Filters of single nodes scale rows and columns: the pattern is that of A. A group of several nodes couples its rows and its columns, so a row
+//! that meets one of its nodes meets all of them, and its own rows share the columns of all of them.
+
+use std::sync::Arc;
+
+use coarsen_core::parallel;
+use coarsen_sparse::{BlockRows, Pattern, SparseError};
+
+use super::groups::{Groups, NONE, refill};
+
+/// Fills what is left of a list that is too long.
+const END: u32 = u32::MAX;
+
+/// Memory for patterns that change from step to step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Symbolic {
+    /// Where the columns of each row begin that meets a wide group without belonging to one; behind them, those of each group.
+    bounds: Vec<usize>,
+    /// These columns, each list sorted and followed by [`END`].
+    wide: Vec<u32>,
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    /// A pattern that was still in use elsewhere when another took its place.
+    lent: Option<Arc<Pattern>>,
+}
+
+impl Symbolic {
+    /// The pattern of S A S where some groups have more nodes than one.
+    pub(super) fn find(&mut self, a: &Pattern, groups: &Groups) -> Result<Pattern, SparseError> {
+        let n = a.rows();
+        let worth = a.len();
+        // How many columns each list may have.
+        refill(&mut self.bounds, n + groups.count() + 1, 0);
+        let nodes_met = |j: u32| groups.wide_nodes(j as usize).map_or(1, <[u32]>::len);
+        let bound = |unit: usize| match unit.checked_sub(n) {
+            None if groups.wide_nodes(unit).is_some() => 0,
+            None if a.row(unit).iter().any(|&j| groups.wide_nodes(j as usize).is_some()) => {
+                a.row(unit).iter().map(|&j| nodes_met(j)).sum()
+            }
+            None => 0,
+            Some(g) if groups.is_wide(g) => {
+                let rows = groups.nodes(g).iter().flat_map(|&k| a.row(k as usize));
+                rows.map(|&j| nodes_met(j)).sum::<usize>() + groups.nodes(g).len()
+            }
+            Some(_) => 0,
+        };
+        let numbered = (0..n + groups.count(), &mut self.bounds[1..]);
+        parallel::each(numbered, LEAF, parallel::worth(worth), &|(units, bounds): (
+            std::ops::Range<usize>,
+            &mut [usize],
+        )| {
+            units.zip(bounds).for_each(|(unit, b)| *b = bound(unit));
+        });
+        sum_up(&mut self.bounds);
+        // The lists.
+        refill(&mut self.wide, self.bounds[n + groups.count()], END);
+        BlockRows::new(&self.bounds, 1, &mut self.wide).for_each(worth, |unit, list| {
+            if list.is_empty() {
+                return;
+            }
+            let mut end = 0;
+            let mut put = |j: u32, list: &mut [u32]| {
+                list[end] = j;
+                end += 1;
+            };
+            let mut meet = |row: &[u32], list: &mut [u32]| {
+                for &j in row {
+                    match groups.wide_nodes(j as usize) {
+                        Some(nodes) => nodes.iter().for_each(|&k| put(k, list)),
+                        None => put(j, list),
+                    }
+                }
+            };
+            match unit.checked_sub(n) {
+                None => meet(a.row(unit), list),
+                Some(g) => {
+                    groups.nodes(g).iter().for_each(|&k| meet(a.row(k as usize), list));
+                    groups.nodes(g).iter().for_each(|&k| put(k, list));
+                }
+            }
+            list.sort_unstable();
+            let distinct = distinct(list);
+            list[distinct..].fill(END);
+        });
+        // One row after the other, from its list, from that of its group, or from A.
+        let row = |i: usize| {
+            let unit = if groups.wide_nodes(i).is_some() { n + groups.of[i] as usize } else { i };
+            let list = &self.wide[self.bounds[unit]..self.bounds[unit + 1]];
+            if list.is_empty() { a.row(i) } else { &list[..list.partition_point(|&j| j != END)] }
+        };
+        refill(&mut self.offsets, n + 1, 0);
+        self.offsets[1..].iter_mut().enumerate().for_each(|(i, o)| *o = row(i).len());
+        sum_up(&mut self.offsets);
+        refill(&mut self.indices, self.offsets[n], 0);
+        BlockRows::new(&self.offsets, 1, &mut self.indices)
+            .for_each(worth, |i, out| out.copy_from_slice(row(i)));
+        let parts = (std::mem::take(&mut self.offsets), std::mem::take(&mut self.indices));
+        Pattern::new(a.columns(), parts.0, parts.1)
+    }
+
+    /// Puts `pattern` in the place of another, whose memory is kept for the next.
+    pub(super) fn replace(&mut self, place: &mut Arc<Pattern>, pattern: Pattern) {
+        match Arc::get_mut(place) {
+            Some(old) => {
+                (self.offsets, self.indices) = std::mem::replace(old, pattern).into_parts();
+            }
+            None => self.retire(std::mem::replace(place, Arc::new(pattern))),
+        }
+    }
+
+    /// Keeps the memory of a pattern that is needed no more, now or when nobody else uses it.
+    pub(super) fn retire(&mut self, pattern: Arc<Pattern>) {
+        for old in [self.lent.take(), Some(pattern)].into_iter().flatten() {
+            match Arc::try_unwrap(old) {
+                Ok(old) => (self.offsets, self.indices) = old.into_parts(),
+                Err(lent) => self.lent = Some(lent),
+            }
+        }
+    }
+}
+
+/// Rows that one task counts.
+const LEAF: usize = 1024;
+
+/// Numbers by the sums up to them.
+fn sum_up(counts: &mut [usize]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += *count;
+        *count = sum;
+    }
+}
+
+/// Moves the distinct numbers of a sorted list to its front; returns how many there are.
+fn distinct(list: &mut [u32]) -> usize {
+    let mut end = 0;
+    for at in 0..list.len() {
+        if end == 0 || list[at] != list[end - 1] {
+            list[end] = list[at];
+            end += 1;
+        }
+    }
+    end
+}
+
+impl Groups {
+    /// The nodes of the group of a node, where it has several.
+    #[inline]
+    pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {
+        match self.of[node] {
+            NONE => None,
+            g => Some(self.nodes(g as usize)).filter(|nodes| nodes.len() > 1),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Constraints against their formulas.
+
+use coarsen_constraints::{ConstraintError, Constraints, Projector};
+use coarsen_sparse::assembly;
+
+/// The nodes of a row are those of its nonzeros: a stored block without one in this row names nobody.
+#[test]
+fn rows_of_a_sparse_matrix_name_the_nodes_of_their_nonzeros() {
+    let rows = [[1.0, 2.0, 0.0, 0.0, 3.0, 4.0], [0.0, 0.0, 5.0, 6.0, 0.0, 7.0]];
+    let entries: Vec<(u32, u32, f64)> =
+        (0..12).map(|at| ((at / 6) as u32, (at % 6) as u32, rows[at / 6][at % 6])).collect();
+    let mut constraints = Constraints::new(3, 2).unwrap();
+    constraints.rows(&assembly::from_triplets_blocked(2, 6, (2, 2), &entries).unwrap(), &[1.0, 2.0]).unwrap();
+    assert_eq!(constraints.len(), 2);
+    for (k, row) in rows.iter().enumerate() {
+        let nodes: Vec<u32> =
+            (0..3).filter(|&i| row[2 * i] != 0.0 || row[2 * i + 1] != 0.0).map(|i| i as u32).collect();
+        assert_eq!(constraints.nodes_of(k), nodes);
+    }
+    let projector = Projector::new(&constraints, 8).unwrap();
+    assert_eq!(projector.rank(), 2);
+    let mut x = vec![0.0_f64; 6];
+    projector.complete(&mut x);
+    for (row, value) in rows.iter().zip([1.0, 2.0]) {
+        assert!((row.iter().zip(&x).map(|(c, x)| c * x).sum::<f64>() - value).abs() < 1e-12);
+    }
+}
+
+/// Node 2 comes second in constraint 1, twice: its coefficients are 1 + 3 and 2 − 1.
+#[test]
+fn a_node_named_twice_adds_up() {
+    let mut constraints = Constraints::new(4, 2).unwrap();
+    constraints.equation(&[(3, &[0.0, 1.0])], 5.0).unwrap();
+    constraints.equation(&[(1, &[1.0, 1.0]), (2, &[1.0, 2.0]), (2, &[3.0, -1.0])], 6.0).unwrap();
+    assert_eq!((constraints.nodes_of(0), constraints.nodes_of(1)), (&[3][..], &[1, 2][..]));
+    let mut x = vec![0.0_f64; 8];
+    Projector::new(&constraints, 8).unwrap().complete(&mut x);
+    assert!((x[7] - 5.0).abs() < 1e-12, "{x:?}");
+    assert!((x[2] + x[3] + 4.0 * x[4] + x[5] - 6.0).abs() < 1e-12, "{x:?}");
+    assert_eq!((&x[..2], x[6]), (&[0.0, 0.0][..], 0.0));
+}
+
+/// What is left is the combination of the other values that gives the row, scaled to unit length.
+#[test]
+fn a_contradiction_says_what_the_others_leave() {
+    let left = |rows: &[(f64, f64, f64)]| {
+        let mut constraints = Constraints::new(1, 2).unwrap();
+        rows.iter().for_each(|&(x, y, value)| constraints.equation(&[(0, &[x, y])], value).unwrap());
+        match Projector::new(&constraints, 8) {
+            Err(ConstraintError::Contradiction { constraint, others, asked, left, .. }) => {
+                (constraint, others, asked, left)
+            }
+            other => panic!("{:?}", other.map(|p| p.rank())),
+        }
+    };
+    let (constraint, others, asked, value) = left(&[(1.0, 0.0, 2.0), (1.0, 0.0, 5.0)]);
+    assert_eq!((constraint, others), (1, vec![0]));
+    assert!((asked - 5.0).abs() < 1e-12 && (value - 2.0).abs() < 1e-12, "{asked} {value}");
+    // x = 2 and y = 3 leave (3 · 2 + 4 · 3) / 5 to (3 x + 4 y) / 5.
+    let (constraint, others, asked, value) = left(&[(1.0, 0.0, 2.0), (0.0, 1.0, 3.0), (3.0, 4.0, 35.0)]);
+    assert_eq!((constraint, others), (2, vec![0, 1]));
+    assert!((asked - 7.0).abs() < 1e-12 && (value - 18.0 / 5.0).abs() < 1e-12, "{asked} {value}");
+}

@@ -1,0 +1,202 @@
+//! What follows from all rows together.
+
+use std::fmt;
+use std::ops::Range;
+
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, tree};
+use coarsen_sparse::{Bsr, Classes};
+
+use super::facts::{Facts, Row};
+use super::{Definiteness, Finding, Sample, Symmetry};
+
+/// What the values of a square finite matrix say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    /// A against Aᵀ.
+    pub symmetry: Symmetry,
+    /// What is proved about the signs of the eigenvalues, or not contradicted.
+    pub definiteness: Definiteness,
+    /// Scalars that are not zero.
+    pub nonzeros: usize,
+    /// Rows without a nonzero.
+    pub empty: usize,
+    /// Rows that are not empty but have a zero diagonal.
+    pub zero_diagonal: usize,
+    /// Rows with a negative diagonal.
+    pub negative_diagonal: usize,
+    /// Rows of the identity.
+    pub fixed: usize,
+    /// Rows with a diagonal entry alone that is not 1.
+    pub diagonal_only: usize,
+    /// The smallest and largest |a_ii| other than 0, of rows with more than a diagonal entry; 0 and 0 without any.
+    pub diagonal_range: (f64, f64),
+    /// The share of rows with Σ_j≠i |a_ij| > |a_ii|.
+    pub not_dominant: f64,
+    /// The share of nonzero off-diagonal entries with the sign of their row's diagonal; 0 for an M-matrix.
+    pub positive_off_diagonal: f64,
+    /// Connected components whose rows all sum to zero.
+    pub floating: usize,
+}
+
+/// What is counted of the rows.
+#[derive(Clone, Copy)]
+pub(super) struct Tally {
+    pub(super) positive_diagonal: usize,
+    pub(super) negative_diagonal: usize,
+    empty: usize,
+    /// Rows that are not empty, with a zero diagonal.
+    zero_diagonal: usize,
+    fixed: usize,
+    diagonal_only: usize,
+    weak: usize,
+    /// Off-diagonal nonzeros, and those with the sign of the diagonal.
+    off: usize,
+    same_sign: usize,
+    /// The smallest and largest diagonal entry of rows with others.
+    range: (f64, f64),
+}
+
+impl Tally {
+    fn of(facts: &Facts) -> Self {
+        let none = Self {
+            positive_diagonal: 0,
+            negative_diagonal: 0,
+            empty: 0,
+            zero_diagonal: 0,
+            fixed: 0,
+            diagonal_only: 0,
+            weak: 0,
+            off: 0,
+            same_sign: 0,
+            range: (f64::INFINITY, 0.0),
+        };
+        let leaf =
+            |rows: Range<usize>| facts.rows[rows].iter().fold(none, |all, row| all.and(row, facts.tolerance));
+        tree(0..facts.rows.len(), 4096, parallel::worth(facts.rows.len()), &leaf, &Self::join)
+    }
+
+    fn and(mut self, row: &Row, tolerance: f64) -> Self {
+        let (d, others) = (row.diagonal, row.entries > 0);
+        self.positive_diagonal += usize::from(d > 0.0);
+        self.negative_diagonal += usize::from(d < 0.0);
+        self.empty += usize::from(d == 0.0 && !others);
+        self.zero_diagonal += usize::from(d == 0.0 && others);
+        self.fixed += usize::from(d == 1.0 && !others);
+        self.diagonal_only += usize::from(row.is_alone() && d != 1.0);
+        self.weak += usize::from(row.slack(tolerance) < 0.0);
+        self.off += row.entries as usize;
+        self.same_sign += row.same_sign as usize;
+        if others && d != 0.0 {
+            self.range = (self.range.0.min(d.abs()), self.range.1.max(d.abs()));
+        }
+        self
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            positive_diagonal: self.positive_diagonal + other.positive_diagonal,
+            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
+            empty: self.empty + other.empty,
+            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
+            fixed: self.fixed + other.fixed,
+            diagonal_only: self.diagonal_only + other.diagonal_only,
+            weak: self.weak + other.weak,
+            off: self.off + other.off,
+            same_sign: self.same_sign + other.same_sign,
+            range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
+        }
+    }
+
+    /// Whether a diagonal entry is zero, in an empty row or in another.
+    pub(super) fn any_zero(&self) -> bool {
+        self.empty + self.zero_diagonal > 0
+    }
+}
+
+impl Values {
+    /// What the values say, and the first rows of the components that float.
+    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
+        let tally = Tally::of(facts);
+        let (symmetry, pair) = Symmetry::of(a, facts);
+        let definiteness = Definiteness::of(a, facts, &tally, (&symmetry, pair), components);
+        let (least, most) = tally.range;
+        let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
+        let floating = components.map_or(vec![], |c| floating(facts, c));
+        let values = Self {
+            definiteness,
+            symmetry,
+            nonzeros: tally.off + tally.positive_diagonal + tally.negative_diagonal,
+            empty: tally.empty,
+            zero_diagonal: tally.zero_diagonal,
+            negative_diagonal: tally.negative_diagonal,
+            fixed: tally.fixed,
+            diagonal_only: tally.diagonal_only,
+            diagonal_range: if most > 0.0 { (least, most) } else { (0.0, 0.0) },
+            not_dominant: share(tally.weak, facts.rows.len()),
+            positive_off_diagonal: share(tally.same_sign, tally.off),
+            floating: floating.len(),
+        };
+        (values, floating)
+    }
+
+    pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
+        let rows = &facts.rows;
+        let mut findings = Vec::from_iter(self.symmetry.finding(facts));
+        // A sample is a pass over the rows: only where there is something to see.
+        let sample =
+            |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
+        let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
+        findings.extend(match negative {
+            Some(sample) if sample.count == rows.len() => Some(Finding::Negate),
+            other => other.map(Finding::NegativeDiagonal),
+        });
+        let zero = sample(self.zero_diagonal > 0, &|row| row.diagonal == 0.0 && !row.is_empty());
+        findings.extend(zero.map(Finding::ZeroDiagonal));
+        if let Definiteness::Indefinite(witness) = &self.definiteness {
+            findings.push(Finding::Indefinite(witness.clone()));
+        }
+        if let Some(rows) = Sample::of(floating.iter().copied()) {
+            findings.push(Finding::Floating { components: floating.len(), rows });
+        }
+        let (least, most) = self.diagonal_range;
+        if most > Facts::SCALE * least {
+            let is = |row: &Row, size: f64| row.entries > 0 && row.diagonal.abs() == size;
+            let row = |size: f64| rows.iter().position(|row| is(row, size)).unwrap_or(0);
+            findings.push(Finding::Scale { least: (row(least), least), most: (row(most), most) });
+        }
+        let fixed = sample(self.fixed > 0, &|row| row.is_alone() && row.diagonal == 1.0);
+        findings.extend(fixed.map(Finding::Fixed));
+        let alone = sample(self.diagonal_only > 0, &|row| row.is_alone() && row.diagonal != 1.0);
+        findings.extend(alone.map(Finding::DiagonalOnly));
+        let weak = sample(self.not_dominant > 0.0, &|row| row.slack(facts.tolerance) < 0.0);
+        findings.extend(weak.map(|rows| Finding::NotDominant { share: self.not_dominant, rows }));
+        let share = self.positive_off_diagonal;
+        let positive = sample(share > 0.0, &|row| row.same_sign > 0);
+        findings.extend(positive.map(|rows| Finding::PositiveOffDiagonal { share, rows }));
+        findings
+    }
+}
+
+/// The first scalar row of each component of several nodes whose rows all sum to zero.
+fn floating(facts: &Facts, components: &Classes) -> Vec<usize> {
+    const NONE: usize = usize::MAX;
+    let b = facts.rows.len() / components.of().len().max(1);
+    let mut first = vec![NONE; components.count()];
+    let mut floats = vec![true; components.count()];
+    for (node, &component) in components.of().iter().enumerate() {
+        let rows = &facts.rows[node * b..(node + 1) * b];
+        let vanish = rows.iter().all(|row| row.sums_vanish && row.entries > 0);
+        floats[component as usize] &= vanish;
+        first[component as usize] = first[component as usize].min(node * b);
+    }
+    (0..first.len()).filter(|&c| floats[c]).map(|c| first[c]).collect()
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = self.diagonal_range;
+        writeln!(f, "{}, {}", self.symmetry, self.definiteness)?;
+        write!(f, "diagonal from {least:.2e} to {most:.2e} in size, {} nonzeros", self.nonzeros)
+    }
+}

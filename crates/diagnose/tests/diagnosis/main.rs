@@ -1,0 +1,4 @@
+//! Diagnoses against their proofs and against plain loops.
+
+mod formulas;
+mod proofs;

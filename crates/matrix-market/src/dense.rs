@@ -1,0 +1,81 @@
+//! A dense matrix: right-hand sides, coordinates, near-kernels.
+
+use coarsen_sparse::SparseError;
+
+/// A dense matrix by columns, as an array file stores it: a column is a right-hand side, a coordinate axis, a kernel
+/// vector.
+///
+/// *Memory* 8 bytes a place.
+///
+/// ```
+/// use coarsen_matrix_market::Dense;
+/// let xy = Dense::new(3, 2, vec![0.0, 1.0, 2.0, 5.0, 6.0, 7.0])?; // three nodes, two axes
+/// assert_eq!((xy.get(1, 0), xy.column(1)), (1.0, &[5.0, 6.0, 7.0][..]));
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    rows: usize,
+    columns: usize,
+    values: Vec<f64>,
+}
+
+impl Dense {
+    /// A matrix from its values, column after column.
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] unless there are rows · columns values.
+    pub fn new(rows: usize, columns: usize, values: Vec<f64>) -> Result<Self, SparseError> {
+        let (expected, found) = (rows.saturating_mul(columns), values.len());
+        if expected != found {
+            return Err(SparseError::Length { what: "dense values", expected, found });
+        }
+        Ok(Self { rows, columns, values })
+    }
+
+    /// As [`new`](Self::new), for values that were counted before.
+    pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
+        debug_assert_eq!(rows * columns, values.len());
+        Self { rows, columns, values }
+    }
+
+    /// The zero matrix.
+    pub(super) fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, values: vec![0.0; rows * columns] }
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All values, column after column.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Column j.
+    pub fn column(&self, j: usize) -> &[f64] {
+        &self.values[j * self.rows..(j + 1) * self.rows]
+    }
+
+    /// The value at (i, j).
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        self.column(j)[i]
+    }
+
+    /// The place (i, j).
+    pub(super) fn at(&mut self, i: usize, j: usize) -> &mut f64 {
+        &mut self.values[j * self.rows + i]
+    }
+
+    /// The values themselves, column after column.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+}

@@ -1,0 +1,79 @@
+//! From what a file stores to the whole matrix: the other triangle, duplicates summed, zeros between.
+
+use coarsen_sparse::{Bsr, SparseError, assembly};
+
+use super::Dense;
+use super::header::{Header, Structure};
+
+/// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, mirrored ones in the same
+/// order, so that a symmetric file gives an exactly symmetric matrix.
+pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> Result<Bsr<f64>, SparseError> {
+    entries.shrink_to_fit(); // a list that grew has room for twice as many
+    match header.structure.mirror() {
+        Some(sign) => assembly::from_half(header.rows, &entries, sign),
+        None => assembly::from_triplets(header.rows, header.columns, &entries),
+    }
+}
+
+/// The dense matrix of coordinate entries, duplicates summed.
+///
+/// # Errors
+/// [`SparseError::NotFinite`] where duplicates add up to infinity.
+pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Result<Dense, SparseError> {
+    let mut dense = Dense::zeros(header.rows, header.columns);
+    for &(i, j, v) in entries {
+        let (i, j) = (i as usize, j as usize);
+        *dense.at(i, j) += v;
+        if let Some(sign) = header.structure.mirror()
+            && i != j
+        {
+            *dense.at(j, i) += sign * v;
+        }
+    }
+    match dense.values().iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(SparseError::NotFinite { row: at % header.rows, column: at / header.rows }),
+        None => Ok(dense),
+    }
+}
+
+/// The dense matrix of the values of an array file: all of them, or the lower triangle column by column.
+pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
+    let (n, structure) = (header.rows, header.structure);
+    let Some(sign) = structure.mirror() else {
+        return Dense::from_parts(n, header.columns, values);
+    };
+    let mut dense = Dense::zeros(n, n);
+    let mut next = values.into_iter();
+    for j in 0..n {
+        let first = if structure == Structure::Skew { j + 1 } else { j };
+        for (i, v) in (first..n).zip(next.by_ref()) {
+            *dense.at(j, i) = sign * v;
+            *dense.at(i, j) = v;
+        }
+    }
+    dense
+}
+
+/// The sparse matrix of the entries of a dense one that are not zero.
+pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
+    let mut entries = Vec::new();
+    for j in 0..dense.columns() {
+        for (i, &v) in dense.column(j).iter().enumerate() {
+            if v != 0.0 {
+                entries.push((i as u32, j as u32, v));
+            }
+        }
+    }
+    assembly::from_triplets(dense.rows(), dense.columns(), &entries)
+}
+
+impl Structure {
+    /// The factor of the mirrored triangle, if one is.
+    fn mirror(self) -> Option<f64> {
+        match self {
+            Self::General => None,
+            Self::Symmetric => Some(1.0),
+            Self::Skew => Some(-1.0),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! From a stream to its header and its records.
+
+mod body;
+mod record;
+pub(super) mod text;
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use coarsen_core::parallel;
+use coarsen_sparse::Bsr;
+
+use self::body::Body;
+use self::record::Record;
+use self::text::Text;
+use super::expand;
+use super::header::{Banner, Format, Header};
+use super::{Dense, Problem, ReadError};
+
+/// A Matrix Market stream to read from: a file, the standard input, or anything that implements `Read`.
+///
+/// A stream that starts like gzip is decompressed, whatever its name. Text is parsed in batches of a megabyte, on
+/// several threads where the current pool has them; the result does not depend on their number. *Memory* 24 bytes a
+/// stored entry of a coordinate file (32 for symmetric ones) beside the result; sizes that are merely declared
+/// cost nothing.
+///
+/// ```
+/// use coarsen_matrix_market::Source;
+/// let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n";
+/// let a = Source::new(text.as_bytes()).system()?;
+/// assert_eq!((a.nnz(), a.get(0, 1)), (4, -1.0));
+/// # Ok::<(), coarsen_matrix_market::ReadError>(())
+/// ```
+pub struct Source {
+    file: PathBuf,
+    text: Text,
+}
+
+impl Source {
+    /// A file.
+    ///
+    /// # Errors
+    /// [`Problem::Open`] where there is none, or it may not be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let file = path.as_ref().to_path_buf();
+        match File::open(&file) {
+            Ok(open) => Ok(Self { file, text: Text::new(open) }),
+            Err(error) => Err(ReadError { file, line: None, problem: Problem::Open { kind: error.kind() } }),
+        }
+    }
+
+    /// The standard input, `<stdin>` in messages.
+    pub fn stdin() -> Self {
+        Self { file: "<stdin>".into(), text: Text::new(io::stdin()) }
+    }
+
+    /// Any stream, `<stream>` in messages.
+    pub fn new(input: impl Read + Send + 'static) -> Self {
+        Self { file: "<stream>".into(), text: Text::new(input) }
+    }
+
+    /// A matrix with 1x1 blocks, square or not; see [`read`](super::read).
+    ///
+    /// # Errors
+    /// [`ReadError`] names the file, the line, what is wrong there and what to do.
+    pub fn matrix(self) -> Result<Bsr<f64>, ReadError> {
+        self.sparse(Header::check_sparse)
+    }
+
+    /// The matrix of a system to solve; see [`read_system`](super::read_system).
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix), [`Problem::Rectangular`] and [`Problem::EmptyRows`].
+    pub fn system(self) -> Result<Bsr<f64>, ReadError> {
+        self.sparse(Header::check_system)
+    }
+
+    /// As [`matrix`](Self::matrix), with the error that [`system`](Self::system) would have given in its stead: for a look at what cannot be solved.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    pub fn matrix_and_refusal(self) -> Result<(Bsr<f64>, Option<ReadError>), ReadError> {
+        let (file, refusal) = (self.file.clone(), Cell::new(None));
+        let matrix = self.sparse(|header| {
+            let refused = header.check_system().err();
+            refusal.set(refused.map(|problem| ReadError {
+                file: file.clone(),
+                line: Some(header.line),
+                problem,
+            }));
+            header.check_sparse()
+        })?;
+        Ok((matrix, refusal.into_inner()))
+    }
+
+    /// A dense matrix; see [`read_dense`](super::read_dense).
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    pub fn dense(self) -> Result<Dense, ReadError> {
+        self.values(Header::check_dense)
+    }
+
+    /// A vector; see [`read_vector`](super::read_vector).
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix), and [`Problem::NotVector`].
+    pub fn vector(self) -> Result<Vec<f64>, ReadError> {
+        Ok(self.values(Header::check_vector)?.into_values())
+    }
+
+    fn sparse(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<Bsr<f64>, ReadError> {
+        let file = self.file.clone();
+        let (header, open) = self.header(check)?;
+        let matrix = match header.format {
+            Format::Coordinate => expand::to_sparse(&header, open.records(&header)?),
+            Format::Array => expand::nonzeros(&expand::to_dense(&header, open.records(&header)?)),
+        };
+        let finite = matrix.and_then(|a| a.check_finite().map(|()| a)); // duplicates may add up to infinity
+        finite.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
+    }
+
+    fn values(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<Dense, ReadError> {
+        let file = self.file.clone();
+        let (header, open) = self.header(check)?;
+        let dense = match header.format {
+            Format::Coordinate => expand::scatter(&header, &open.records::<(u32, u32, f64)>(&header)?),
+            Format::Array => Ok(expand::to_dense(&header, open.records(&header)?)),
+        };
+        dense.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
+    }
+
+    /// Reads up to the size line and lets `check` judge it before anything else happens.
+    fn header(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<(Header, Opened), ReadError> {
+        let Self { file, mut text } = self;
+        let fail = |line, problem| ReadError { file: file.clone(), line: Some(line), problem };
+        let (mut batch, mut lines) = (Vec::new(), 0);
+        let mut banner: Option<Banner> = None;
+        loop {
+            text.fill(&mut batch).map_err(|problem| fail(lines + 1, problem))?;
+            if batch.is_empty() {
+                let problem = match banner {
+                    None => Problem::Empty,
+                    Some(banner) => Problem::NoSize { expected: banner.sizes() },
+                };
+                return Err(fail(lines.max(1), problem));
+            }
+            let mut at = 0;
+            for line in batch.split_inclusive(|&byte| byte == b'\n') {
+                lines += 1;
+                at += line.len();
+                let Some(banner) = banner else {
+                    banner = Some(Banner::parse(line).map_err(|problem| fail(lines, problem))?);
+                    continue;
+                };
+                if let Some(header) = banner.size_line(line, lines).map_err(|problem| fail(lines, problem))? {
+                    check(&header).map_err(|problem| fail(lines, problem))?;
+                    batch.drain(..at);
+                    return Ok((header, Opened { file, text, batch }));
+                }
+            }
+        }
+    }
+}
+
+/// A stream whose header has been read.
+struct Opened {
+    file: PathBuf,
+    text: Text,
+    /// What was read beyond the size line.
+    batch: Vec<u8>,
+}
+
+impl Opened {
+    /// All records. While one batch is parsed, the next is read.
+    fn records<R: Record>(mut self, header: &Header) -> Result<Vec<R>, ReadError> {
+        let mut body = Body::new(header, header.line);
+        let mut ahead = Vec::new();
+        let result = loop {
+            let (text, batch) = (&mut self.text, &self.batch[..]);
+            let (parsed, filled) = if parallel::worth(batch.len()) {
+                parallel::join(|| body.take(batch), || text.fill(&mut ahead))
+            } else {
+                (body.take(batch), text.fill(&mut ahead))
+            };
+            if let Err(error) = parsed.and(filled.map_err(|problem| (body.lines() + 1, problem))) {
+                break Err(error);
+            }
+            std::mem::swap(&mut self.batch, &mut ahead);
+            if self.batch.is_empty() {
+                break body.finish();
+            }
+        };
+        result.map_err(|(line, problem)| ReadError { file: self.file, line: Some(line), problem })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_system_is_looked_at_all_the_same() {
+        let wide = "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n";
+        let (matrix, refusal) = Source::new(wide.as_bytes()).matrix_and_refusal().unwrap();
+        assert_eq!(matrix.shape(), (2, 3));
+        assert_eq!(refusal, Source::new(wide.as_bytes()).system().err());
+        let (_, refusal) = Source::new(FILES[0].as_bytes()).matrix_and_refusal().unwrap();
+        assert_eq!(refusal, None);
+    }
+
+    const FILES: [&str; 3] = [
+        "%%MatrixMarket matrix coordinate real symmetric\n% c\n\n3 3 4\n1 1 2.5\n2 1 -1e-3\n%\n3 3 1\n2 2 7",
+        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n\n3\n4\n",
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 3\n",
+    ];
+
+    #[test]
+    fn batches_change_neither_values_nor_lines() {
+        for file in FILES {
+            let source = |bytes| Source {
+                file: "<stream>".into(),
+                text: Text::new(file.as_bytes()).in_batches_of(bytes),
+            };
+            for bytes in 1..file.len() + 2 {
+                assert_eq!(source(bytes).matrix(), Source::new(file.as_bytes()).matrix(), "{bytes}");
+                assert_eq!(source(bytes).dense(), Source::new(file.as_bytes()).dense(), "{bytes}");
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! One line of the body: an entry `row column value` of a coordinate file, or a value of an array.
+//!
+//! [`Record::take`] is the hot path and only says whether the line is right; [`Record::blame`] reads a wrong line once
+//! more, without hurry, and says what is wrong with it.
+
+use crate::Problem;
+use crate::header::{Field, Header, Structure};
+use crate::number::{real, whole};
+use crate::read::text::{is_blank, quote, words};
+
+/// What one line of the body holds.
+pub(crate) trait Record: Copy + Send {
+    /// Reads one line, its end included, off the start of `text`; none where the line is not exactly one record.
+    fn take(text: &mut &[u8], header: &Header) -> Option<Self>;
+
+    /// Why [`take`](Self::take) refused this line.
+    fn blame(line: &[u8], header: &Header) -> Problem;
+
+    /// Row and column, counted from 0; values of an array have no place of their own.
+    fn place(&self) -> Option<(u32, u32)>;
+}
+
+/// Row and column, counted from 0, and the value.
+impl Record for (u32, u32, f64) {
+    #[inline]
+    fn take(text: &mut &[u8], header: &Header) -> Option<Self> {
+        let (row, rest) = whole(after_blanks(text))?;
+        let (column, rest) = whole(blanks(rest)?)?;
+        let (row, column) = (row.wrapping_sub(1), column.wrapping_sub(1));
+        if row >= header.rows as u64 || column >= header.columns as u64 {
+            return None;
+        }
+        let (value, rest) =
+            if header.field == Field::Pattern { (1.0, rest) } else { value(blanks(rest)?, header.field)? };
+        if header.structure == Structure::Skew && row == column && value != 0.0 {
+            return None;
+        }
+        *text = line_end(rest)?;
+        Some((row as u32, column as u32, value)) // below `rows`, `columns` < 2³²
+    }
+
+    fn blame(line: &[u8], header: &Header) -> Problem {
+        let all: Vec<&[u8]> = words(line).take(4).collect(); // a line may hold a million
+        let (row, column, value) = match (header.field, &all[..]) {
+            (Field::Pattern, &[row, column]) => (row, column, None),
+            (Field::Real | Field::Integer, &[row, column, value]) => (row, column, Some(value)),
+            (Field::Pattern, _) => return Problem::Words { expected: "row column", found: quote(line) },
+            _ => return Problem::Words { expected: "row column value", found: quote(line) },
+        };
+        for (what, word, limit) in [("row", row, header.rows), ("column", column, header.columns)] {
+            match whole(word) {
+                Some((0, [])) => return Problem::ZeroIndex { what },
+                Some((n, [])) if n <= limit as u64 => {}
+                _ => return Problem::Index { what, found: quote(word), limit },
+            }
+        }
+        match value.map_or(Ok(1.0), |word| blame_value(word, header.field)) {
+            Err(problem) => problem,
+            Ok(value) => Problem::SkewDiagonal { row: whole(row).map_or(0, |(n, _)| n as usize), value },
+        }
+    }
+
+    #[inline]
+    fn place(&self) -> Option<(u32, u32)> {
+        Some((self.0, self.1))
+    }
+}
+
+impl Record for f64 {
+    #[inline]
+    fn take(text: &mut &[u8], header: &Header) -> Option<Self> {
+        let (value, rest) = value(after_blanks(text), header.field)?;
+        *text = line_end(rest)?;
+        Some(value)
+    }
+
+    fn blame(line: &[u8], header: &Header) -> Problem {
+        let mut all = words(line);
+        match (all.next(), all.next()) {
+            (Some(word), None) => match blame_value(word, header.field) {
+                Err(problem) => problem,
+                Ok(_) => Problem::Value { found: quote(line) },
+            },
+            _ => Problem::Words { expected: "value", found: quote(line) },
+        }
+    }
+
+    #[inline]
+    fn place(&self) -> Option<(u32, u32)> {
+        None
+    }
+}
+
+/// A finite value of the field at the start of `text`, and what follows it.
+#[inline]
+fn value(text: &[u8], field: Field) -> Option<(f64, &[u8])> {
+    let (value, rest) = real(text)?;
+    let word = &text[..text.len() - rest.len()];
+    (value.is_finite() && (field == Field::Real || is_integer(word))).then_some((value, rest))
+}
+
+/// The same for a whole word, or what is wrong with it.
+fn blame_value(word: &[u8], field: Field) -> Result<f64, Problem> {
+    let found = || quote(word);
+    match real(word) {
+        Some((value, [])) if !value.is_finite() => Err(Problem::NotFinite { found: found() }),
+        Some((_, [])) if field == Field::Integer && !is_integer(word) => {
+            Err(Problem::NotInteger { found: found() })
+        }
+        Some((value, [])) => Ok(value),
+        _ => {
+            // Other languages write NaN and infinity as nan, NaN(ind), inf, -Infinity, 1.#INF, -1.#IND.
+            let lower = word.to_ascii_lowercase();
+            let named = ["nan", "inf", "#ind"]
+                .iter()
+                .any(|name| lower.windows(name.len()).any(|w| w == name.as_bytes()));
+            Err(if named { Problem::NotFinite { found: found() } } else { Problem::Value { found: found() } })
+        }
+    }
+}
+
+/// Whether a number has neither point nor exponent.
+fn is_integer(word: &[u8]) -> bool {
+    word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'))
+}
+
+/// What follows any blanks.
+#[inline]
+fn after_blanks(mut text: &[u8]) -> &[u8] {
+    while let [byte, rest @ ..] = text
+        && is_blank(*byte)
+    {
+        text = rest;
+    }
+    text
+}
+
+/// What follows at least one blank.
+#[inline]
+fn blanks(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        [byte, rest @ ..] if is_blank(*byte) => Some(after_blanks(rest)),
+        _ => None,
+    }
+}
+
+/// What follows the end of the line, if nothing else comes before it.
+#[inline]
+fn line_end(text: &[u8]) -> Option<&[u8]> {
+    match after_blanks(text) {
+        [b'\n', rest @ ..] => Some(rest),
+        _ => None,
+    }
+}

@@ -1,0 +1,183 @@
+//! Text in batches of whole lines, decompressed where it starts like gzip.
+
+use std::io::{self, Read};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::Problem;
+
+/// Bytes read at a time. The text never sits in memory whole: one batch is parsed while the next is read.
+const BATCH: usize = 1 << 20;
+
+/// The longest line accepted; comments of real files stay far below.
+const LONGEST: usize = 1 << 20;
+
+/// What every gzip stream starts with (RFC 1952, §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Characters that a quotation in a message shows at most.
+const QUOTED: usize = 60;
+
+/// A stream cut into batches that end at line ends.
+pub(crate) struct Text {
+    input: Box<dyn Read + Send>,
+    compressed: bool,
+    batch: usize,
+    /// The start of the next batch: a line whose end has not been read.
+    carry: Vec<u8>,
+    /// Why the stream ended before its end.
+    failed: Option<Problem>,
+}
+
+impl Text {
+    /// The text of a stream. Looks at its first two bytes.
+    pub(crate) fn new(mut input: impl Read + Send + 'static) -> Self {
+        let mut magic = Vec::new();
+        let failed = input.by_ref().take(2).read_to_end(&mut magic).err();
+        let compressed = magic == GZIP;
+        let whole = io::Cursor::new(magic).chain(input);
+        let input: Box<dyn Read + Send> = if compressed {
+            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BATCH / 8, whole)))
+        } else {
+            Box::new(whole)
+        };
+        let failed = failed.map(|error| Problem::Read { kind: error.kind() });
+        Self { input, compressed, batch: BATCH, carry: Vec::new(), failed }
+    }
+
+    /// The same text in batches of at least `bytes`.
+    #[cfg(test)]
+    pub(crate) fn in_batches_of(self, bytes: usize) -> Self {
+        Self { batch: bytes, ..self }
+    }
+
+    /// Replaces `batch` with the next whole lines, the last one ended by a newline even where the file has none;
+    /// leaves it empty at the end of the stream.
+    pub(super) fn fill(&mut self, batch: &mut Vec<u8>) -> Result<(), Problem> {
+        batch.clear();
+        batch.append(&mut self.carry);
+        let mut size = self.batch;
+        loop {
+            let from = batch.len();
+            if self.failed.is_none() {
+                let wanted = size.saturating_sub(from) as u64;
+                let result = self.input.by_ref().take(wanted).read_to_end(batch);
+                self.failed = result.err().map(|error| self.blame(&error));
+            }
+            if let Some(end) = batch[from..].iter().rposition(|&byte| byte == b'\n') {
+                self.carry.extend_from_slice(&batch[from + end + 1..]);
+                batch.truncate(from + end + 1);
+                return Ok(());
+            }
+            if let Some(problem) = &self.failed {
+                return Err(problem.clone());
+            }
+            if batch.len() < size {
+                if !batch.is_empty() {
+                    batch.push(b'\n');
+                }
+                return Ok(());
+            }
+            if size > LONGEST {
+                return Err(Problem::LongLine { limit: LONGEST });
+            }
+            size *= 2;
+        }
+    }
+
+    fn blame(&self, error: &io::Error) -> Problem {
+        let kind = error.kind();
+        match kind {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+                if self.compressed =>
+            {
+                Problem::Gzip { kind }
+            }
+            _ => Problem::Read { kind },
+        }
+    }
+}
+
+/// The words of a line.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| is_blank(*byte) || *byte == b'\n').filter(|word| !word.is_empty())
+}
+
+/// Whether a line holds nothing, or a comment.
+pub(crate) fn is_comment(line: &[u8]) -> bool {
+    words(line).next().is_none_or(|word| word[0] == b'%')
+}
+
+/// Space, tab, or the carriage return of a Windows line end.
+#[inline]
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+/// A quotation for a message: trimmed, escaped where it is no text, and shortened.
+#[cold]
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    let bytes = bytes.trim_ascii();
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
+    let mut shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+    if text.chars().count() > QUOTED {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// All batches of a text, read `bytes` at a time.
+    fn batches(text: impl Read + Send + 'static, bytes: usize) -> Result<Vec<String>, Problem> {
+        let (mut text, mut all, mut batch) = (Text::new(text).in_batches_of(bytes), Vec::new(), Vec::new());
+        loop {
+            text.fill(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(all);
+            }
+            all.push(String::from_utf8(batch.clone()).unwrap());
+        }
+    }
+
+    #[test]
+    fn lines_stay_whole() {
+        let text = "a\nbb\n\nccccc\nd";
+        for bytes in 1..20 {
+            let all = batches(text.as_bytes(), bytes).unwrap();
+            assert_eq!(all.concat(), format!("{text}\n"));
+            assert!(all.iter().all(|batch| batch.ends_with('\n')));
+        }
+        assert_eq!(batches(&b""[..], 4).unwrap(), [""; 0]);
+        assert_eq!(batches(&b"\n"[..], 4).unwrap(), ["\n"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        assert_eq!(batches(io::repeat(b'x'), 1 << 16), Err(Problem::LongLine { limit: LONGEST }));
+    }
+
+    #[test]
+    fn gzip_is_seen_by_its_first_bytes() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(b"one\ntwo\n").unwrap();
+        let gz = gz.finish().unwrap();
+        assert_eq!(batches(io::Cursor::new(gz.clone()), 64).unwrap(), ["one\ntwo\n"]);
+        let twice = [&gz[..], &gz[..]].concat();
+        assert_eq!(batches(io::Cursor::new(twice), 64).unwrap().concat(), "one\ntwo\none\ntwo\n");
+        for cut in 2..gz.len() {
+            let cut = batches(io::Cursor::new(gz[..cut].to_vec()), 64);
+            assert!(matches!(cut, Err(Problem::Gzip { .. })), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn quotations_are_short_and_printable() {
+        assert_eq!(quote(b" 1 2\r\n"), "1 2");
+        assert_eq!(quote(b"\0\xff"), "\\0\u{fffd}");
+        assert_eq!(quote(&[b'x'; 200]).chars().count(), QUOTED + 1);
+    }
+}

@@ -1,0 +1,117 @@
+//! Real Matrix Market files: all good ones are read as their list says, all bad ones refused with a line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use coarsen_matrix_market::{self as matrix_market, Problem};
+
+/// A folder of the test data, or none where it is not at hand.
+fn data(folder: &str) -> Option<PathBuf> {
+    let Ok(root) = std::env::var("COARSEN_DATA") else {
+        eprintln!("skipped: COARSEN_DATA names no folder of test data");
+        return None;
+    };
+    Some(Path::new(&root).join(folder))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
+
+#[test]
+fn parser_files_do_what_their_names_say() {
+    let Some(folder) = data("mm-parser") else { return };
+    for path in files(&folder) {
+        let (name, result) = (name(&path), matrix_market::read(&path));
+        if name.contains("bad_") {
+            let error = result.unwrap_err();
+            assert!(error.line.is_some_and(|line| line > 0), "{error}");
+            println!("{error}");
+        } else if name.contains("complex") {
+            let problem = result.unwrap_err().problem;
+            assert!(matches!(problem, Problem::Complex | Problem::Hermitian), "{name}: {problem}");
+        } else if name == "russell__ok_rectangular.mtx" {
+            // It counts from 0, which its own reader never noticed.
+            let error = result.unwrap_err();
+            assert_eq!((error.line, error.problem), (Some(4), Problem::ZeroIndex { what: "row" }));
+        } else {
+            let a = result.unwrap_or_else(|error| panic!("{error}"));
+            assert!(a.nnz() > 0, "{name}");
+        }
+    }
+}
+
+/// The sum of i · j · a(i, j), with indices from 1, of a small file written out by hand.
+#[test]
+fn parser_files_hold_what_they_show() {
+    let Some(folder) = data("mm-parser") else { return };
+    let read = |name: &str| matrix_market::read(folder.join(name)).unwrap();
+    let a = read("russell__ok_symmetric_small.mtx");
+    let rows: [[f64; 5]; 5] = [
+        [2.0, 3.0, 0.0, 0.0, 0.0],
+        [3.0, 0.0, -1.0, 0.0, 6.0],
+        [0.0, -1.0, 0.0, 2.0, 0.0],
+        [0.0, 0.0, 2.0, 3.0, 0.0],
+        [0.0, 6.0, 0.0, 0.0, 1.0],
+    ];
+    assert!((0..5).all(|i| (0..5).all(|j| a.get(i, j) == rows[i][j])));
+    assert_eq!(read("russell__ok_general.mtx").get(1, 2), 4.0);
+    assert_eq!(read("sprs__pattern.mm").values(), [1.0; 4]);
+    let a = read("sprs__simple_int.mm");
+    assert_eq!((a.nnz(), a.get(3, 3), a.get(0, 3)), (8, -2.0, 6.0));
+}
+
+/// Every row `| file | n | nnz |` of the list, against the file.
+#[test]
+fn matrices_have_the_sizes_of_their_list() {
+    let (Some(folder), Some(list)) = (data("matrices"), data("INDEX.md")) else { return };
+    let list = fs::read_to_string(list).unwrap();
+    let mut seen = 0;
+    for line in list.lines().filter(|line| line.contains(".mtx.gz` |")) {
+        let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let (file, size, nnz, properties) = (cells[1], cells[2], cells[3], cells[4]);
+        seen += 1;
+        let result = matrix_market::read(folder.join(file));
+        if properties.contains("complex") {
+            assert_eq!(result.unwrap_err().problem, Problem::Complex);
+            continue;
+        }
+        let a = result.unwrap_or_else(|error| panic!("{error}"));
+        let shape = size.split_once('x').unwrap_or((size, size));
+        assert_eq!(a.shape(), (shape.0.parse().unwrap(), shape.1.parse().unwrap()), "{file}");
+        assert_eq!(a.values().iter().filter(|v| **v != 0.0).count(), nnz.parse().unwrap(), "{file}");
+        let system = matrix_market::read_system(folder.join(file));
+        match properties.contains("rectangular") {
+            true => assert!(matches!(system.unwrap_err().problem, Problem::Rectangular { .. })),
+            false => assert_eq!(system.unwrap(), a),
+        }
+    }
+    assert_eq!(seen, files(&folder).len() - 8, "all files but the eight dense ones are listed");
+}
+
+#[test]
+fn dense_files_belong_to_their_matrices() {
+    let Some(folder) = data("matrices") else { return };
+    for path in files(&folder) {
+        let Some(matrix) = ["_b.", "_rbms.", "_nullspace."]
+            .iter()
+            .find_map(|part| Some(format!("{}.mtx.gz", name(&path).split_once(part)?.0)))
+        else {
+            continue;
+        };
+        let dense = matrix_market::read_dense(&path).unwrap_or_else(|error| panic!("{error}"));
+        let a = matrix_market::read(folder.join(matrix)).unwrap();
+        assert_eq!(dense.rows(), a.shape().0, "{}", name(&path));
+        if dense.columns() == 1 {
+            assert_eq!(matrix_market::read_vector(&path).unwrap(), dense.values());
+        }
+    }
+    let vertices = matrix_market::read_dense(folder.join("pyamg_bar_vertices.mtx.gz")).unwrap();
+    assert_eq!((vertices.rows(), vertices.columns(), vertices.get(0, 0)), (225, 3, 0.5));
+}

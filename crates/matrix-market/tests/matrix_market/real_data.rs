@@ -1,0 +1,65 @@
+//! What real files hold: blocks of the size that their makers put into a node, 1 for scalar problems, and the rigid modes of a bar.
+
+use std::path::Path;
+
+use coarsen_matrix_market as matrix_market;
+use coarsen_sparse::{NearKernel, Permutation, Zeros, detect_block_size};
+
+/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full, those of `pyamg_bar` 70 %.
+const KNOWN: [(&str, usize); 12] = [
+    ("1138_bus", 1),
+    ("bcsstk14", 6),
+    ("ccx_bimetal", 3),
+    ("ccx_segmenttet", 3),
+    ("fv3", 1),
+    ("gr_30_30", 1),
+    ("hypre_beam_hex_459", 3),
+    ("hypre_beam_tet_2475", 3),
+    ("ipc_bunny_free_stiff", 3),
+    ("jl_lin_elastic_2d", 2),
+    ("pyamg_bar", 3),
+    ("wathenSmall", 1),
+];
+
+#[test]
+fn real_matrices_show_their_nodes() {
+    let Ok(root) = std::env::var("COARSEN_DATA") else {
+        eprintln!("skipped: COARSEN_DATA names no folder of test data");
+        return;
+    };
+    for (name, expected) in KNOWN {
+        let a = matrix_market::read(Path::new(&root).join(format!("matrices/{name}.mtx.gz"))).unwrap();
+        let a = a.reblock((1, 1), Zeros::Drop).unwrap();
+        let b = detect_block_size(a.pattern());
+        assert_eq!(b, expected, "{name}");
+
+        let blocks = a.reblock((b, b), Zeros::Keep).unwrap();
+        assert_eq!(blocks.reblock((1, 1), Zeros::Drop).unwrap(), a, "{name}");
+        assert_eq!(blocks.transpose().unwrap().transpose().unwrap(), blocks, "{name}");
+        let reversed = Permutation::new((0..blocks.pattern().rows() as u32).rev().collect()).unwrap();
+        assert_eq!(blocks.permute(&reversed).unwrap().permute(&reversed).unwrap(), blocks, "{name}");
+    }
+}
+
+/// A real clamped bar with its rigid modes: free rows approve of them, and of no others.
+#[test]
+fn a_real_bar_knows_its_modes() {
+    let Ok(folder) = std::env::var("COARSEN_DATA") else {
+        println!("skipped: COARSEN_DATA does not name the data folder");
+        return;
+    };
+    let file = |name: &str| format!("{folder}/matrices/pyamg_bar{name}.mtx.gz");
+    let a = matrix_market::read(file("")).unwrap();
+    let modes = matrix_market::read_dense(file("_nullspace")).unwrap();
+    let free = |column: &[f64]| {
+        let b = NearKernel::from_columns(&[column]).unwrap();
+        b.quality(&a).unwrap()[0].free.unwrap()
+    };
+    for j in 0..modes.columns() {
+        assert!(free(modes.column(j)) < 1e-12, "mode {j}: {}", free(modes.column(j)));
+        if j >= 3 {
+            let wrong: Vec<f64> = modes.column(j).iter().map(|v| v.abs()).collect();
+            assert!(free(&wrong) > 1e-2, "mode {j}: {}", free(&wrong));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Matrices, against plain loops.
+
+mod block_tilings;
+mod formulas;
+mod matrices;
