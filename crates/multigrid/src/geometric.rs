@@ -65,7 +65,7 @@ impl<T: Real> Coarsening<T> for Geometric {
                 for (y, wy) in ys.into_iter().flatten() {
                     for (x, wx) in xs.into_iter().flatten() {
                         places.push((node as u32, index([x, y, z], coarse)));
-                        let entry = |e: usize| if e % (b + 1) == 0 { wx * wy * wz } else { 0.0 };
+                        let entry = |e: usize| if e.is_multiple_of(b + 1) { wx * wy * wz } else { 0.0 };
                         values.extend((0..b * b).map(|e| T::of(entry(e))));
                     }
                 }

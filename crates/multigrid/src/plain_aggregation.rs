@@ -55,7 +55,7 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
             return Ok(None);
         }
         let places: Vec<(u32, u32)> = aggregates.iter().zip(0..).map(|(&g, i)| (i, g)).collect();
-        let entry = |e: usize| if e % (b + 1) == 0 { T::one() } else { T::zero() };
+        let entry = |e: usize| if e.is_multiple_of(b + 1) { T::one() } else { T::zero() };
         let values: Vec<T> = (0..nodes).flat_map(|_| (0..b * b).map(entry)).collect();
         let p = assembly::from_blocks(nodes * b, count * b, (b, b), &places, &values)?;
         Ok(Some(Coarse { aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
