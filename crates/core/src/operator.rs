@@ -52,7 +52,8 @@ pub struct FromFn<V, F> {
 
 /// The matrix-free operator of size n x n that `f(x, y)` computes: y = A x, overwriting y.
 ///
-/// *Use* for stencils and products of operators; preconditioners need an assembled matrix that approximates it.
+/// *Use* for stencils and products of operators. `Jacobi` and `Chebyshev` have a `matrix_free` for it; other preconditioners need an assembled matrix that
+/// approximates it.
 pub fn from_fn<V: Vector, F: Fn(&V, &mut V)>(n: usize, f: F) -> FromFn<V, F> {
     FromFn { n, f, of: PhantomData }
 }

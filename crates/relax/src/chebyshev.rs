@@ -110,7 +110,7 @@ impl Chebyshev {
         m.check_positive(a, self.name())
     }
 
-    fn validate(&self) -> Result<(), Error> {
+    pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.degree == 0 {
             return Err(Error::Parameter { name: "Chebyshev::degree", value: 0.0, range: "1 or more" });
         }

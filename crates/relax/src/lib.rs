@@ -9,6 +9,7 @@
 //! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
 //! | [`chebyshev`](Chebyshev) | a polynomial in M A, M block Jacobi or SPAI-0; of degree 1 a step whose damping is found, the cheapest smoother | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
+//! | [`matrix_free`](MatrixFreeChebyshev) | Jacobi and Chebyshev for operators without a matrix | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
 //! | [`spai0`](Scaling::Spai0) | the block diagonal closest to A⁻¹ | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
@@ -26,6 +27,7 @@ mod chebyshev;
 mod gauss_seidel;
 mod incomplete;
 mod jacobi;
+mod matrix_free;
 mod spai0;
 mod spectrum;
 
@@ -34,4 +36,5 @@ pub use chebyshev::{Chebyshev, ChebyshevPolynomial, Scaling};
 pub use gauss_seidel::{GaussSeidel, SymmetricSweep};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};
+pub use matrix_free::{DiagonalScaling, MatrixFreeChebyshev};
 pub use spectrum::Spectrum;

@@ -4,9 +4,9 @@ mod common;
 
 use std::f64::consts::PI;
 
-use coarsen_backend::{Cpu, Setup, Smoother, UpdateExt};
-use coarsen_core::{Class, LinearOperator, Preconditioner};
-use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, from_fn};
+use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling};
 use coarsen_sparse::{Bsr, assembly};
 
 use common::{applied, near, right_hand_side};
@@ -218,4 +218,57 @@ fn jacobi_inverts_what_is_on_the_diagonal() {
             .collect();
         assert!(near(&back, &r), "blocks of {b}");
     }
+}
+
+/// Without the matrix: the same polynomial as with it, to the round-off of another order of sums; degree 1 and `Jacobi` are the diagonal.
+#[test]
+fn matrix_free_methods_are_those_of_the_matrix() {
+    let a = chain(60, 1, 0.0);
+    let (diagonal, on): (Vec<f64>, _) = ((0..60).map(|i| a.get(i, i)).collect(), Cpu::new());
+    let free = from_fn(60, |x: &Vec<f64>, y: &mut Vec<f64>| a.apply(x, y));
+    let r = right_hand_side(60);
+    for degree in [1, 2, 3, 7] {
+        let recipe = Chebyshev { degree, safety: 1.3, ..Default::default() };
+        let mut without = recipe.matrix_free(&free, &diagonal, &on).unwrap();
+        assert_eq!((without.size(), without.class()), (Some(60), Class::Symmetric));
+        let theta = 0.5 * without.radius() * (1.0 + 1.0 / recipe.ratio);
+        let delta = 0.5 * without.radius() * (1.0 - 1.0 / recipe.ratio);
+        // p(D⁻¹A) by its recurrence in f64, with the same interval.
+        let scaled = |v: Vec<f64>| -> Vec<f64> { v.iter().zip(&diagonal).map(|(v, d)| v / d).collect() };
+        let mut d: Vec<f64> = scaled(r.clone()).iter().map(|v| v / theta).collect();
+        let (mut z, mut rho) = (d.clone(), delta / theta);
+        for _ in 1..degree {
+            let mut left = vec![0.0; 60];
+            a.residual(&r, &z, &mut left);
+            let next = 1.0 / (2.0 * theta / delta - rho);
+            for ((d, s), z) in d.iter_mut().zip(scaled(left)).zip(&mut z) {
+                *d = next * rho * *d + 2.0 * next / delta * s;
+                *z += *d;
+            }
+            rho = next;
+        }
+        assert!(near(&applied(&mut without, &r), &z), "degree {degree}");
+    }
+    let (mut with, mut without) = (
+        Jacobi { omega: 0.7, l1: false }.build(&a, &on).unwrap(),
+        Jacobi { omega: 0.7, l1: false }.matrix_free(&diagonal, &on).unwrap(),
+    );
+    assert_eq!(applied(&mut with, &r), applied(&mut without, &r));
+}
+
+#[test]
+fn what_no_diagonal_can_be_is_named() {
+    let (on, free) = (Cpu::new(), from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy_from_slice(x)));
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = Jacobi::default().matrix_free(&[1.0, bad, 2.0], &on).err().unwrap();
+        assert!(matches!(refused, SetupError::NotPositive { row: 1, .. }), "{refused}");
+        let refused = Chebyshev::default().matrix_free(&free, &[1.0, bad, 2.0], &on).err().unwrap();
+        assert!(matches!(refused, SetupError::NotPositive { row: 1, .. }), "{refused}");
+    }
+    let refused = Jacobi::default().matrix_free(&[1e-40_f32, 1.0], &Cpu::single()).err().unwrap();
+    assert!(matches!(refused, SetupError::Place(Error::Range { .. })), "{refused}");
+    let refused = Chebyshev::default().matrix_free(&free, &[1.0; 2], &on).err().unwrap();
+    assert!(matches!(refused, SetupError::Place(Error::Shape { expected: 3, found: 2, .. })), "{refused}");
+    let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Default::default() };
+    assert!(matches!(spai0.matrix_free(&free, &[1.0; 3], &on).err(), Some(SetupError::NotHere { .. })));
 }

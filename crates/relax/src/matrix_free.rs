@@ -1,0 +1,188 @@
+//! Jacobi and Chebyshev for an operator without a matrix.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | D⁻¹ | `inverse`, from a diagonal that the caller knows |
+//! | α, β, θ, δ, σ₁, ρₖ, dₖ | as in `chebyshev` |
+//! | rₖ | `residual` |
+//!
+//! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹ r for r.
+
+use coarsen_backend::{Backend, SetupError};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_krylov::{SpectralRadius, start_vector};
+use num_traits::{one, zero};
+
+use crate::jacobi::check_omega;
+use crate::{Chebyshev, Jacobi, Scaling};
+
+/// z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
+pub struct DiagonalScaling<V: Vector> {
+    inverse: V,
+}
+
+impl Jacobi {
+    /// Jacobi for an operator whose diagonal is all that is known of it; of `l1`, the caller gives the row sums.
+    ///
+    /// M⁻¹ = ω D⁻¹. *Cost* a vector of memory; 3 vector passes an application.
+    ///
+    /// ```
+    /// use coarsen_backend::Cpu;
+    /// use coarsen_core::{Stop, from_fn};
+    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_relax::Jacobi;
+    /// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| (y[0], y[1]) = (2.0 * x[0], 8.0 * x[1]));
+    /// let mut m = Jacobi::default().matrix_free(&[2.0, 8.0], &Cpu::new())?;
+    /// let mut x = vec![0.0; 2];
+    /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &vec![1.0, 1.0], &mut x)?.converged()?;
+    /// assert_eq!(report.iterations, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SetupError::NotPositive`] names a row whose entry is not positive or not finite; [`Error::Range`] one whose reciprocal V cannot hold.
+    pub fn matrix_free<B: Backend>(
+        &self,
+        diagonal: &[B::Real],
+        on: &B,
+    ) -> Result<DiagonalScaling<B::Vector>, SetupError> {
+        check_omega("Jacobi::omega", self.omega)?;
+        Ok(DiagonalScaling { inverse: on.vector(&inverse(diagonal, self.omega, "jacobi")?)? })
+    }
+}
+
+impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        z.hadamard(&r.scalar(one()), &self.inverse, r, &r.scalar(zero()));
+    }
+
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.inverse.size())
+    }
+}
+
+/// z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
+pub struct MatrixFreeChebyshev<'a, V: Vector> {
+    a: &'a dyn LinearOperator<V>,
+    inverse: DiagonalScaling<V>,
+    degree: usize,
+    radius: f64,
+    ratio: f64,
+    d: V,
+    residual: V,
+}
+
+impl Chebyshev {
+    /// The polynomial for an operator of which products and the diagonal are known.
+    ///
+    /// A must be symmetric positive definite: nothing here can look. The spectral radius of D⁻¹A is found by Lanczos, from products with A alone, times `safety`; a
+    /// factor that is too small shows as an indefinite preconditioner in `Cg`.
+    /// *Use* for stencils, products of operators, and matrices that live elsewhere. *Leave it* where a matrix is at hand: [`Setup::build`](coarsen_backend::Setup) works on
+    /// blocks, and reads A and vectors in one pass.
+    /// *Cost* three vectors of memory; `lanczos_steps` to four times as many products in setup; an application takes m − 1 products and 7 vector passes beside each.
+    ///
+    /// ```
+    /// use coarsen_backend::Cpu;
+    /// use coarsen_core::{Stop, from_fn};
+    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_relax::Chebyshev;
+    /// let n = 200; // second differences
+    /// let a = from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
+    ///     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+    ///     (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
+    /// });
+    /// let mut m = Chebyshev::default().matrix_free(&a, &[2.0; 200], &Cpu::new())?;
+    /// let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
+    /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+    /// assert!(report.iterations < 60); // 100 without
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a diagonal of another length; [`SetupError::NotHere`] for SPAI-0, which
+    /// looks at entries.
+    pub fn matrix_free<'a, B: Backend>(
+        &self,
+        a: &'a dyn LinearOperator<B::Vector>,
+        diagonal: &[B::Real],
+        on: &B,
+    ) -> Result<MatrixFreeChebyshev<'a, B::Vector>, SetupError> {
+        self.validate()?;
+        if self.scaling == Scaling::Spai0 {
+            return Err(SetupError::NotHere { method: "spai0" });
+        }
+        let (rows, columns) = a.shape();
+        if rows != columns {
+            return Err(Error::NotSquare { rows, columns }.into());
+        }
+        if diagonal.len() != rows {
+            let (what, found) = ("the diagonal of the operator", diagonal.len());
+            return Err(Error::Shape { what, expected: rows, found }.into());
+        }
+        let mut inverse = DiagonalScaling { inverse: on.vector(&inverse(diagonal, 1.0, "chebyshev")?)? };
+        let mut spectrum = SpectralRadius::default();
+        (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
+        let start = on.vector(&start_vector::<B::Real>(rows))?;
+        let radius = match rows {
+            0 => 1.0,
+            _ => spectrum.estimate(a, &mut inverse, &start)?.wide(),
+        };
+        let (degree, ratio) = (self.degree, self.ratio);
+        Ok(MatrixFreeChebyshev { a, inverse, degree, radius, ratio, residual: start.like()?, d: start })
+    }
+}
+
+impl<V: Vector> MatrixFreeChebyshev<'_, V> {
+    /// β, an estimate from above of the spectrum of D⁻¹A.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+}
+
+impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        let number = |v: f64| r.scalar(V::Real::of(v));
+        let (beta, alpha) = (self.radius, self.radius / self.ratio);
+        let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
+        let sigma = theta / delta; // 1
+        let (mut rho, d) = (1.0 / sigma, &mut self.d);
+        d.hadamard(&number(1.0 / theta), &self.inverse.inverse, r, &number(0.0)); // 2
+        z.copy(d); // 4
+        for _ in 1..self.degree {
+            self.a.residual(r, z, &mut self.residual); // 5, from z instead of the recurrence
+            let next = 1.0 / (2.0 * sigma - rho); // 6
+            let (omega, keep) = (number(2.0 * next / delta), number(next * rho));
+            d.hadamard(&omega, &self.inverse.inverse, &self.residual, &keep); // 7
+            z.axpy(&number(1.0), d); // 4
+            rho = next;
+        }
+    }
+
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.inverse.inverse.size())
+    }
+}
+
+/// ω / dᵢ for every row.
+fn inverse<T: Real>(diagonal: &[T], omega: f64, method: &'static str) -> Result<Vec<T>, SetupError> {
+    let one = |(row, d): (usize, &T)| {
+        if !(*d > T::zero() && d.is_finite()) {
+            return Err(SetupError::NotPositive { row, diagonal: d.wide(), method });
+        }
+        let value = omega / d.wide();
+        let stored = T::of(value);
+        if !stored.is_finite() || stored.is_zero() {
+            return Err(Error::Range { what: "the inverted diagonal", value, storage: T::NAME }.into());
+        }
+        Ok(stored)
+    };
+    diagonal.iter().enumerate().map(one).collect()
+}
