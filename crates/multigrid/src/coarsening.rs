@@ -133,6 +133,21 @@ pub trait Coarsening<T: Real>: Clone + Send {
         }
     }
 
+    /// The matrix of the coarse grid, where the method has one of its own: discretised there, or assembled by particles. `None` for the Galerkin product PᵀAP.
+    ///
+    /// It is square, of the unknowns and blocks that P leads to, and in an update of the pattern that it had in the build; else the hierarchy refuses it.
+    ///
+    /// # Errors
+    /// [`SetupError`] names the row or node that stands in the way.
+    fn matrix(
+        &self,
+        fine: &Grid<'_, T>,
+        coarse: &Coarse<T, Self::State>,
+    ) -> Result<Option<Bsr<T>>, SetupError> {
+        let _ = (fine, coarse);
+        Ok(None)
+    }
+
     /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`: contact that came or went.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
         let _ = (before, after);

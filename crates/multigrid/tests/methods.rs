@@ -6,7 +6,9 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
-use coarsen_multigrid::{Coarsening, Hierarchy, Keep, Multigrid, PlainAggregation, RugeStueben};
+use coarsen_multigrid::{
+    Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid, PlainAggregation, RugeStueben,
+};
 use coarsen_sparse::{Bsr, assembly};
 
 use common::{applied, dot, problem};
@@ -169,4 +171,83 @@ fn what_does_not_fit_is_refused() {
         let refused = Multigrid::of(PlainAggregation { theta }).build(&grid, &Cpu::new()).err().unwrap();
         assert!(refused.to_string().contains("theta"), "{refused}");
     }
+}
+
+/// Bilinear transfers with the five-point matrix of every grid, times a factor that an update changes.
+#[derive(Clone)]
+struct Discretised(Geometric);
+
+impl Coarsening<f64> for Discretised {
+    type State = [usize; 3];
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, f64>,
+        above: Option<&[usize; 3]>,
+    ) -> Result<Option<Coarse<f64, [usize; 3]>>, SetupError> {
+        self.0.coarsen(fine, above)
+    }
+
+    fn matrix(
+        &self,
+        fine: &Grid<'_, f64>,
+        coarse: &Coarse<f64, [usize; 3]>,
+    ) -> Result<Option<Bsr<f64>>, SetupError> {
+        let mut a = problem(&format!("poisson2d:{}", coarse.state[0])).matrix;
+        let factor = fine.a.get(0, 0) / a.get(0, 0);
+        a.values_mut().iter_mut().for_each(|v| *v *= factor);
+        Ok(Some(a))
+    }
+
+    fn name(&self) -> &'static str {
+        "discretised"
+    }
+}
+
+/// Rows of five on every level, where PᵀAP has nine, and cycles as good; updates follow, bit for bit as a build.
+#[test]
+fn a_method_may_bring_its_own_coarse_matrices() {
+    let recipe = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));
+    let cycles = [63, 127].map(|n| {
+        let a = problem(&format!("poisson2d:{n}")).matrix;
+        let (cycles, m) = solved(recipe(n), &a, &mut Richardson::new(Stop::relative(1e-10)));
+        let coarse = m.matrix(1).unwrap();
+        assert!(coarse.nnz() < 5 * coarse.shape().0 && m.operator_complexity() < 1.34, "{m}");
+        cycles
+    });
+    assert!(cycles.iter().all(|c| (10..=14).contains(c)), "{cycles:?}");
+    let (a, r) = (problem("poisson2d:63").matrix, noise(63 * 63, 8));
+    let mut double = a.clone();
+    double.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    let mut m = recipe(63).build(&a, &Cpu::new()).unwrap();
+    let before = applied(&mut m, &r);
+    m.update(&double).unwrap();
+    assert_eq!(applied(&mut m, &r), applied(&mut recipe(63).build(&double, &Cpu::new()).unwrap(), &r));
+    m.update(&a).unwrap();
+    assert_eq!(applied(&mut m, &r), before);
+}
+
+/// A matrix of another grid than P leads to.
+#[test]
+fn coarse_matrices_that_do_not_fit_are_refused() {
+    #[derive(Clone)]
+    struct Wrong(usize);
+    impl Coarsening<f64> for Wrong {
+        type State = ();
+        fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
+            let halves: Vec<_> = (0..fine.a.shape().0 as u32).map(|i| (i, i / 2, 1.0)).collect();
+            let columns = fine.a.shape().0.div_ceil(2);
+            Ok(Some(Coarse::new(assembly::from_triplets(halves.len(), columns, &halves)?, ())))
+        }
+        fn matrix(&self, _: &Grid<'_, f64>, _: &Coarse<f64>) -> Result<Option<Bsr<f64>>, SetupError> {
+            Ok(Some(problem(&format!("poisson2d:{}", self.0)).matrix))
+        }
+        fn name(&self) -> &'static str {
+            "wrong"
+        }
+    }
+    let a = problem("poisson2d:40").matrix;
+    let recipe = |n| Multigrid { levels: 2, ..Multigrid::of(Wrong(n)) };
+    let refused = recipe(30).build(&a, &Cpu::new()).err().unwrap();
+    assert!(refused.to_string().contains("expected size 800, found 900"), "{refused}");
 }

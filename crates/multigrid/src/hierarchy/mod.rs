@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, SetupError};
-use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System};
 use num_traits::zero;
 
@@ -65,6 +65,8 @@ struct Host<T: Real, X> {
     galerkin: GalerkinPlan<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
+    /// Whether the method has made it.
+    own: bool,
     next: Option<update::Next<T, X>>,
     free: Free<T>,
     unknowns: usize,
@@ -107,8 +109,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
+            let own =
+                timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own)?, smoother, recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }
@@ -127,21 +131,45 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
 }
 
 impl<T: Real, X> Host<T, X> {
-    fn new(a: &Bsr<T>, coarse: Coarse<T, X>) -> Result<Self, SetupError> {
+    /// The coarse matrix is PᵀAP, unless the method has made its `own`.
+    fn new(a: &Bsr<T>, coarse: Coarse<T, X>, own: Option<Bsr<T>>) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
-        let mut matrix = galerkin.build(a, &coarse.prolongation)?;
+        let is_own = own.is_some();
+        let mut matrix = match own {
+            Some(own) => checked(own, &coarse.prolongation)?,
+            None => galerkin.build(a, &coarse.prolongation)?,
+        };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
-        free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
+        if !is_own {
+            free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
+        }
         let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self { coarse, galerkin, matrix, next: None, free, unknowns, nnz, special })
+        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, special })
     }
 
     /// The next coarser grid.
     fn grid(&self, depth: usize) -> Grid<'_, T> {
         Grid::below(&self.coarse, &self.matrix, depth)
     }
+}
+
+/// A coarse matrix of the method's own, if it fits P and is finite.
+fn checked<T: Real>(own: Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SetupError> {
+    let (n, k) = (p.shape().1, p.block().1);
+    for (what, expected, found) in [
+        ("rows of the coarse matrix of a method", n, own.shape().0),
+        ("columns of the coarse matrix of a method", n, own.shape().1),
+        ("rows of a block of the coarse matrix of a method", k, own.block().0),
+        ("columns of a block of the coarse matrix of a method", k, own.block().1),
+    ] {
+        if expected != found {
+            return Err(Error::Shape { what, expected, found }.into());
+        }
+    }
+    own.check_finite()?;
+    Ok(own)
 }
 
 /// Dead unknowns have zero rows and columns in PᵀAP; a diagonal of the size of the others makes them harmless in any units.

@@ -25,8 +25,11 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
     ///
     /// # Errors
-    /// Those of the place.
+    /// [`SetupError::NotHere`] where the method makes coarse matrices of its own, and those of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
+        if self.levels.iter().any(|level| level.host.own) {
+            return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
+        }
         let last = self.levels.last().map(|level| &level.host.matrix);
         let host = match last {
             Some(matrix) => matrix.clone(),

@@ -37,7 +37,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let coarse = Coarse { state, ..old.host.coarse.clone() };
             before = old.host.matrix.pattern();
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse)?, smoother, recipe.cycle, on)
+                let own = recipe.coarsening.matrix(&grid, &coarse)?;
+                Level::new(Host::new(a, coarse, own)?, smoother, recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }

@@ -13,7 +13,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, give_diagonal, timed};
+use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
 
 /// Spare room of a level.
@@ -157,6 +157,15 @@ impl<T: Real, X: Clone> Host<T, X> {
         }
         let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);
         timed(&mut seconds.products, || {
+            if self.own {
+                let own = coarsening.matrix(fine, coarse)?;
+                let what = "the coarse matrix of a method, for new values,";
+                let fits = |own: &Bsr<T>| Pattern::same(own.pattern(), next.matrix.pattern());
+                let own = own.filter(fits).ok_or(Error::Pattern { what })?;
+                next.matrix = checked(own, &coarse.prolongation)?;
+                give_diagonal(&mut next.matrix, &coarse.dead);
+                return Ok(());
+            }
             self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
             self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());
