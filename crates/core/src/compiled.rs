@@ -7,7 +7,7 @@ use std::any::Any;
 
 /// One generic function for each of N choices of its types.
 ///
-/// *Use* for kernels that run long beside the search, which takes some nanoseconds. *Memory* N pointers.
+/// *Use* for kernels that run long beside the search, which takes some nanoseconds. *Memory* 2 N pointers.
 ///
 /// ```
 /// use coarsen_core::{Compiled, Real};

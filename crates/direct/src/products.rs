@@ -147,10 +147,10 @@ mod tests {
         // Two threads a core, eight cores that share 16 MiB: 16 MiB / 16 a thread, for 16 threads.
         let desktop = [cache(1, 32 * KIB, 2), cache(2, 512 * KIB, 2), cache(3, 16_384 * KIB, 16)];
         assert_eq!(last_cache(&desktop, 8), 16_384 * KIB);
-        // Four threads a core of 1 MiB of second cache and no third: four second caches.
+        // Four threads a core, 1 MiB of second-level cache and no third level: four times the second.
         let second = [cache(1, 32 * KIB, 4), cache(2, 1024 * KIB, 4)];
         assert_eq!(last_cache(&second, 2), 4096 * KIB);
-        // Four second caches of 2 MiB are more than a third of 4 MiB for both cores.
+        // Four second-level caches of 2 MiB are more than the third-level cache of 4 MiB that both cores share.
         let thin = [cache(1, 32 * KIB, 1), cache(2, 2048 * KIB, 1), cache(3, 4096 * KIB, 2)];
         assert_eq!(last_cache(&thin, 2), 8192 * KIB);
         assert_eq!(last_cache(&[cache(1, 16 * KIB, 1), cache(2, 64 * KIB, 1)], 1), LEAST);

@@ -379,7 +379,8 @@ impl<'a, V: Vector> Watch<'a, V> {
                 self.truth = safe;
             }
             if !self.truth.is_finite() {
-                x.fill(zero()); // x or A x overflowed while the recurrence fell
+                // x or A x overflowed while the recurrence fell; zeros have a residual that is a number, ‖b‖.
+                x.fill(zero());
                 self.truth = measure(self.a, self.load(), x, r);
             }
         }
@@ -419,10 +420,10 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     length(a, b, x, r, [rr, rx])
 }
 
-/// ‖r‖ from r·r, also where that underflows, and from r·x, which touches every entry of x; NaN if x or r is not finite.
+/// ‖r‖ from r·r, also where that underflows, and from r·x, which touches every entry of x; not finite where x, r or r·r is not.
 fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
     if !rr.is_finite() {
-        return V::Real::nan();
+        return rr;
     }
     if !rx.is_finite() {
         if !scale::is_finite(x, r) {

@@ -126,7 +126,9 @@ pub trait Coarsening<T: Real>: Clone + Send {
                 if next.prolongation.block() == old.block()
                     && Pattern::same(next.prolongation.pattern(), old.pattern()) =>
             {
-                *coarse = next;
+                let (pattern, block) = (old.pattern().clone(), old.block());
+                let prolongation = Bsr::new(pattern, block, next.prolongation.into_parts().2)?;
+                *coarse = Coarse { prolongation, ..next };
                 Ok(())
             }
             _ => Err(Error::Pattern { what }.into()),

@@ -15,8 +15,8 @@ use crate::{Coarse, Coarsening, Grid};
 
 /// Points inside a box, and values beyond it given: coarse points are the second, fourth, ... of each axis.
 ///
-/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does not depend on it. *Cost* 4 (in the plane) or
-/// 8 (in space) weights of P a coarse point and axis, levels of a quarter or an eighth of the points. *Leave it* where
+/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does not depend on it. *Cost* 9 (in the plane) or
+/// 27 (in space) weights of P a coarse point, levels of a quarter or an eighth of the points. *Leave it* where
 /// coefficients jump or one axis is much stiffer: algebraic methods follow them.
 ///
 /// ```
@@ -25,7 +25,7 @@ use crate::{Coarse, Coarsening, Grid};
 /// use coarsen_krylov::{Cg, Krylov};
 /// use coarsen_multigrid::{Geometric, Multigrid};
 /// # let a = coarsen_problems::Problem::parse("poisson2d:63", &Default::default())?.matrix;
-/// let mut m = Multigrid::geometric(&[63, 63]).build(&a, &Cpu::new())?;
+/// let mut m = Multigrid::geometric([63, 63, 1]).build(&a, &Cpu::new())?;
 /// let (b, mut x) = (vec![1.0; 63 * 63], vec![0.0; 63 * 63]);
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 10);
@@ -47,7 +47,8 @@ impl<T: Real> Coarsening<T> for Geometric {
         above: Option<&[usize; 3]>,
     ) -> Result<Option<Coarse<T, [usize; 3]>>, SetupError> {
         let points = *above.unwrap_or(&self.points);
-        let (nodes, b) = (points.iter().product(), fine.a.block().0);
+        let nodes = points.iter().try_fold(1_usize, |all, &n| all.checked_mul(n)).unwrap_or(usize::MAX);
+        let b = fine.a.block().0;
         if fine.a.pattern().rows() != nodes {
             let found = fine.a.pattern().rows();
             return Err(Error::Shape { what: "nodes of the grid", expected: nodes, found }.into());

@@ -61,10 +61,9 @@ impl Multigrid<SmoothedAggregation> {
 }
 
 impl Multigrid<Geometric> {
-    /// A grid of so many points along each axis, one to three of them, the first varying fastest; Gauss-Seidel forward before and backward after the correction.
-    pub fn geometric(points: &[usize]) -> Self {
-        let along = |axis: usize| points.get(axis).copied().unwrap_or(1);
-        Multigrid::of(Geometric { points: [along(0), along(1), along(2)] })
+    /// A grid of so many points along each axis, the first varying fastest, 1 for an axis that is not there; Gauss-Seidel forward before and backward after the correction.
+    pub fn geometric(points: [usize; 3]) -> Self {
+        Multigrid::of(Geometric { points })
     }
 }
 
@@ -115,7 +114,7 @@ pub enum Keep {
     /// The prolongations: only products, smoothers and the coarse factor are computed anew. The cheapest.
     Transfers,
     /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild after constraints are released.
-    /// Allocates. A patch keeps the prolongations nonetheless.
+    /// Allocates. A patch keeps the prolongations nonetheless. A method whose P may take another pattern at other values refuses such values: build anew.
     Aggregates,
     /// Nothing: the same bits as a build.
     Nothing,

@@ -5,7 +5,8 @@
 //! | w_ij | how strongly nodes pull each other: −trace(A_ij) |
 //! | 𝒜 | aggregates: pairs of nodes, then pairs of pairs |
 //!
-//! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3; without the checks of quality of later versions.
+//! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3. *Deviations*: nodes come in the order of their numbers; a pair
+//! must be strong for both; the second pass adds up pulls of the first instead of a Galerkin product.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +14,17 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::assembly;
 
+use crate::smoothed_aggregation::{centroids, links};
 use crate::{Coarse, Coarsening, Grid};
+
+/// A node whose diagonal is this many times the sum of its couplings is left to relaxation (Notay 2010, §3).
+const DOMINANT: f64 = 5.0;
 
 /// Double pairwise aggregation without smoothing.
 ///
 /// P has one block of the identity a row, so a Galerkin product adds blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates, V-cycles on the number of
-/// levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* n log n for the pairs; operator complexity about 1.3 to 1.5.
-/// *Leave it* for elasticity: constants miss rotations.
+/// levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of a level: nnz times the logarithm of a row's length; operator complexity about 1.3 to 1.5.
+/// *Leave it* for elasticity: constants miss rotations. Rows that dominate all their couplings are left to relaxation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlainAggregation {
     /// Nodes pair up where they pull at least this share of the strongest pull of either.
@@ -43,22 +48,38 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
         }
         let (a, (nodes, b)) = (fine.a, (fine.a.pattern().rows(), fine.a.block().0));
         let trace = |block: &[T]| block.iter().step_by(b + 1).map(|v| v.wide()).sum::<f64>();
+        let neighbours = |i: usize, j: usize| fine.links.is_none_or(|links| links.find(i, j).is_some());
         let row = |i: usize| {
-            let others = a.row(i).filter(|(j, _)| *j != i);
+            let others = a.row(i).filter(|(j, _)| *j != i && neighbours(i, *j));
             others.map(|(j, block)| (j as u32, -trace(block))).filter(|(_, w)| *w > 0.0).collect()
         };
+        let dominates = |i: usize| {
+            let (own, others): (Vec<_>, Vec<_>) = a.row(i).partition(|(j, _)| *j == i);
+            let sum = |row: &[(usize, &[T])]| row.iter().map(|(_, block)| trace(block).abs()).sum::<f64>();
+            sum(&own) > DOMINANT * sum(&others)
+        };
         let graph: Vec<BTreeMap<u32, f64>> = (0..nodes).map(row).collect();
-        let (pairs, count) = self.pairs(&graph);
-        let (quads, count) = self.pairs(&joined(&graph, &pairs, count));
-        let aggregates: Vec<u32> = pairs.iter().map(|&pair| quads[pair as usize]).collect();
-        if count == nodes {
+        let alone: Vec<bool> = (0..nodes).map(dominates).collect();
+        let (pairs, count) = self.pairs(&graph, &alone);
+        let (quads, count) = self.pairs(&joined(&graph, &pairs, count), &vec![false; count]);
+        let quad = |&pair: &u32| quads.get(pair as usize).copied().unwrap_or(u32::MAX);
+        let aggregates: Vec<u32> = pairs.iter().map(quad).collect();
+        if count == nodes || count == 0 {
             return Ok(None);
         }
-        let places: Vec<(u32, u32)> = aggregates.iter().zip(0..).map(|(&g, i)| (i, g)).collect();
+        let taken = aggregates.iter().zip(0..).filter(|(g, _)| **g != u32::MAX);
+        let places: Vec<(u32, u32)> = taken.map(|(&g, i)| (i, g)).collect();
         let entry = |e: usize| if e.is_multiple_of(b + 1) { T::one() } else { T::zero() };
-        let values: Vec<T> = (0..nodes).flat_map(|_| (0..b * b).map(entry)).collect();
+        let values: Vec<T> = places.iter().flat_map(|_| (0..b * b).map(entry)).collect();
         let p = assembly::from_blocks(nodes * b, count * b, (b, b), &places, &values)?;
-        Ok(Some(Coarse { aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
+        let positions = fine.positions.map(|x| centroids(x, &aggregates, count));
+        let links = fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?;
+        Ok(Some(Coarse { positions, links, aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
+    }
+
+    /// P holds no values of A.
+    fn refresh(&self, _: &Grid<'_, T>, _: Option<&()>, _: &mut Coarse<T>) -> Result<(), SetupError> {
+        Ok(())
     }
 
     fn name(&self) -> &'static str {
@@ -67,17 +88,20 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
 }
 
 impl PlainAggregation {
-    /// Each node, in the order of their numbers, with the free one that it pulls most strongly, if strongly enough for both; the number of each pair, and how many.
-    fn pairs(&self, graph: &[BTreeMap<u32, f64>]) -> (Vec<u32>, usize) {
+    /// Each node that is not to be `alone`, in the order of their numbers, with the free one that it pulls most strongly, if strongly enough for both; the number of each pair,
+    /// and how many.
+    fn pairs(&self, graph: &[BTreeMap<u32, f64>], alone: &[bool]) -> (Vec<u32>, usize) {
         let strongest: Vec<f64> =
             graph.iter().map(|row| row.values().fold(0.0, |m: f64, &w| m.max(w))).collect();
         let (mut pair, mut count) = (vec![u32::MAX; graph.len()], 0);
         for i in 0..graph.len() {
-            if pair[i] != u32::MAX {
+            if alone[i] || pair[i] != u32::MAX {
                 continue;
             }
             let free = graph[i].iter().filter(|&(&j, &w)| {
-                pair[j as usize] == u32::MAX && w >= self.theta * strongest[i].max(strongest[j as usize])
+                !alone[j as usize]
+                    && pair[j as usize] == u32::MAX
+                    && w >= self.theta * strongest[i].max(strongest[j as usize])
             });
             let most = free.fold(None, |most: Option<(u32, f64)>, (&j, &w)| match most {
                 Some((_, best)) if best >= w => most,
@@ -95,8 +119,9 @@ impl PlainAggregation {
 /// The pulls between aggregates.
 fn joined(graph: &[BTreeMap<u32, f64>], aggregates: &[u32], count: usize) -> Vec<BTreeMap<u32, f64>> {
     let mut sums = vec![BTreeMap::new(); count];
-    for (row, &g) in graph.iter().zip(aggregates) {
-        for (&j, w) in row.iter().filter(|&(&j, _)| aggregates[j as usize] != g) {
+    for (row, &g) in graph.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
+        let others = |j: u32| aggregates[j as usize] != g && aggregates[j as usize] != u32::MAX;
+        for (&j, w) in row.iter().filter(|&(&j, _)| others(j)) {
             *sums[g as usize].entry(aggregates[j as usize]).or_insert(0.0) += w;
         }
     }

@@ -23,8 +23,8 @@ use crate::{Coarse, Coarsening, Grid};
 /// The first pass of Ruge and Stüben, and direct interpolation.
 ///
 /// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Leave it* for elasticity, where one unknown of a node cannot stand for its
-/// neighbours' others: [`SmoothedAggregation`](crate::SmoothedAggregation) does. *Cost* of a level: one pass over A, and n log n for the order of λ. Coarse matrices hold more
-/// than those of aggregation: an operator complexity of 2 to 3 on grids.
+/// neighbours' others, and where constraints tie nodes: [`SmoothedAggregation`](crate::SmoothedAggregation) does. *Cost* of a level: four passes over A, and nnz log n for the order
+/// of λ. Coarse matrices hold more than those of aggregation: an operator complexity of 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
     /// Unknown i depends strongly on j where |aᵢⱼ| is at least this share of the largest of its row.
@@ -47,9 +47,14 @@ enum Side {
 }
 
 impl<T: Real> Coarsening<T> for RugeStueben {
-    type State = ();
+    /// The number of each unknown of C on the coarse grid, `u32::MAX` for F.
+    type State = Vec<u32>;
 
-    fn coarsen(&self, fine: &Grid<'_, T>, _: Option<&()>) -> Result<Option<Coarse<T>>, SetupError> {
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        _: Option<&Vec<u32>>,
+    ) -> Result<Option<Coarse<T, Vec<u32>>>, SetupError> {
         let (a, n) = (fine.a, fine.a.pattern().rows());
         if a.block() != (1, 1) {
             let (what, found) = ("unknowns of a node, for Ruge-Stueben coarsening", a.block().0);
@@ -69,14 +74,45 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         }
         let mut entries = Vec::new();
         for i in 0..n {
-            match sides[i] {
-                Side::Coarse => entries.push((i as u32, numbers[i], T::one())),
-                _ => interpolate(a, i, &strong[i], &numbers, &mut entries),
+            match numbers[i] {
+                u32::MAX => {
+                    let used =
+                        |j: usize| numbers[j] != u32::MAX && strong[i].binary_search(&(j as u32)).is_ok();
+                    let add = |j: usize, weight| entries.push((i as u32, numbers[j], weight));
+                    interpolate(a, i, used, add)?;
+                }
+                number => entries.push((i as u32, number, T::one())),
             }
         }
         let p = assembly::from_triplets(n, coarse.len(), &entries)?;
         let positions = fine.positions.map(|x| coarse.iter().map(|&i| x[i]).collect());
-        Ok(Some(Coarse { positions, ..Coarse::new(p, ()) }))
+        Ok(Some(Coarse { positions, ..Coarse::new(p, numbers) }))
+    }
+
+    /// New weights between the same unknowns.
+    fn refresh(
+        &self,
+        fine: &Grid<'_, T>,
+        _: Option<&Vec<u32>>,
+        coarse: &mut Coarse<T, Vec<u32>>,
+    ) -> Result<(), SetupError> {
+        let (numbers, mut p) = (&coarse.state, coarse.prolongation.clone());
+        for i in (0..numbers.len()).filter(|&i| numbers[i] == u32::MAX) {
+            let range = p.pattern().range(i);
+            let pattern = p.pattern().clone();
+            let columns = &pattern.indices()[range.clone()];
+            let at = |j: usize| columns.binary_search(&numbers[j]).ok();
+            interpolate(
+                fine.a,
+                i,
+                |j| at(j).is_some(),
+                |j, weight| {
+                    at(j).into_iter().for_each(|k| p.values_mut()[range.start + k] = weight);
+                },
+            )?;
+        }
+        coarse.prolongation = p;
+        Ok(())
     }
 
     fn name(&self) -> &'static str {
@@ -133,16 +169,14 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     sides
 }
 
-/// Row i of P: −α aᵢⱼ / aᵢᵢ for negative, −β aᵢⱼ / aᵢᵢ for positive strong couplings to C.
+/// Row i of P: −α aᵢⱼ / aᵢᵢ for negative, −β aᵢⱼ / aᵢᵢ for positive couplings that are used, each given to `add`.
 fn interpolate<T: Real>(
     a: &Bsr<T>,
     i: usize,
-    strong: &[u32],
-    numbers: &[u32],
-    entries: &mut Vec<(u32, u32, T)>,
-) {
-    let coarse = |j: usize| strong.contains(&(j as u32)) && numbers[j] != u32::MAX;
-    let (mut diagonal, mut all, mut used) = (T::zero(), [T::zero(); 2], [T::zero(); 2]);
+    used: impl Fn(usize) -> bool,
+    mut add: impl FnMut(usize, T),
+) -> Result<(), SetupError> {
+    let (mut diagonal, mut all, mut some) = (T::zero(), [T::zero(); 2], [T::zero(); 2]);
     for (j, v) in a.row(i) {
         let (v, sign) = (v[0], usize::from(v[0] > T::zero()));
         if j == i {
@@ -150,15 +184,20 @@ fn interpolate<T: Real>(
             continue;
         }
         all[sign] += v;
-        if coarse(j) {
-            used[sign] += v;
+        if used(j) {
+            some[sign] += v;
         }
     }
-    if used[1].is_zero() {
+    if !(diagonal > T::zero() && diagonal.is_finite()) {
+        let (method, diagonal) = ("ruge-stueben", diagonal.wide());
+        return Err(SetupError::NotPositive { method, row: i, diagonal });
+    }
+    if some[1].is_zero() {
         diagonal += all[1]; // positive couplings that lead nowhere hold the unknown
     }
-    let factor = [0, 1].map(|s| if used[s].is_zero() { T::zero() } else { -all[s] / used[s] / diagonal });
-    for (j, v) in a.row(i).filter(|(j, _)| *j != i && coarse(*j)) {
-        entries.push((i as u32, numbers[j], factor[usize::from(v[0] > T::zero())] * v[0]));
+    let ratio = [0, 1].map(|s| if some[s].is_zero() { T::zero() } else { all[s] / some[s] });
+    for (j, v) in a.row(i).filter(|(j, _)| *j != i && used(*j)) {
+        add(j, -ratio[usize::from(v[0] > T::zero())] * (v[0] / diagonal));
     }
+    Ok(())
 }

@@ -33,8 +33,9 @@ pub struct BlockRows<'a, T> {
 impl<'a, T> BlockRows<'a, T> {
     /// All block rows.
     ///
-    /// *Panics* unless `values` has `size` numbers for each block that `offsets` counts.
+    /// *Panics* unless `offsets` begins at 0 and `values` has `size` numbers for each block that it counts.
     pub fn new(offsets: &'a [usize], size: usize, values: &'a mut [T]) -> Self {
+        assert_eq!(offsets.first(), Some(&0), "block rows that do not begin at 0");
         assert_eq!(offsets.last().map(|n| n * size), Some(values.len()), "block rows of another length");
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }

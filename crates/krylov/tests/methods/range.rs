@@ -288,9 +288,7 @@ fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
 fn a_large_x_is_finite() {
     let a = Dense::<f64>::diagonal(&[1e-238, 3e-238]);
     let b = vec![1e70, 1e70];
-    for (name, mut method) in
-        methods(Stop::relative(1e-10), 1e-238).into_iter().filter(|m| m.0 != "Richardson")
-    {
+    for (name, mut method) in methods(Stop::relative(1e-10), 1e-238) {
         let mut x = vec![0.0; 2];
         let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");

@@ -109,6 +109,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
+            if let Some(inverses) = grid.inverses {
+                inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
+            }
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {

@@ -20,7 +20,7 @@ pub(super) fn keep(links: &Pattern, pattern: &Pattern, weights: &mut [f32]) {
 }
 
 /// Neighbours among `count` aggregates: those with nodes that are.
-pub(super) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Result<Pattern, SparseError> {
+pub(crate) fn coarsen(links: &Pattern, aggregates: &[u32], count: usize) -> Result<Pattern, SparseError> {
     let mut rows = vec![Vec::new(); count];
     for (i, &own) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {
         let others = links.row(i).iter().map(|&j| aggregates[j as usize]);

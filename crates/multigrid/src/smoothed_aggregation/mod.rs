@@ -16,7 +16,7 @@
 
 mod aggregate;
 mod filter;
-mod links;
+pub(crate) mod links;
 mod near_kernel;
 mod reach;
 mod scaled;
@@ -164,7 +164,8 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         coarse: &mut Coarse<T, Spreading>,
     ) -> Result<(), SetupError> {
         let (a, spreading) = (fine.a, &coarse.state);
-        let aggregates = coarse.aggregates.as_deref().unwrap_or(&[]);
+        let what = "a step without the aggregates that it was made of";
+        let aggregates = coarse.aggregates.as_deref().ok_or(Error::Pattern { what })?;
         if !spreading.is_empty() && spreading.len() != a.pattern().len() {
             return Err(Error::Pattern { what: "the couplings that an aggregation was made for" }.into());
         }
@@ -365,7 +366,7 @@ impl<'a, T: Real> Parts<'a, T> {
 }
 
 /// The centre of each aggregate, so that geometry travels to coarser levels.
-fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
+pub(crate) fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
     let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
     for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
         (0..3).for_each(|d| sums[g as usize][d] += x[d]);

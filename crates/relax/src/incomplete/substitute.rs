@@ -64,8 +64,9 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
 
 type Run<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]);
 
-static RUN: Compiled<3> = Compiled([
+static RUN: Compiled<4> = Compiled([
     &(Substitution::<f32, f32>::run_here as Run<f32, f32>),
+    &(Substitution::<f32, f64>::run_here as Run<f32, f64>),
     &(Substitution::<f64, f32>::run_here as Run<f64, f32>),
     &(Substitution::<f64, f64>::run_here as Run<f64, f64>),
 ]);
