@@ -15,7 +15,7 @@
 //! | D_k⁻¹ (L⁻¹)_kj | `q` |
 
 use coarsen_core::simd::{self, Kernel, Pack, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::Real;
 
 use crate::packed::{SIDE, load, side, store, tile_number as tile};
 
@@ -57,16 +57,8 @@ impl<E: Real> Workspace<E> {
     /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which is not positive where the
     /// matrix is not positive definite to round-off: `a` then holds nothing of use.
     pub(crate) fn invert(&mut self, side: usize) -> E {
-        INVERT.of::<InvertOne<E>>()(self, side)
+        simd::run(Invert { w: self, side })
     }
-}
-
-type InvertOne<E> = fn(&mut Workspace<E>, usize) -> E;
-
-static INVERT: Compiled<2> = Compiled([&(invert as InvertOne<f32>), &(invert as InvertOne<f64>)]);
-
-fn invert<E: Real>(w: &mut Workspace<E>, side: usize) -> E {
-    simd::run(Invert { w, side })
 }
 
 struct Invert<'a, E> {
