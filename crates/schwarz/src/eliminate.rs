@@ -14,8 +14,8 @@
 //! | A_ik D_k⁻¹, the factors of step k | `f[i]` |
 //! | D_k⁻¹ (L⁻¹)_kj | `q` |
 
-use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::Real;
+use coarsen_core::simd::{self, Kernel, Pack, Set};
 
 use crate::packed::{SIDE, load, side, store, tile_number as tile};
 
