@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | storage | [`Pattern`], [`Bsr`], [`System`] | where blocks are; the matrix, its products, its symmetry; what is known beside it |
 //! | making | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, other block sizes, rows to be filled |
-//! | algebra | [`transpose`](TransposePlan), [`product`](multiply) | Aᵀ, built or applied; A B and Pᵀ A P |
+//! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, built or applied; A B and Pᵀ A P; P in whole blocks, weights or identities |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
 //! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, components |
 //! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small dynamic set of blocks, made of contacts, alone or added to a matrix |
@@ -32,6 +32,7 @@ pub mod partition;
 mod pattern;
 mod permute;
 mod product;
+mod prolongation;
 #[cfg(test)]
 mod random;
 mod reblock;
@@ -50,6 +51,7 @@ pub use near_kernel::{NearKernel, Quality};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use product::{GalerkinPlan, multiply};
+pub use prolongation::{Identities, Prolongation, ProlongationRef, Weights};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use rows::BlockRows;
 pub use strength::Strength;

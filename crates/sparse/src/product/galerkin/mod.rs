@@ -17,9 +17,11 @@
 //! | `worker` | one task: rows of Q made, coarse rows summed |
 //! | `rows` | rows in the making; rows of Q kept and dropped |
 //! | `scalars` | the same for 1 x 1 blocks |
+//! | `weights` | the same for blocks w ⊗ I_d, and identities |
 
 mod rows;
 mod scalars;
+mod weights;
 mod worker;
 
 use std::ops::Range;
@@ -27,7 +29,9 @@ use std::sync::Arc;
 
 use coarsen_core::{Compiled, Real, parallel};
 
-use crate::{Bsr, Pattern, SparseError, TransposePlan, fits};
+use crate::prolongation::Form;
+use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
+use weights::Weighted;
 use worker::{Factors, Worker};
 
 /// Coarse rows that are worth a task of their own, in blocks of P.
@@ -35,7 +39,7 @@ const SHARE: usize = 4096;
 
 /// Pᵀ A P for one pattern of A and one of P.
 ///
-/// *Use* for every level of a Galerkin hierarchy: [`build`](Self::build) once, [`update`](Self::update) at new values of A
+/// P is a [`Bsr`] or a [`Prolongation`](crate::Prolongation). *Use* for every level of a Galerkin hierarchy: [`build`](Self::build) once, [`update`](Self::update) at new values of A
 /// or P. Each entry of A_c is one sum in a fixed order: the same bits at any thread count, and for unchanged values.
 /// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
 /// its terms, not bit for bit.
@@ -69,15 +73,15 @@ impl<T: Real> GalerkinPlan<T> {
     ///
     /// # Errors
     /// [`SparseError::Shape`] unless A is square, in square blocks, and P has its rows and blocks of as many rows.
-    pub fn new(a: &Bsr<T>, p: &Bsr<T>) -> Result<Self, SparseError> {
-        let (b, k) = p.block();
+    pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
+        let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
         fits::sizes([
             ("Galerkin product, block columns of A", a.pattern().rows(), a.pattern().columns()),
             ("Galerkin product, columns of a block of A", a.block().0, a.block().1),
-            ("Galerkin product, block rows of P", a.pattern().rows(), p.pattern().rows()),
+            ("Galerkin product, block rows of P", a.pattern().rows(), of.rows()),
             ("Galerkin product, rows of a block of P", a.block().0, b),
         ])?;
-        let transpose = TransposePlan::new(p.pattern())?;
+        let transpose = TransposePlan::new(of)?;
         let shares = shares(transpose.pattern(), a.nnz() * k);
         let workers = shares.into_iter().map(|rows| Worker::new(rows, transpose.pattern())).collect();
         Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
@@ -99,22 +103,29 @@ impl<T: Real> GalerkinPlan<T> {
     ///
     /// # Errors
     /// As [`update`](Self::update), and [`SparseError::TooLarge`] where the rows of A P in use at once have more blocks than `u32` can number.
-    pub fn build(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
-        BUILD.of::<Build<T>>()(self, a, p)
+    pub fn build<'p>(
+        &mut self,
+        a: &Bsr<T>,
+        p: impl Into<ProlongationRef<'p, T>>,
+    ) -> Result<Bsr<T>, SparseError> {
+        BUILD.of::<Build<T>>()(self, a, p.into())
     }
 
-    fn build_here(&mut self, a: &Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
+    fn build_here(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
-        let factors = Factors { a, p, transpose: &self.transpose };
-        if let Err(error) = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| factors.make(worker))
-        {
+        let transpose = &self.transpose;
+        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
+            Form::Blocks(p) => Factors { a, p, transpose }.make(worker),
+            _ => Weighted { a, p, transpose }.make(worker),
+        });
+        if let Err(error) = made {
             // Half-made rows are of no use to anybody.
             let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
             self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
             return Err(error);
         }
         let k = self.block.1;
-        let mut offsets = Vec::with_capacity(p.pattern().columns() + 1);
+        let mut offsets = Vec::with_capacity(p.pattern.columns() + 1);
         offsets.push(0);
         for worker in &self.workers {
             let before = offsets[offsets.len() - 1];
@@ -133,7 +144,7 @@ impl<T: Real> GalerkinPlan<T> {
             own.copy_from_slice(&worker.columns);
             (worker.columns, rest) = (Vec::new(), tail);
         }
-        let pattern = Arc::new(Pattern::new(p.pattern().columns(), offsets, indices)?);
+        let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
         self.coarse = Some(pattern.clone());
         Bsr::new(pattern, (k, k), values)
     }
@@ -143,7 +154,13 @@ impl<T: Real> GalerkinPlan<T> {
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`] if it has
     /// other block sizes; nothing is written then.
-    pub fn update(&mut self, a: &Bsr<T>, p: &Bsr<T>, coarse: &mut Bsr<T>) -> Result<(), SparseError> {
+    pub fn update<'p>(
+        &mut self,
+        a: &Bsr<T>,
+        p: impl Into<ProlongationRef<'p, T>>,
+        coarse: &mut Bsr<T>,
+    ) -> Result<(), SparseError> {
+        let p = p.into();
         self.check(a, p)?;
         let what = "the coarse matrix given to a GalerkinPlan";
         let pattern = self.coarse.clone().ok_or(SparseError::Pattern { what })?;
@@ -157,39 +174,46 @@ impl<T: Real> GalerkinPlan<T> {
     }
 
     /// The values alone, once all is known to fit.
-    fn refill(&mut self, a: &Bsr<T>, p: &Bsr<T>, coarse: &mut Bsr<T>) -> Result<(), SparseError> {
-        let factors = Factors { a, p, transpose: &self.transpose };
+    fn refill(
+        &mut self,
+        a: &Bsr<T>,
+        p: ProlongationRef<'_, T>,
+        coarse: &mut Bsr<T>,
+    ) -> Result<(), SparseError> {
+        let transpose = &self.transpose;
         let (pattern, k) = (coarse.pattern().clone(), self.block.1);
         let rows = (pattern.offsets(), k * k);
-        together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
-            factors.refill(worker, &pattern, values)
+        together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| match p.form {
+            Form::Blocks(p) => Factors { a, p, transpose }.refill(worker, &pattern, values),
+            _ => Weighted { a, p, transpose }.refill(worker, &pattern, values),
         })
     }
 
     /// Whether A and P are what the plan was made for.
-    fn check(&self, a: &Bsr<T>, p: &Bsr<T>) -> Result<(), SparseError> {
+    fn check(&self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<(), SparseError> {
         let (b, k) = self.block;
         fits::patterns([
             ("A, given to a GalerkinPlan,", &self.fine, a.pattern()),
-            ("P, given to a GalerkinPlan,", self.transpose.of(), p.pattern()),
+            ("P, given to a GalerkinPlan,", self.transpose.of(), p.pattern),
         ])?;
         fits::sizes([
             ("Galerkin product, rows of a block of A", b, a.block().0),
             ("Galerkin product, columns of a block of A", b, a.block().1),
-            ("Galerkin product, rows of a block of P", b, p.block().0),
-            ("Galerkin product, columns of a block of P", k, p.block().1),
+            ("Galerkin product, rows of a block of P", b, p.block.0),
+            ("Galerkin product, columns of a block of P", k, p.block.1),
         ])
     }
 }
 
-type Build<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, &Bsr<T>) -> Result<Bsr<T>, SparseError>;
+type Build<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>;
 
 static BUILD: Compiled<2> = Compiled([
     &(GalerkinPlan::<f32>::build_here as Build<f32>),
     &(GalerkinPlan::<f64>::build_here as Build<f64>),
 ]);
 
-type Refill<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, &Bsr<T>, &mut Bsr<T>) -> Result<(), SparseError>;
+type Refill<T> =
+    fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>, &mut Bsr<T>) -> Result<(), SparseError>;
 
 static REFILL: Compiled<2> =
     Compiled([&(GalerkinPlan::<f32>::refill as Refill<f32>), &(GalerkinPlan::<f64>::refill as Refill<f64>)]);

@@ -66,9 +66,9 @@ pub(super) trait Done<T> {
 }
 
 /// Keeps rows with their columns sorted.
-struct Make {
-    k: usize,
-    width: usize,
+pub(super) struct Make {
+    pub(super) k: usize,
+    pub(super) width: usize,
 }
 
 impl<T: Real> Done<T> for Make {
@@ -92,11 +92,11 @@ impl<T: Real> Done<T> for Make {
 }
 
 /// Writes values to where the pattern wants them.
-struct Refill<'a, T> {
-    k: usize,
-    width: usize,
-    pattern: &'a Pattern,
-    rest: &'a mut [T],
+pub(super) struct Refill<'a, T> {
+    pub(super) k: usize,
+    pub(super) width: usize,
+    pub(super) pattern: &'a Pattern,
+    pub(super) rest: &'a mut [T],
 }
 
 impl<T: Real> Done<T> for Refill<'_, T> {

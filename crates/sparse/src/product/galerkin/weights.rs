@@ -1,0 +1,182 @@
+//! Blocks of P that are w ⊗ I_d or I_d: products by d instead of by d x k.
+//!
+//! | symbol | what |
+//! |---|---|
+//! | Q_iJ | Σⱼ w_jJ ⊗ A_ij, d x (m d) |
+//! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
+//!
+//! With m = 4 and w = (X, 1), homogeneous rest positions times a weight, an entry adds (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
+
+use coarsen_core::{Real, simd};
+
+use super::worker::{AHEAD, Done, Make, Refill, Worker};
+use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
+
+/// A, P by weights, and the way from coarse to fine rows.
+pub(super) struct Weighted<'a, T> {
+    pub(super) a: &'a Bsr<T>,
+    pub(super) p: ProlongationRef<'a, T>,
+    pub(super) transpose: &'a TransposePlan,
+}
+
+impl<T: Real> Weighted<'_, T> {
+    /// The worker's rows of A_c, pattern and values, columns sorted.
+    pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
+        let k = self.p.block.1;
+        self.run(worker, &mut Make { k, width: k })
+    }
+
+    /// The worker's values of A_c on the pattern that [`make`](Self::make) found.
+    pub(super) fn refill(
+        &self,
+        worker: &mut Worker<T>,
+        pattern: &Pattern,
+        values: &mut [T],
+    ) -> Result<(), SparseError> {
+        let k = self.p.block.1;
+        self.run(worker, &mut Refill { k, width: k, pattern, rest: values })
+    }
+
+    /// Sums every coarse row of the worker into its `sum`, with the loops of small blocks unrolled.
+    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
+        let factors = self;
+        match self.p.block {
+            (1, 1) => simd::run(Run::<T, D, 1, 1> { factors, worker, done }),
+            (2, 2) => simd::run(Run::<T, D, 2, 1> { factors, worker, done }),
+            (3, 3) => simd::run(Run::<T, D, 3, 1> { factors, worker, done }),
+            (2, 6) => simd::run(Run::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
+            (3, 12) => simd::run(Run::<T, D, 3, 4> { factors, worker, done }), // affine motions
+            (12, 12) => simd::run(Run::<T, D, 12, 1> { factors, worker, done }), // the levels above them
+            _ => simd::run(Run::<T, D, 0, 0> { factors, worker, done }),
+        }
+    }
+
+    /// [`run`](Self::run) for `D` unknowns of a fine node and `M` weights, or any for 0.
+    #[inline(always)]
+    fn rows<const D: usize, const M: usize>(
+        &self,
+        worker: &mut Worker<T>,
+        done: &mut impl Done<T>,
+    ) -> Result<(), SparseError> {
+        let (d, k) = if D == 0 { self.p.block } else { (D, D * M) };
+        let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
+        worker.q.clear(d * k);
+        for coarse in worker.rows.clone() {
+            let Worker { rows, sum, q, .. } = worker;
+            let range = restriction.range(coarse);
+            for at in range.clone() {
+                let fine = restriction.indices()[at] as usize;
+                if at + AHEAD < range.end {
+                    q.prefetch(restriction.indices()[at + AHEAD] as usize, d * k);
+                }
+                if !q.has(fine) {
+                    q.room(self.reach(fine), d * k)?;
+                    for (j, a) in self.a.row(fine) {
+                        let range = self.p.pattern.range(j);
+                        for (&column, at) in self.p.pattern.indices()[range.clone()].iter().zip(range) {
+                            let block = q.rows.block(column, d * k);
+                            add_row::<T, D>((d, k), self.p.row_of_weights(at), a, block);
+                        }
+                    }
+                    q.keep(fine, self.p.pattern.row(fine), rows);
+                }
+                let weights = self.p.row_of_weights(source[at]);
+                let (columns, values) = q.take(fine, d * k);
+                sum.room(columns.len(), k * k)?;
+                for (&column, q) in columns.iter().zip(values.chunks_exact(d * k)) {
+                    let block = sum.block(column, k * k);
+                    for (&w, block) in weights.iter().zip(block.chunks_exact_mut(d * k)) {
+                        block.iter_mut().zip(q).for_each(|(c, &q)| *c += w * q);
+                    }
+                }
+            }
+            done.row(worker, coarse);
+            worker.sum.clear(k * k);
+        }
+        Ok(())
+    }
+
+    /// The most blocks that row `fine` of Q may have.
+    fn reach(&self, fine: usize) -> usize {
+        self.a.pattern().row(fine).iter().map(|&j| self.p.pattern.range(j as usize).len()).sum()
+    }
+}
+
+/// Q_iJ += w ⊗ A_ij.
+#[inline(always)]
+fn add_row<T: Real, const D: usize>((d, k): (usize, usize), weights: &[T], a: &[T], q: &mut [T]) {
+    let d = if D == 0 { d } else { D };
+    for (a, q) in a.chunks_exact(d).zip(q.chunks_exact_mut(k)) {
+        for (&w, q) in weights.iter().zip(q.chunks_exact_mut(d)) {
+            q.iter_mut().zip(a).for_each(|(q, &a)| *q += w * a);
+        }
+    }
+}
+
+/// [`Weighted::rows`] as something that can be compiled for several instruction sets.
+struct Run<'a, T, D, const U: usize, const M: usize> {
+    factors: &'a Weighted<'a, T>,
+    worker: &'a mut Worker<T>,
+    done: &'a mut D,
+}
+
+impl<T: Real, D: Done<T>, const U: usize, const M: usize> simd::Kernel<T> for Run<'_, T, D, U, M> {
+    type Output = Result<(), SparseError>;
+
+    #[inline(always)]
+    fn run<S: simd::Set<T>>(self, _: S) -> Self::Output {
+        self.factors.rows::<U, M>(self.worker, self.done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Bsr, GalerkinPlan, Prolongation, random};
+
+    /// Numbers whose products and sums are exact.
+    fn exact(mut a: Bsr<f64>) -> Bsr<f64> {
+        a.values_mut().iter_mut().for_each(|v| *v = (*v * 16.0).round() / 16.0);
+        a
+    }
+
+    #[test]
+    fn weights_and_identities_make_the_matrix_of_their_blocks() {
+        for (seed, (d, m)) in (1..).zip([(1, 1), (2, 1), (3, 1), (2, 3), (3, 4), (12, 1), (4, 2), (5, 1)]) {
+            let a = exact(random::matrix(30, 30, (d, d), 4, seed));
+            let w = exact(random::matrix(30, 9, (1, m), 2, seed + 9));
+            let mut kinds = vec![Prolongation::weights(w.clone(), d).unwrap()];
+            if m == 1 {
+                kinds.push(Prolongation::identities(w.pattern().clone(), d).unwrap());
+            }
+            for p in kinds {
+                let whole = p.to_matrix().unwrap().into_owned();
+                let expected = GalerkinPlan::new(&a, &whole).unwrap().build(&a, &whole).unwrap();
+                let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+                let mut found = plan.build(&a, &p).unwrap();
+                assert_eq!(found, expected, "{d}, {m}");
+                let other = exact(random::matrix(30, 30, (d, d), 4, seed)); // the same pattern
+                let twice =
+                    Bsr::new(a.pattern().clone(), (d, d), other.values().iter().map(|v| 2.0 * v).collect());
+                plan.update(&twice.unwrap(), &p, &mut found).unwrap();
+                assert!(found.values().iter().zip(expected.values()).all(|(f, e)| *f == 2.0 * e), "{d}, {m}");
+            }
+        }
+    }
+
+    /// The blocks that skinning adds: (X_i X_jᵀ) ⊗ A_ij, for two fine nodes and one coarse node.
+    #[test]
+    fn affine_weights_add_outer_products_of_positions() {
+        let a = exact(random::matrix(2, 2, (3, 3), 2, 3));
+        let x = [[0.5, 1.0, -2.0, 1.0], [3.0, 0.25, 1.5, 1.0]];
+        let w = crate::assembly::from_blocks(2, 4, (1, 4), &[(0, 0), (1, 0)], &x.concat()).unwrap();
+        let p = Prolongation::weights(w, 3).unwrap();
+        let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+        for (row, column) in (0..12).flat_map(|r| (0..12).map(move |c| (r, c))) {
+            let pairs = (0..2).flat_map(|i| (0..2).map(move |j| (i, j)));
+            let entry = |(i, j): (usize, usize)| {
+                x[i][row / 3] * x[j][column / 3] * a.get(3 * i + row % 3, 3 * j + column % 3)
+            };
+            assert_eq!(coarse.get(row, column), pairs.map(entry).sum::<f64>());
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! From coarse to fine unknowns, stored as the method makes it: whole blocks, weights, or identities.
+//!
+//! | symbol | what |
+//! |---|---|
+//! | P | the prolongation, in block rows (fine nodes) and block columns (coarse nodes) |
+//! | b x k | the size of a block of P |
+//! | w | a row of m weights |
+//! | I_d | the identity of d unknowns |
+//! | ⊗ | the Kronecker product: block (1 x m) ⊗ I_d is d x (m d) |
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use coarsen_core::Real;
+
+use crate::{Bsr, Pattern, SparseError, TransposePlan};
+
+/// A prolongation P, in the form that takes the least memory.
+///
+/// *Use* [`Blocks`](Self::Blocks) where every entry is its own, as in smoothed aggregation; [`Weights`](Self::Weights) where all unknowns of a
+/// node are interpolated alike, as on grids and in skinning; [`Identities`](Self::Identities) where a coarse node stands for a set of fine ones.
+/// *Memory* a block takes b k numbers, m numbers or none, and 4 bytes of its column.
+///
+/// ```
+/// use coarsen_sparse::{Prolongation, assembly};
+/// let w = assembly::from_triplets(2, 1, &[(0, 0, 0.5), (1, 0, 1.0)])?;
+/// let p = Prolongation::weights(w, 3)?; // half of each of three unknowns for the first node
+/// assert_eq!((p.shape(), p.block(), p.values()), ((6, 3), (3, 3), &[0.5, 1.0][..]));
+/// assert_eq!(p.to_matrix()?.get(1, 1), 0.5);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Prolongation<T> {
+    /// Whole blocks of b x k.
+    Blocks(Bsr<T>),
+    /// Blocks w ⊗ I_d; made by [`weights`](Self::weights).
+    Weights(Weights<T>),
+    /// Blocks I_d; made by [`identities`](Self::identities).
+    Identities(Identities),
+}
+
+/// Rows of weights, each for every unknown of a node alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights<T> {
+    rows: Bsr<T>,
+    copies: usize,
+}
+
+/// Where the identities of a prolongation are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identities {
+    pattern: Arc<Pattern>,
+    size: usize,
+}
+
+impl<T> Weights<T> {
+    /// w of every fine and coarse node that meet, as blocks of 1 x m.
+    pub fn rows(&self) -> &Bsr<T> {
+        &self.rows
+    }
+
+    /// d, the unknowns of a fine node.
+    pub fn copies(&self) -> usize {
+        self.copies
+    }
+}
+
+impl Identities {
+    /// Fine and coarse nodes that meet.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// d, the unknowns of a node.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl<T> From<Bsr<T>> for Prolongation<T> {
+    fn from(p: Bsr<T>) -> Self {
+        Self::Blocks(p)
+    }
+}
+
+impl<T: Real> Prolongation<T> {
+    /// Blocks w ⊗ I_d, d = `copies`; `rows` has blocks of 1 x m.
+    ///
+    /// # Errors
+    /// [`SparseError::Shape`] for blocks of more than one row and for `copies` = 0.
+    pub fn weights(rows: Bsr<T>, copies: usize) -> Result<Self, SparseError> {
+        if rows.block().0 != 1 {
+            let (what, found) = ("rows of a block of weights", rows.block().0);
+            return Err(SparseError::Shape { what, expected: 1, found });
+        }
+        at_least_one("unknowns of a node that weights act on", copies)?;
+        Ok(Self::Weights(Weights { rows, copies }))
+    }
+
+    /// Blocks I_d, d = `size`, where the pattern has an entry.
+    ///
+    /// # Errors
+    /// [`SparseError::Shape`] for `size` = 0.
+    pub fn identities(pattern: Arc<Pattern>, size: usize) -> Result<Self, SparseError> {
+        at_least_one("unknowns of a node of an identity", size)?;
+        Ok(Self::Identities(Identities { pattern, size }))
+    }
+
+    /// Fine and coarse unknowns.
+    pub fn shape(&self) -> (usize, usize) {
+        let (b, k) = self.block();
+        (self.pattern().rows() * b, self.pattern().columns() * k)
+    }
+
+    /// b and k, the unknowns of a fine and of a coarse node.
+    pub fn block(&self) -> (usize, usize) {
+        match self {
+            Self::Blocks(p) => p.block(),
+            Self::Weights(w) => (w.copies, w.copies * w.rows.block().1),
+            Self::Identities(of) => (of.size, of.size),
+        }
+    }
+
+    /// Fine and coarse nodes that meet.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        match self {
+            Self::Blocks(p) => p.pattern(),
+            Self::Weights(w) => w.rows.pattern(),
+            Self::Identities(of) => &of.pattern,
+        }
+    }
+
+    /// The numbers stored: entries of blocks, weights, or none.
+    pub fn values(&self) -> &[T] {
+        match self {
+            Self::Blocks(p) => p.values(),
+            Self::Weights(w) => w.rows.values(),
+            Self::Identities(_) => &[],
+        }
+    }
+
+    /// The same, to be written.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::Blocks(p) => p.values_mut(),
+            Self::Weights(w) => w.rows.values_mut(),
+            Self::Identities(_) => &mut [],
+        }
+    }
+
+    /// Bytes of values and pattern.
+    pub fn bytes(&self) -> usize {
+        let pattern = self.pattern();
+        size_of_val(self.values()) + size_of_val(pattern.offsets()) + size_of_val(pattern.indices())
+    }
+
+    /// P where its blocks are stored whole.
+    pub fn matrix(&self) -> Option<&Bsr<T>> {
+        match self {
+            Self::Blocks(p) => Some(p),
+            _ => None,
+        }
+    }
+
+    /// P in whole blocks, copied where it is stored otherwise.
+    ///
+    /// # Errors
+    /// [`SparseError::TooLarge`] where the blocks are too many to count.
+    pub fn to_matrix(&self) -> Result<Cow<'_, Bsr<T>>, SparseError> {
+        if let Self::Blocks(p) = self {
+            return Ok(Cow::Borrowed(p));
+        }
+        let ((b, k), p) = (self.block(), ProlongationRef::from(self));
+        let mut whole = Bsr::zeros(self.pattern().clone(), (b, k))?;
+        for (at, block) in whole.values_mut().chunks_exact_mut(b * k).enumerate() {
+            for (m, &w) in p.row_of_weights(at).iter().enumerate() {
+                (0..b).for_each(|e| block[e * k + m * b + e] = w);
+            }
+        }
+        Ok(Cow::Owned(whole))
+    }
+
+    /// The same numbers on the pattern of `old`; `None` where `old` has another kind, pattern or block size.
+    pub fn on_structure_of(self, old: &Self) -> Option<Self> {
+        if self.block() != old.block() || !Pattern::same(self.pattern(), old.pattern()) {
+            return None;
+        }
+        let mut new = old.clone();
+        match (&self, &new) {
+            (Self::Blocks(_), Self::Blocks(_)) | (Self::Weights(_), Self::Weights(_)) => {
+                new.values_mut().copy_from_slice(self.values());
+            }
+            (Self::Identities(_), Self::Identities(_)) => (),
+            _ => return None,
+        }
+        Some(new)
+    }
+
+    /// sᵢ = Σⱼ dⱼ Pⱼᵢ², with the fine rows of each column listed by `transpose`: what a diagonal D makes of the columns, diag(PᵀDP).
+    ///
+    /// `sizes` are those of the block columns from `first` on. *Cost* one pass over P.
+    pub fn squared_columns(&self, d: &[T], transpose: &TransposePlan, first: usize, sizes: &mut [T]) {
+        let ((b, k), restriction, view) = (self.block(), transpose.pattern(), ProlongationRef::from(self));
+        for (j, sizes) in (first..).zip(sizes.chunks_exact_mut(k)) {
+            sizes.fill(T::zero());
+            let range = restriction.range(j);
+            for (&i, &at) in restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]) {
+                let d = &d[i as usize * b..(i as usize + 1) * b];
+                match self {
+                    Self::Blocks(p) => {
+                        for (&d, row) in d.iter().zip(p.value(at).chunks_exact(k)) {
+                            sizes.iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
+                        }
+                    }
+                    _ => {
+                        let weights = view.row_of_weights(at).iter();
+                        for (&w, sizes) in weights.zip(sizes.chunks_exact_mut(b)) {
+                            sizes.iter_mut().zip(d).for_each(|(s, &d)| *s += d * w * w);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn at_least_one(what: &'static str, found: usize) -> Result<(), SparseError> {
+    if found == 0 { Err(SparseError::Shape { what, expected: 1, found }) } else { Ok(()) }
+}
+
+/// A borrowed prolongation, for products: from a [`Prolongation`] or from a matrix of blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct ProlongationRef<'a, T> {
+    pub(crate) pattern: &'a Arc<Pattern>,
+    pub(crate) block: (usize, usize),
+    pub(crate) form: Form<'a, T>,
+}
+
+/// How the blocks are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form<'a, T> {
+    Blocks(&'a Bsr<T>),
+    /// Rows of m weights, for blocks w ⊗ I_d.
+    Weights(&'a [T], usize),
+    Identities(T),
+}
+
+impl<'a, T: Real> From<&'a Bsr<T>> for ProlongationRef<'a, T> {
+    fn from(p: &'a Bsr<T>) -> Self {
+        Self { pattern: p.pattern(), block: p.block(), form: Form::Blocks(p) }
+    }
+}
+
+impl<'a, T: Real> From<&'a Prolongation<T>> for ProlongationRef<'a, T> {
+    fn from(p: &'a Prolongation<T>) -> Self {
+        let form = match p {
+            Prolongation::Blocks(p) => Form::Blocks(p),
+            Prolongation::Weights(w) => Form::Weights(w.rows.values(), w.rows.block().1),
+            Prolongation::Identities(_) => Form::Identities(T::one()),
+        };
+        Self { pattern: p.pattern(), block: p.block(), form }
+    }
+}
+
+impl<T: Real> ProlongationRef<'_, T> {
+    /// The weights of entry `at`: 1 for an identity, none for a whole block.
+    #[inline(always)]
+    pub(crate) fn row_of_weights(&self, at: usize) -> &[T] {
+        match &self.form {
+            Form::Blocks(_) => &[],
+            Form::Weights(w, m) => &w[at * m..(at + 1) * m],
+            Form::Identities(one) => std::slice::from_ref(one),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly;
+
+    #[test]
+    fn weights_and_identities_are_what_they_stand_for() {
+        let w =
+            assembly::from_blocks(2, 4, (1, 2), &[(0, 0), (1, 0), (1, 1)], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let w = w.unwrap();
+        let p = Prolongation::weights(w.clone(), 3).unwrap();
+        assert_eq!((p.shape(), p.block()), ((6, 12), (3, 6)));
+        let whole = p.to_matrix().unwrap().into_owned();
+        for (i, j) in (0..6).flat_map(|i| (0..12).map(move |j| (i, j))) {
+            let expected = if i % 3 == j % 3 { w.get(i / 3, j / 3) } else { 0.0 };
+            assert_eq!(whole.get(i, j), expected, "{i}, {j}");
+        }
+        let p = Prolongation::<f64>::identities(w.pattern().clone(), 2).unwrap();
+        let whole = p.to_matrix().unwrap().into_owned();
+        for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+            let meet = i % 2 == j % 2 && w.pattern().find(i / 2, j / 2).is_some();
+            assert_eq!(whole.get(i, j), f64::from(u8::from(meet)), "{i}, {j}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let two = Bsr::<f64>::identity(2, 2).unwrap();
+        assert!(Prolongation::weights(two.clone(), 3).is_err());
+        assert!(Prolongation::weights(Bsr::<f64>::identity(2, 1).unwrap(), 0).is_err());
+        assert!(Prolongation::<f64>::identities(two.pattern().clone(), 0).is_err());
+    }
+
+    #[test]
+    fn squared_columns_are_the_diagonal_of_a_product() {
+        let w = assembly::from_triplets(3, 2, &[(0, 0, 0.5), (1, 0, 2.0), (1, 1, 3.0), (2, 1, 1.0)]).unwrap();
+        let d: Vec<f64> = (1..=6).map(f64::from).collect();
+        let kinds = [
+            Prolongation::weights(w.clone(), 2).unwrap(),
+            Prolongation::identities(w.pattern().clone(), 2).unwrap(),
+        ];
+        for p in kinds {
+            let transpose = TransposePlan::new(p.pattern()).unwrap();
+            let whole = Prolongation::Blocks(p.to_matrix().unwrap().into_owned());
+            let sizes = [&p, &whole].map(|p| {
+                let mut sizes = vec![0.0; 4];
+                p.squared_columns(&d, &transpose, 0, &mut sizes);
+                sizes
+            });
+            let plain =
+                |j: usize| (0..6).map(|i| d[i] * whole.to_matrix().unwrap().get(i, j).powi(2)).sum::<f64>();
+            assert_eq!(sizes[0], (0..4).map(plain).collect::<Vec<_>>());
+            assert_eq!(sizes[0], sizes[1]);
+        }
+    }
+}
