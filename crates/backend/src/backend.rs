@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use coarsen_core::{Error, LinearOperator, Real, Vector};
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
-use crate::{DenseBlocks, NumericPlace, RowSets, SetupError, Sweeps};
+use crate::{DenseBlocks, MatrixTransfer, NumericPlace, RowSets, SetupError, Sweeps, Transfer};
 
 /// A place where vectors, matrices and small inverses live and meet.
 ///
@@ -60,6 +60,18 @@ pub trait Backend: Clone + Send + Sync + 'static {
 
     /// A copy of row sets.
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
+
+    /// P and Pᵀ, rounded to `Stored`; `transpose` is the plan of P's pattern. The provided one stores two matrices.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    fn transfer<T: Real>(
+        &self,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
+        Ok(Box::new(MatrixTransfer::new(self, p, transpose)?))
+    }
 
     /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;

@@ -11,6 +11,7 @@
 //! | [`numeric`](NumericPlace) | places that compute the numeric phase of a setup |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`sweeps`](Sweeps) | Gauss-Seidel sweeps, over whole rows or half of a symmetric matrix |
+//! | [`transfer`](Transfer) | between two levels of a hierarchy |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`range`](check_range) | whether values survive being stored |
@@ -29,6 +30,7 @@ mod reference;
 mod row_sets;
 mod setup;
 mod sweeps;
+mod transfer;
 
 pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
@@ -40,3 +42,4 @@ pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
 pub use setup::{Prepared, Reused, Setup, Staged, Update, UpdateExt};
 pub use sweeps::{RowSweeps, Sweeps};
+pub use transfer::{MatrixTransfer, Transfer};

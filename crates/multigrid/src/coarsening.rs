@@ -2,7 +2,7 @@
 
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Real};
-use coarsen_sparse::{Bsr, NearKernel, Pattern, System};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, Prolongation, System};
 
 /// One level as a coarsening sees it: matrix, near-kernel, geometry.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,8 @@ impl<T> Grid<'_, T> {
 /// The step from a grid to the next coarser one; `X` is what the method keeps of its own.
 #[derive(Clone, Debug)]
 pub struct Coarse<T, X = ()> {
-    /// P: from coarse to fine unknowns, in blocks of b x k.
-    pub prolongation: Bsr<T>,
+    /// P: from coarse to fine unknowns, in blocks of b x k, as weights or as identities.
+    pub prolongation: Prolongation<T>,
     /// The near-kernel in coarse coordinates.
     pub near_kernel: Option<NearKernel>,
     /// One point a coarse node.
@@ -83,7 +83,8 @@ pub struct Coarse<T, X = ()> {
 
 impl<T, X> Coarse<T, X> {
     /// A step of which nothing but its prolongation is known.
-    pub fn new(prolongation: Bsr<T>, state: X) -> Self {
+    pub fn new(prolongation: impl Into<Prolongation<T>>, state: X) -> Self {
+        let prolongation = prolongation.into();
         let (near_kernel, positions, links) = (None, None, None);
         Self { prolongation, near_kernel, positions, links, dead: Vec::new(), aggregates: None, state }
     }
@@ -120,19 +121,14 @@ pub trait Coarsening<T: Real>: Clone + Send {
         above: Option<&Self::State>,
         coarse: &mut Coarse<T, Self::State>,
     ) -> Result<(), SetupError> {
-        let (old, what) = (&coarse.prolongation, "the prolongation that new values ask for (build anew)");
-        match self.coarsen(fine, above)? {
-            Some(next)
-                if next.prolongation.block() == old.block()
-                    && Pattern::same(next.prolongation.pattern(), old.pattern()) =>
-            {
-                let (pattern, block) = (old.pattern().clone(), old.block());
-                let prolongation = Bsr::new(pattern, block, next.prolongation.into_parts().2)?;
-                *coarse = Coarse { prolongation, ..next };
-                Ok(())
-            }
-            _ => Err(Error::Pattern { what }.into()),
-        }
+        let what = "the prolongation that new values ask for (build anew)";
+        let next = self.coarsen(fine, above)?;
+        let kept = next.and_then(|next| {
+            let prolongation = next.prolongation.on_structure_of(&coarse.prolongation)?;
+            Some(Coarse { prolongation, ..next })
+        });
+        *coarse = kept.ok_or(Error::Pattern { what })?;
+        Ok(())
     }
 
     /// The matrix of the coarse grid, where the method has one of its own: discretised there, or assembled by particles. `None` for the Galerkin product PᵀAP.
@@ -147,6 +143,22 @@ pub trait Coarsening<T: Real>: Clone + Send {
         coarse: &Coarse<T, Self::State>,
     ) -> Result<Option<Bsr<T>>, SetupError> {
         let _ = (fine, coarse);
+        Ok(None)
+    }
+
+    /// A term T of this level that its smoother and its coarsest solve see, and the next product does not: they work with A + T, PᵀAP is made of A alone.
+    ///
+    /// One block a node, for all nodes; `above` is what the step to this level has kept. *Use* to make free motions of a coarse level regular: added to A
+    /// itself, such a term would stiffen real motions of every level below. None by default.
+    ///
+    /// # Errors
+    /// [`SetupError`] names the row or node that stands in the way.
+    fn term(
+        &self,
+        grid: &Grid<'_, T>,
+        above: Option<&Self::State>,
+    ) -> Result<Option<DenseBlocks<T>>, SetupError> {
+        let _ = (grid, above);
         Ok(None)
     }
 

@@ -3,13 +3,13 @@
 //! | symbol | here |
 //! |---|---|
 //! | h, H = 2 h | the grid of the finest level, the next coarser one |
-//! | P | weights ½, 1, ½ along each axis, multiplied over the axes |
+//! | P | weights ½, 1, ½ along each axis, multiplied over the axes, for all unknowns of a node alike |
 //!
 //! *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 3.
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
-use coarsen_sparse::assembly;
+use coarsen_sparse::{Prolongation, SparseError, assembly};
 
 use crate::{Coarse, Coarsening, Grid};
 
@@ -53,11 +53,37 @@ impl<T: Real> Coarsening<T> for Geometric {
             let found = fine.a.pattern().rows();
             return Err(Error::Shape { what: "nodes of the grid", expected: nodes, found }.into());
         }
+        let Some((p, coarse)) = Self::interpolate(points, b)? else { return Ok(None) };
+        let positions = fine.positions.map(|x| {
+            let second = |d: usize, i: usize| if coarse[d] == points[d] { i } else { 2 * i + 1 };
+            let node = |j: usize| {
+                let at = [j % coarse[0], j / coarse[0] % coarse[1], j / coarse[0] / coarse[1]];
+                x[index([second(0, at[0]), second(1, at[1]), second(2, at[2])], points) as usize]
+            };
+            (0..coarse.iter().product()).map(node).collect()
+        });
+        Ok(Some(Coarse { positions, ..Coarse::new(p, coarse) }))
+    }
+
+    fn name(&self) -> &'static str {
+        "geometric"
+    }
+}
+
+impl Geometric {
+    /// P from every second point of a grid, for `unknowns` of a point, and the points of the coarse grid along each axis; `None` where no axis has more than two.
+    ///
+    /// # Errors
+    /// Those of a matrix of weights that is too large.
+    pub fn interpolate<T: Real>(
+        points: [usize; 3],
+        unknowns: usize,
+    ) -> Result<Option<(Prolongation<T>, [usize; 3])>, SparseError> {
         let coarse = points.map(|n| if n > 2 { n / 2 } else { n });
         if coarse == points {
             return Ok(None);
         }
-        let index = |at: [usize; 3], of: [usize; 3]| ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32;
+        let nodes = points.iter().product::<usize>();
         let (mut places, mut values) = (Vec::new(), Vec::new());
         for node in 0..nodes {
             let at = [node % points[0], node / points[0] % points[1], node / points[0] / points[1]];
@@ -66,28 +92,23 @@ impl<T: Real> Coarsening<T> for Geometric {
                 for (y, wy) in ys.into_iter().flatten() {
                     for (x, wx) in xs.into_iter().flatten() {
                         places.push((node as u32, index([x, y, z], coarse)));
-                        let entry = |e: usize| if e.is_multiple_of(b + 1) { wx * wy * wz } else { 0.0 };
-                        values.extend((0..b * b).map(|e| T::of(entry(e))));
+                        values.push(T::of(wx * wy * wz));
                     }
                 }
             }
         }
-        let columns = coarse.iter().product::<usize>() * b;
-        let p = assembly::from_blocks(nodes * b, columns, (b, b), &places, &values)?;
-        let positions = fine.positions.map(|x| {
-            let second = |d: usize, i: usize| if coarse[d] == points[d] { i } else { 2 * i + 1 };
-            let node = |j: usize| {
-                let at = [j % coarse[0], j / coarse[0] % coarse[1], j / coarse[0] / coarse[1]];
-                x[index([second(0, at[0]), second(1, at[1]), second(2, at[2])], points) as usize]
-            };
-            (0..columns / b).map(node).collect()
-        });
-        Ok(Some(Coarse { positions, ..Coarse::new(p, coarse) }))
+        let columns = coarse.iter().product::<usize>();
+        let p = Prolongation::weights(
+            assembly::from_blocks(nodes, columns, (1, 1), &places, &values)?,
+            unknowns,
+        )?;
+        Ok(Some((p, coarse)))
     }
+}
 
-    fn name(&self) -> &'static str {
-        "geometric"
-    }
+/// The number of a point, the first axis varying fastest.
+fn index(at: [usize; 3], of: [usize; 3]) -> u32 {
+    ((at[2] * of[1] + at[1]) * of[0] + at[0]) as u32
 }
 
 /// The coarse points on both sides of a fine one along an axis, with their weights; none beyond the boundary.

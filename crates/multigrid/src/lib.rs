@@ -8,13 +8,15 @@
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, what an update keeps |
 //! | [`coarsening`](Coarsening) | what a method says |
 //! | [`over_domains`](OverDomains) | domains of multilevel Schwarz as the finest smoother |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `update`, `numeric`, `free`, `bottom`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
 //! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each: the ones to copy for a new method |
 
 mod coarsening;
 mod geometric;
 mod hierarchy;
+mod matrix_free;
 mod multigrid;
 mod over_domains;
 mod plain_aggregation;
@@ -24,7 +26,8 @@ mod smoothed_aggregation;
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan};
-pub use multigrid::{Cycle, Keep, LevelSmoother, Multigrid, Relaxation, Smoothing};
+pub use matrix_free::MatrixFree;
+pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, LevelSmoother, Multigrid, Relaxation, Smoothing};
 pub use over_domains::OverDomains;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;

@@ -41,6 +41,8 @@ pub struct Multigrid<C, S = Smoothing> {
     pub coarse_size: usize,
     /// What an update keeps.
     pub keep: Keep,
+    /// What solves the coarsest level.
+    pub coarsest: Coarsest,
 }
 
 impl Multigrid<SmoothedAggregation> {
@@ -56,6 +58,7 @@ impl Multigrid<SmoothedAggregation> {
             levels: 20,
             coarse_size: 500,
             keep: Keep::Transfers,
+            coarsest: Coarsest::Factor,
         }
     }
 }
@@ -85,8 +88,8 @@ impl<C> Multigrid<C> {
     /// A symmetric V-cycle of that coarsening: Gauss-Seidel forward before and backward after the correction.
     pub fn of(coarsening: C) -> Self {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
-        let (levels, coarse_size, keep) = (20, 500, Keep::Transfers);
-        Self { coarsening, cycle: Cycle::V, smoothing, levels, coarse_size, keep }
+        let (levels, coarse_size, keep, coarsest) = (20, 500, Keep::Transfers, Coarsest::Factor);
+        Self { coarsening, cycle: Cycle::V, smoothing, levels, coarse_size, keep, coarsest }
     }
 }
 
@@ -118,6 +121,34 @@ pub enum Keep {
     Aggregates,
     /// Nothing: the same bits as a build.
     Nothing,
+}
+
+/// What solves the coarsest level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coarsest {
+    /// A sparse factor, or a dense pseudo-inverse where the matrix is singular: to round-off.
+    Factor,
+    /// Conjugate gradients to a given reduction. The cycle is no linear map then ([`Class::Variable`](coarsen_core::Class)) and belongs under `FlexibleCg`, or into a descent method.
+    Iterative(JacobiCg),
+}
+
+/// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
+///
+/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration one product with its matrix, and two numbers that are waited for.
+/// *Reference* Wang et al. 2020 (HOT), §5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JacobiCg {
+    /// The residual in the norm of D⁻¹ that ends it, as a share of that of b; above 0 and below 1.
+    pub reduction: f64,
+    /// Iterations at most, at least 1.
+    pub max_iterations: usize,
+}
+
+impl Default for JacobiCg {
+    /// Half of the residual, as in the paper, in 10,000 iterations.
+    fn default() -> Self {
+        Self { reduction: 0.5, max_iterations: 10_000 }
+    }
 }
 
 /// What relaxes the error on each level.
@@ -185,6 +216,19 @@ impl<C, S> Multigrid<C, S> {
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.levels == 0 {
             return Err(Error::Parameter { name: "Multigrid::levels", value: 0.0, range: "1 or more" });
+        }
+        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations }) = self.coarsest {
+            if !(reduction > 0.0 && reduction < 1.0) {
+                let (name, range) = ("JacobiCg::reduction", "above 0 and below 1");
+                return Err(Error::Parameter { name, value: reduction, range });
+            }
+            if max_iterations == 0 {
+                return Err(Error::Parameter {
+                    name: "JacobiCg::max_iterations",
+                    value: 0.0,
+                    range: "1 or more",
+                });
+            }
         }
         Ok(())
     }

@@ -65,6 +65,7 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
             levels: sa.levels,
             coarse_size: sa.coarse_size,
             keep: sa.keep,
+            coarsest: sa.coarsest,
         }
     }
 
@@ -105,6 +106,7 @@ mod tests {
     use coarsen_core::{LinearOperator, Preconditioner, Stop};
     use coarsen_krylov::{Cg, Krylov};
     use coarsen_problems::{Problem, cloth, poisson2d};
+    use coarsen_sparse::Prolongation;
 
     fn iterations(p: &Problem, recipe: Multigrid<SmoothedAggregation, OverDomains>) -> usize {
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
@@ -171,7 +173,8 @@ mod tests {
         let (mut z, mut sum) = (vec![0.0; r.len()], vec![0.0; r.len()]);
         m.apply(&r, &mut z);
         recipe.smoothing.domains.build(p.system(), &on).unwrap().apply(&r, &mut sum);
-        let (transfer, coarse) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap());
+        let transfer = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
+        let coarse = m.matrix(1).unwrap();
         let (mut below, mut above) = (vec![0.0; coarse.shape().0], vec![0.0; coarse.shape().0]);
         transfer.transpose().unwrap().apply(&r, &mut below);
         coarsen_direct::Direct::default().build(coarse).unwrap().solve(&below, &mut above).unwrap();

@@ -9,10 +9,11 @@
 //! must be strong for both; the second pass adds up pulls of the first instead of a Galerkin product.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
-use coarsen_sparse::assembly;
+use coarsen_sparse::{Pattern, Prolongation};
 
 use crate::smoothed_aggregation::{centroids, links};
 use crate::{Coarse, Coarsening, Grid};
@@ -22,7 +23,7 @@ const DOMINANT: f64 = 5.0;
 
 /// Double pairwise aggregation without smoothing.
 ///
-/// P has one block of the identity a row, so a Galerkin product adds blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates, V-cycles on the number of
+/// P is one identity a node, of which only the number of the aggregate is stored, so a Galerkin product adds blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates, V-cycles on the number of
 /// levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of a level: nnz times the logarithm of a row's length; operator complexity about 1.3 to 1.5.
 /// *Leave it* for elasticity: constants miss rotations. Rows that dominate all their couplings are left to relaxation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,11 +68,14 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
         if count == nodes || count == 0 {
             return Ok(None);
         }
-        let taken = aggregates.iter().zip(0..).filter(|(g, _)| **g != u32::MAX);
-        let places: Vec<(u32, u32)> = taken.map(|(&g, i)| (i, g)).collect();
-        let entry = |e: usize| if e.is_multiple_of(b + 1) { T::one() } else { T::zero() };
-        let values: Vec<T> = places.iter().flat_map(|_| (0..b * b).map(entry)).collect();
-        let p = assembly::from_blocks(nodes * b, count * b, (b, b), &places, &values)?;
+        let numbered = aggregates.iter().map(|&g| u32::from(g != u32::MAX) as usize);
+        let mut offsets = vec![0];
+        offsets.extend(numbered.scan(0, |sum, one| {
+            *sum += one;
+            Some(*sum)
+        }));
+        let columns = aggregates.iter().copied().filter(|&g| g != u32::MAX).collect();
+        let p = Prolongation::identities(Arc::new(Pattern::new(count, offsets, columns)?), b)?;
         let positions = fine.positions.map(|x| centroids(x, &aggregates, count));
         let links = fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?;
         Ok(Some(Coarse { positions, links, aggregates: Some(aggregates), ..Coarse::new(p, ()) }))

@@ -180,7 +180,7 @@ fn prolongations_are_their_formula() {
             }
             let gone = pruned(&mut p, (b, k), &sets, prune);
             assert_eq!(gone > 0, prune > 0.0, "blocks of {b} x {k}: {gone} are left out");
-            let found = dense(&coarse.prolongation);
+            let found = dense(coarse.prolongation.matrix().unwrap());
             assert!(off(&found, &p) < 1e-12, "blocks of {b} x {k}: {:.1e}", off(&found, &p));
             assert!(off(&rows(coarse.near_kernel.as_ref().unwrap()), &r) < 1e-12, "blocks of {b} x {k}: R");
             assert_eq!((coarse.dead.len(), coarse.aggregates.as_ref()), (0, Some(&sets)));
@@ -225,7 +225,7 @@ fn guessed_modes_are_relaxed() {
         }
         let (basis, r) =
             tentative(&k, b, coarse.aggregates.as_ref().unwrap(), coarse.prolongation.pattern().columns());
-        let found = dense(&coarse.prolongation);
+        let found = dense(coarse.prolongation.matrix().unwrap());
         assert!(off(&found, &basis) < 1e-9, "{modes:?} of blocks of {b}: {:.1e}", off(&found, &basis));
         assert!(off(&rows(coarse.near_kernel.as_ref().unwrap()), &r) < 1e-9, "{modes:?} of blocks of {b}: R");
     }
@@ -270,7 +270,7 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
         for (modes, follows) in [(Modes::Known, follows), (Modes::Constants, false)] {
             let fine = Grid { sets: Some(&sets), ..grid(&a) };
             let recipe = SmoothedAggregation { modes, ..Default::default() };
-            let found = dense(&recipe.coarsen(&fine, None).unwrap().unwrap().prolongation);
+            let found = dense(recipe.coarsen(&fine, None).unwrap().unwrap().prolongation.matrix().unwrap());
             let v: Vec<f64> = (0..nodes).map(|i| if follows { root(i) } else { 1.0 }).collect();
             let size = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let expected: Dense = (0..n)
@@ -356,7 +356,7 @@ fn weak_couplings_are_lumped() {
                     "row {i} of blocks {b} x {k}"
                 );
             }
-            let found = dense(&coarse.prolongation);
+            let found = dense(coarse.prolongation.matrix().unwrap());
             assert!(off(&found, &p) < 1e-11, "blocks of {b} x {k}: {:.1e}", off(&found, &p));
         }
         assert!(

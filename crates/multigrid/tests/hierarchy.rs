@@ -6,7 +6,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Coarsening, Cycle, Hierarchy, Keep, Multigrid, Smoothing};
-use coarsen_sparse::{Bsr, assembly};
+use coarsen_sparse::{Bsr, Prolongation, assembly};
 
 use common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
@@ -18,11 +18,11 @@ fn levels<C: Coarsening<f64>, S>(
     let mut all = Vec::new();
     for l in 0..m.levels() {
         let a = if l == 0 { a } else { m.matrix(l).unwrap() };
-        if let Some(p) = m.prolongation(l) {
+        if let Some(p) = m.prolongation(l).and_then(Prolongation::matrix) {
             let x = noise(p.shape().1, 7);
             assert!(near(&times(m.matrix(l + 1).unwrap(), &x), &back(p, &times(a, &times(p, &x)))), "{l}");
         }
-        all.push((a.clone(), m.prolongation(l).cloned()));
+        all.push((a.clone(), m.prolongation(l).and_then(Prolongation::matrix).cloned()));
     }
     all
 }
@@ -83,7 +83,9 @@ fn cycles_are_their_recursions() {
             let recipe =
                 Multigrid { cycle: kind, smoothing: Smoothing::GaussSeidel(SSOR), coarse_size: 2, ..sa };
             let found = recipe.build(&a, &Cpu::new()).unwrap();
-            let all = (0..found.levels() - 1).map(|l| found.prolongation(l).unwrap().clone()).collect();
+            let all = (0..found.levels() - 1)
+                .map(|l| found.prolongation(l).and_then(Prolongation::matrix).unwrap().clone())
+                .collect();
             let mut m =
                 Multigrid { cycle: kind, keep, ..given(all, found.levels()) }.build(&a, &Cpu::new()).unwrap();
             assert!(m.levels() > 2 && m.levels() == found.levels());

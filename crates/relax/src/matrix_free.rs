@@ -8,7 +8,7 @@
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹ r for r.
 
-use coarsen_backend::{Backend, SetupError};
+use coarsen_backend::{Backend, SetupError, Smoother};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use num_traits::{one, zero};
@@ -67,7 +67,7 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
 
 /// z = p(D⁻¹A) D⁻¹ r for an operator without a matrix, made by [`Chebyshev::matrix_free`].
 pub struct MatrixFreeChebyshev<'a, V: Vector> {
-    a: &'a dyn LinearOperator<V>,
+    a: &'a (dyn LinearOperator<V> + Sync),
     inverse: DiagonalScaling<V>,
     degree: usize,
     radius: f64,
@@ -107,7 +107,7 @@ impl Chebyshev {
     /// looks at entries.
     pub fn matrix_free<'a, B: Backend>(
         &self,
-        a: &'a dyn LinearOperator<B::Vector>,
+        a: &'a (dyn LinearOperator<B::Vector> + Sync),
         diagonal: &[B::Real],
         on: &B,
     ) -> Result<MatrixFreeChebyshev<'a, B::Vector>, SetupError> {
@@ -143,23 +143,36 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
     }
 }
 
-impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
-    fn apply(&mut self, r: &V, z: &mut V) {
-        let number = |v: f64| r.scalar(V::Real::of(v));
+impl<V: Vector> MatrixFreeChebyshev<'_, V> {
+    /// The polynomial for A x = b, from x = 0 whatever x held, or from the x given.
+    fn iterate(&mut self, b: &V, x: &mut V, from_zero: bool) {
+        let number = |v: f64| b.scalar(V::Real::of(v));
         let (beta, alpha) = (self.radius, self.radius / self.ratio);
         let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
         let sigma = theta / delta; // 1
         let (mut rho, d) = (1.0 / sigma, &mut self.d);
-        d.hadamard(&number(1.0 / theta), &self.inverse.inverse, r, &number(0.0)); // 2
-        z.copy(d); // 4
+        if from_zero {
+            d.hadamard(&number(1.0 / theta), &self.inverse.inverse, b, &number(0.0)); // 2
+            x.copy(d); // 4
+        } else {
+            self.a.residual(b, x, &mut self.residual);
+            d.hadamard(&number(1.0 / theta), &self.inverse.inverse, &self.residual, &number(0.0)); // 2
+            x.axpy(&number(1.0), d); // 4
+        }
         for _ in 1..self.degree {
-            self.a.residual(r, z, &mut self.residual); // 5, from z instead of the recurrence
+            self.a.residual(b, x, &mut self.residual); // 5, from x instead of the recurrence
             let next = 1.0 / (2.0 * sigma - rho); // 6
             let (omega, keep) = (number(2.0 * next / delta), number(next * rho));
             d.hadamard(&omega, &self.inverse.inverse, &self.residual, &keep); // 7
-            z.axpy(&number(1.0), d); // 4
+            x.axpy(&number(1.0), d); // 4
             rho = next;
         }
+    }
+}
+
+impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.iterate(r, z, true);
     }
 
     fn class(&self) -> Class {
@@ -168,6 +181,33 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
 
     fn size(&self) -> Option<usize> {
         Some(self.inverse.inverse.size())
+    }
+}
+
+/// The same polynomial as the smoother of a finest level without a matrix.
+impl<B: Backend> Smoother<B> for MatrixFreeChebyshev<'_, B::Vector> {
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+        self.a
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        None
+    }
+
+    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.iterate(b, x, true);
+    }
+
+    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.iterate(b, x, false);
+    }
+
+    fn radius(&self) -> Option<f64> {
+        Some(self.radius)
+    }
+
+    fn bytes(&self) -> usize {
+        3 * self.d.size() * size_of::<B::Real>()
     }
 }
 

@@ -84,7 +84,7 @@ impl<T> From<Bsr<T>> for Prolongation<T> {
 }
 
 impl<T: Real> Prolongation<T> {
-    /// Blocks w ⊗ I_d, d = `copies`; `rows` has blocks of 1 x m.
+    /// Blocks w ⊗ I_d, d = `copies`; `rows` has blocks of 1 x m, which are whole blocks where d = 1.
     ///
     /// # Errors
     /// [`SparseError::Shape`] for blocks of more than one row and for `copies` = 0.
@@ -94,7 +94,7 @@ impl<T: Real> Prolongation<T> {
             return Err(SparseError::Shape { what, expected: 1, found });
         }
         at_least_one("unknowns of a node that weights act on", copies)?;
-        Ok(Self::Weights(Weights { rows, copies }))
+        Ok(if copies == 1 { Self::Blocks(rows) } else { Self::Weights(Weights { rows, copies }) })
     }
 
     /// Blocks I_d, d = `size`, where the pattern has an entry.

@@ -4,15 +4,19 @@ mod blocks;
 mod half;
 mod matrix;
 mod sweep;
+mod weights;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use coarsen_core::{Error, Real};
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
-use crate::{Backend, DenseBlocks, RowSets, Sweeps, check_blocks, check_range};
+use crate::{
+    Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Sweeps, Transfer, check_blocks, check_range,
+};
 use half::HalfSweeps;
+use weights::WeightTransfer;
 
 pub use blocks::CpuBlocks;
 pub use matrix::CpuMatrix;
@@ -102,6 +106,17 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
 
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Ok(sets.clone())
+    }
+
+    fn transfer<T: Real>(
+        &self,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
+        Ok(match WeightTransfer::<S>::new(p, transpose)? {
+            Some(weights) => Box::new(weights),
+            None => Box::new(MatrixTransfer::new(self, p, transpose)?),
+        })
     }
 
     /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in each: slabs take two

@@ -13,17 +13,18 @@ mod choice;
 mod domains;
 mod matrix;
 mod sweeps;
+mod transfer;
 mod vector;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets, Sweeps};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, MatrixTransfer, RowSets, SetupError, Sweeps, Transfer};
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::OpenCl;
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 pub use choice::{BackendChoice, Unavailable};
 pub use domains::AnyDomains;
@@ -182,6 +183,19 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
             #[cfg(feature = "opencl")]
             Self::OpenCl(_) => Ok(None),
         }
+    }
+
+    fn transfer<T: Real>(
+        &self,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
+        Ok(match self {
+            Self::Cpu(on) if p.matrix().is_none() => {
+                Box::new(transfer::HostTransfer(on.transfer(p, transpose)?))
+            }
+            _ => Box::new(MatrixTransfer::new(self, p, transpose)?),
+        })
     }
 
     fn read(&self, v: &AnyVector<V>, host: &mut [V]) -> Result<(), Error> {

@@ -3,17 +3,18 @@
 //! *Reference* Tamstorf, Jones, McCormick 2015, §4; the K-cycle is Notay & Vassilevski 2008, Numer. Linear Algebra Appl. 15, Algorithm 3.2
 //! with two steps always, so that no scalar is read.
 
-use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{LinearOperator, Real, Scalar, Vector};
-use num_traits::{one, zero};
+use coarsen_backend::Backend;
+use coarsen_core::{Real, Scalar, Vector};
+use num_traits::zero;
 
-use super::{Bottom, Level};
+use super::Level;
+use super::coarsest::CoarsestSolve;
 use crate::Cycle;
 
 /// x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the x given.
 pub(super) fn cycle<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
-    bottom: &mut Bottom<T, B>,
+    bottom: &mut dyn CoarsestSolve<T, B>,
     kind: Cycle,
     b: &B::Vector,
     x: &mut B::Vector,
@@ -27,9 +28,9 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
         if level.smoother.sets().is_none() {
             level.smoother.finish(b, x);
         }
-        level.restriction.apply(b, &mut level.coarse_b);
+        level.transfer.restrict(b, &mut level.coarse_b);
         cycle(coarser, bottom, kind, &level.coarse_b, &mut level.coarse_x, true);
-        return level.prolongation.apply_add(one(), &level.coarse_x, one(), x);
+        return level.transfer.prolong_add(&level.coarse_x, x);
     }
     if from_zero {
         level.smoother.start_residual(b, x, &mut level.residual);
@@ -37,7 +38,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
         level.smoother.relax(b, x);
         level.smoother.operator().residual(b, x, &mut level.residual);
     }
-    level.restriction.apply(&level.residual, &mut level.coarse_b);
+    level.transfer.restrict(&level.residual, &mut level.coarse_b);
     let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
     let again = !coarser.is_empty(); // a second visit of a direct solve changes nothing
     match (kind, &mut level.krylov) {
@@ -58,7 +59,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
             cycle(coarser, bottom, kind, coarse_b, coarse_x, true)
         }
     }
-    level.prolongation.apply_add(one(), coarse_x, one(), x);
+    level.transfer.prolong_add(coarse_x, x);
     level.smoother.finish(b, x);
 }
 
@@ -67,7 +68,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
 /// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the least energy error.
 fn krylov<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
-    bottom: &mut Bottom<T, B>,
+    bottom: &mut dyn CoarsestSolve<T, B>,
     [c, v, w]: &mut [B::Vector; 3],
     b: &B::Vector,
     x: &mut B::Vector,

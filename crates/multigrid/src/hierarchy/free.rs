@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Real, largest};
-use coarsen_sparse::{Bsr, TransposePlan};
+use coarsen_sparse::{Bsr, Prolongation, TransposePlan};
 
 /// Coarse nodes that one task measures.
 const LEAF: usize = 256;
@@ -58,7 +58,13 @@ impl<T: Real> Free<T> {
     ///
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a part in P v: what is added
     /// makes the block regular and changes nothing else. An indefinite block stays as it is, for others to refuse.
-    pub(super) fn hold(&mut self, coarse: &mut Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
+    pub(super) fn hold(
+        &mut self,
+        coarse: &mut Bsr<T>,
+        a: &Bsr<T>,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) {
         if p.block() == (1, 1) && stiff(coarse, a, p, transpose) {
             return;
         }
@@ -109,30 +115,21 @@ impl<T: Real> Free<T> {
     }
 
     /// S of every node, by the fine rows that lead there.
-    fn measure(&mut self, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) {
-        let (b, k) = p.block();
+    fn measure(&mut self, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) {
+        let k = p.block().1;
         a.copy_diagonal(&mut self.diagonal);
-        let (diagonal, restriction) = (&self.diagonal, transpose.pattern());
-        let pieces = (0..restriction.rows(), Groups(&mut self.sizes[..], k));
+        let diagonal = &self.diagonal;
+        let pieces = (0..p.pattern().columns(), Groups(&mut self.sizes[..], k));
         let leaf = |(nodes, sizes): (Range<usize>, Groups<&mut [T]>)| {
-            for (j, sizes) in nodes.zip(sizes.0.chunks_exact_mut(k)) {
-                sizes.fill(T::zero());
-                let range = restriction.range(j);
-                for (&i, &at) in restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]) {
-                    let diagonal = &diagonal[i as usize * b..(i as usize + 1) * b];
-                    for (&d, row) in diagonal.iter().zip(p.value(at).chunks_exact(k)) {
-                        sizes.iter_mut().zip(row).for_each(|(s, &v)| *s += d * v * v);
-                    }
-                }
-            }
+            p.squared_columns(diagonal, transpose, nodes.start, sizes.0);
         };
-        each(pieces, LEAF, parallel::worth(4 * p.nnz()), &leaf);
+        each(pieces, LEAF, parallel::worth(4 * p.pattern().len() * p.block().0 * k), &leaf);
     }
 }
 
 /// Whether no C of one number is near 0, by an S that is too large: the largest entries of A and P for all.
-fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Bsr<T>, transpose: &TransposePlan) -> bool {
-    let step = largest(p.values());
+fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &TransposePlan) -> bool {
+    let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
     let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
     let (pattern, restriction) = (coarse.pattern(), transpose.pattern());
     let leaf = |mut nodes: Range<usize>| {
@@ -217,7 +214,7 @@ mod tests {
     fn held(block: [f64; 9]) -> Vec<f64> {
         let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
         let mut coarse = a.clone();
-        let p = Bsr::identity(1, 3).unwrap();
+        let p = Prolongation::from(Bsr::identity(1, 3).unwrap());
         let transpose = TransposePlan::new(p.pattern()).unwrap();
         Free::new(&a, &coarse).hold(&mut coarse, &a, &p, &transpose);
         coarse.values().to_vec()
@@ -269,6 +266,7 @@ mod tests {
             let entries = [(0, 0, first), (0, 1, coupling), (1, 0, coupling), (1, 1, second)];
             let a = assembly::from_triplets(2, 2, &entries).unwrap();
             let p = assembly::from_triplets(2, 1, &[(0, 0, 0.5_f64.sqrt()), (1, 0, 0.5_f64.sqrt())]).unwrap();
+            let p = Prolongation::from(p);
             let transpose = TransposePlan::new(p.pattern()).unwrap();
             let coarse = coarsen_sparse::GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
             let mut exact = Free::new(&a, &coarse);

@@ -8,32 +8,34 @@
 //! | [`numeric`](NumericPlan) | the same where the matrix is |
 //! | `patch` | new couplings on old transfers |
 //! | `free` | a diagonal for bodies that became a coarse node and nothing holds |
-//! | `bottom` | the coarse solve |
+//! | `term` | what smoothers see and products do not |
+//! | `coarsest` | the coarse solve: a factor, a pseudo-inverse, conjugate gradients |
 //! | `table` | what a person reads |
 
-mod bottom;
+mod coarsest;
 mod cycle;
 mod free;
 mod numeric;
 mod patch;
 mod table;
+mod term;
 mod update;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, SetupError};
+use coarsen_backend::{Backend, SetupError, Transfer, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
-use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System};
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
-use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, Relaxation, Smoothing};
-use bottom::{Bottom, check_stalled};
+use crate::{Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, Relaxation, Smoothing};
+use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
-/// What [`Multigrid`] builds: levels from fine to coarse, and a direct solve at the bottom.
+/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest.
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
 /// (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin products.
@@ -43,19 +45,22 @@ pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
     pattern: Arc<Pattern>,
     block: usize,
     levels: Vec<Level<T, B, C::State>>,
-    bottom: Bottom<T, B>,
+    bottom: Box<dyn CoarsestSolve<T, B>>,
+    /// The coarsest matrix with its term, where it has one.
+    seen: Option<Bsr<T>>,
     seconds: Seconds,
 }
 
 /// One level above the bottom: what is needed to relax on it and to reach the next.
 struct Level<T: Real, B: Backend, X> {
     smoother: Box<dyn LevelSmoother<T, B>>,
-    prolongation: B::Matrix,
-    restriction: B::Matrix,
+    transfer: Box<dyn Transfer<T, B>>,
     residual: B::Vector,
     coarse_b: B::Vector,
     coarse_x: B::Vector,
     krylov: Option<[B::Vector; 3]>,
+    /// A with the term of this level, where it has one.
+    seen: Option<Bsr<T>>,
     host: Host<T, X>,
 }
 
@@ -101,11 +106,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             }
             let (a, depth) = (grid.a, levels.len());
             let here = |cause: SetupError| cause.on_level(depth);
-            let smoother =
-                timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
+            let above = levels.last().map(|level| &level.host.coarse.state);
+            let (smoother, seen) =
+                timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
             let inverses = smoother.prepared_inverses();
             let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), inverses, ..grid };
-            let above = levels.last().map(|level| &level.host.coarse.state);
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
@@ -115,22 +120,51 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own)?, smoother, recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own)?, (smoother, seen), recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }
-        let coarsest = levels.last().map_or(&*finest, |level| &level.host.matrix);
-        let stalled = levels.len() + 1 < recipe.levels && coarsest.shape().0 > recipe.coarse_size;
-        let bottom = timed(&mut seconds.bottom, || {
-            if stalled {
-                check_stalled(coarsest)?;
-            }
-            Bottom::build(coarsest, on)
-        })
-        .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block) = (finest.pattern().clone(), finest.block().0);
-        Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seconds })
+        Ok(Self { recipe, on: on.clone(), pattern, block, levels, bottom, seen, seconds })
     }
+}
+
+/// The smoother of a level and, where the level has a term, the matrix that it smooths.
+type Smoothed<T, B> = (Box<dyn LevelSmoother<T, B>>, Option<Bsr<T>>);
+
+fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>>(
+    recipe: &Multigrid<C, S>,
+    grid: &Grid<'_, T>,
+    above: Option<&C::State>,
+    on: &B,
+) -> Result<Smoothed<T, B>, SetupError> {
+    let mut seen = None;
+    term::see(&recipe.coarsening, grid, above, &mut seen)?;
+    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..*grid };
+    Ok((recipe.smoothing.smoother(&grid, on)?, seen))
+}
+
+/// The solver of the coarsest level and, where that level has a term, the matrix that it solves.
+type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
+
+fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
+    recipe: &Multigrid<C, S>,
+    levels: &[Level<T, B, C::State>],
+    (system, finest): (&System<'_, T>, &Bsr<T>),
+    on: &B,
+) -> Result<Solver<T, B>, SetupError> {
+    let last = levels.last().map(|level| &level.host);
+    let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
+    let mut seen = None;
+    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse.state), &mut seen)?;
+    let coarsest = seen.as_ref().unwrap_or(grid.a);
+    let stalled = levels.len() + 1 < recipe.levels && coarsest.shape().0 > recipe.coarse_size;
+    if stalled && recipe.coarsest == Coarsest::Factor {
+        check_stalled(coarsest)?;
+    }
+    Ok((coarsest::build(recipe.coarsest, coarsest, on)?, seen))
 }
 
 impl<T: Real, X> Host<T, X> {
@@ -159,7 +193,7 @@ impl<T: Real, X> Host<T, X> {
 }
 
 /// A coarse matrix of the method's own, if it fits P and is finite.
-fn checked<T: Real>(own: Bsr<T>, p: &Bsr<T>) -> Result<Bsr<T>, SetupError> {
+fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupError> {
     let (n, k) = (p.shape().1, p.block().1);
     for (what, expected, found) in [
         ("rows of the coarse matrix of a method", n, own.shape().0),
@@ -193,7 +227,7 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
 impl<T: Real, B: Backend, X> Level<T, B, X> {
     fn new(
         host: Host<T, X>,
-        smoother: Box<dyn LevelSmoother<T, B>>,
+        (smoother, seen): Smoothed<T, B>,
         cycle: Cycle,
         on: &B,
     ) -> Result<Self, SetupError> {
@@ -204,14 +238,15 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
             Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
             _ => None,
         };
+        check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
         Ok(Self {
-            prolongation: on.matrix(&host.coarse.prolongation)?,
-            restriction: on.matrix(&host.galerkin.transpose().build(&host.coarse.prolongation)?)?,
+            transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
             residual: zeros(n)?,
             coarse_x: coarse_b.like()?,
             coarse_b,
             krylov,
             smoother,
+            seen,
             host,
         })
     }
@@ -236,7 +271,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 
     /// P from level `level` + 1 to level `level`.
-    pub fn prolongation(&self, level: usize) -> Option<&Bsr<T>> {
+    pub fn prolongation(&self, level: usize) -> Option<&Prolongation<T>> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
@@ -253,12 +288,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hierarchy<T, B, C, S> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        cycle::cycle(&mut self.levels, &mut self.bottom, self.recipe.cycle, r, z, true);
+        cycle::cycle(&mut self.levels, &mut *self.bottom, self.recipe.cycle, r, z, true);
     }
 
     fn class(&self) -> Class {
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
+            _ if self.bottom.class() == Class::Variable => Class::Variable,
             // PᵀAP is symmetric where A is, up to round-off that a factor of the bottom may see: the finest level speaks for all.
             _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }

@@ -3,7 +3,7 @@
 //! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and Pᵀ A P for the next level. The host sees a
 //! few numbers a level, and the coarsest matrix, which it factors.
 
-use coarsen_backend::{NumericPlace, SetupError};
+use coarsen_backend::{NumericPlace, SetupError, Transfer};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
@@ -25,9 +25,10 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] where the method makes coarse matrices of its own, and those of the place.
+    /// [`SetupError::NotHere`] where the method makes coarse matrices or terms of its own, or the place has no matrix of P; and those of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
-        if self.levels.iter().any(|level| level.host.own) {
+        let termed = self.levels.iter().any(|level| level.seen.is_some()) || self.seen.is_some();
+        if termed || self.levels.iter().any(|level| level.host.own) {
             return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
         }
         let last = self.levels.last().map(|level| &level.host.matrix);
@@ -40,7 +41,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         for (l, level) in self.levels.iter().enumerate() {
             let next = self.levels.get(l + 1).map(|next| whole(&*next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
-            let matrices = [whole(&*level.smoother)?, &level.prolongation, coarse];
+            let matrices = [whole(&*level.smoother)?, stored(&*level.transfer)?, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
         }
         Ok(NumericPlan { products, coarsest, host })
@@ -65,7 +66,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         }
         for l in 0..levels.len() {
             let (finer, here) = levels.split_at_mut(l);
-            let above = finer.last().map(|fine| Ok((whole(&*fine.smoother)?, &fine.prolongation)));
+            let above = finer.last().map(|fine| Ok((whole(&*fine.smoother)?, stored(&*fine.transfer)?)));
             let above = above.transpose().map_err(|cause: SetupError| cause.on_level(l))?;
             let fill = &mut |to: &mut B::Matrix| match above.zip(plan.products[..l].last()) {
                 None => on.copy_values(a, to),
@@ -75,7 +76,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
-                on.product(product, whole(&*fine.smoother)?, &fine.prolongation, coarsest)?;
+                on.product(product, whole(&*fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
                 on.read_values(coarsest, &mut plan.host)?;
             }
             _ => on.read_values(a, &mut plan.host)?,
@@ -87,4 +88,9 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
 /// A of a level as its smoother holds it.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "gauss-seidel over half of a matrix" })
+}
+
+/// P as the transfer of a level holds it.
+fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
+    transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer by weights" })
 }

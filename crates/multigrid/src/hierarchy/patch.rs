@@ -10,7 +10,7 @@ use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
-use super::{Bottom, Hierarchy, Host, Level, Seconds, timed};
+use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
 use crate::{Coarse, Coarsening, Grid, Relaxation};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
@@ -31,8 +31,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                 None => Grid::finest(&system, finest),
             };
             let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
+            let above = levels.last().map(|level| &level.host.coarse.state);
             let smoother =
-                timed(&mut seconds.smoothers, || recipe.smoothing.smoother(&grid, on)).map_err(here)?;
+                timed(&mut seconds.smoothers, || smoother(recipe, &grid, above, on)).map_err(here)?;
             let state = recipe.coarsening.carried(&old.host.coarse.state, before, a.pattern());
             let coarse = Coarse { state, ..old.host.coarse.clone() };
             before = old.host.matrix.pattern();
@@ -42,11 +43,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             });
             levels.push(level.map_err(here)?);
         }
-        let coarsest = levels.last().map_or(finest, |level| &level.host.matrix);
-        let bottom = timed(&mut seconds.bottom, || Bottom::build(coarsest, on))
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
-        (self.levels, self.bottom, self.pattern, self.seconds) = (levels, bottom, pattern, seconds);
+        (self.levels, self.bottom, self.seen) = (levels, bottom, seen);
+        (self.pattern, self.seconds) = (pattern, seconds);
         Ok(())
     }
 }

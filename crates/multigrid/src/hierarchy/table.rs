@@ -22,7 +22,6 @@ impl Bytes {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
-        let transfers = 2 * coarse.prolongation.nnz() * size_of::<B::Stored>(); // P and Pᵀ at the place
         let vectors = coarse.prolongation.shape().0
             + (2 + 3 * usize::from(level.krylov.is_some())) * coarse.prolongation.shape().1;
         Self {
@@ -31,7 +30,10 @@ impl Bytes {
                 + by.state_bytes(&coarse.state)
                 + kernel
                 + points,
-            products: host.matrix.bytes() + host.galerkin.bytes() + host.spare_bytes() + transfers,
+            products: host.matrix.bytes()
+                + host.galerkin.bytes()
+                + host.spare_bytes()
+                + level.transfer.bytes(),
             smoothers: level.smoother.bytes() + vectors * size_of::<B::Real>(),
         }
     }

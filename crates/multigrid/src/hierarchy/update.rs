@@ -8,12 +8,12 @@
 //! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on, as long as a matrix stays symmetric or stays not,
 //! and its row sums go on to bound the spectrum of scalars or go on not to.
 
-use coarsen_backend::{Backend, DenseBlocks, Matrix, Reused, SetupError, Update, check_range};
+use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_range};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, timed};
+use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
 
 /// Spare room of a level.
@@ -74,11 +74,16 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
                 level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (next, Some(state));
         }
-        timed(&mut seconds.bottom, || self.bottom.update(grid.a)).map_err(|cause| cause.on_level(last))?;
+        timed(&mut seconds.bottom, || {
+            term::see(&self.recipe.coarsening, &grid, above, &mut self.seen)?;
+            self.bottom.update(self.seen.as_ref().unwrap_or(grid.a))
+        })
+        .map_err(|cause| cause.on_level(last))?;
 
         let mut a: &Bsr<T> = finest;
         for level in &mut self.levels {
-            timed(&mut seconds.smoothers, || level.smoother.commit(a))?;
+            let seen = level.seen.as_ref().unwrap_or(a);
+            timed(&mut seconds.smoothers, || level.smoother.commit(seen))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -96,7 +101,10 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         (fine, above): (&Grid<'_, T>, Option<&X>),
         seconds: &mut Seconds,
     ) -> Result<(Grid<'a, T>, &'a X), SetupError> {
-        timed(&mut seconds.smoothers, || self.smoother.prepare(fine.a))?;
+        timed(&mut seconds.smoothers, || {
+            term::see(coarsening, fine, above, &mut self.seen)?;
+            self.smoother.prepare(self.seen.as_ref().unwrap_or(fine.a))
+        })?;
         let (radius, inverses) = (self.smoother.prepared_radius(), self.smoother.prepared_inverses());
         let fine = &Grid { radius, sets: self.smoother.sets(), inverses, ..*fine };
         let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above), seconds)?;
@@ -111,8 +119,7 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         mem::swap(&mut host.matrix, &mut next.matrix);
         if let Some(coarse) = next.coarse.take() {
             host.coarse = coarse;
-            self.prolongation.set_values(&host.coarse.prolongation)?;
-            self.restriction.set_values(&host.galerkin.transpose().build(&host.coarse.prolongation)?)?;
+            self.transfer.set_values(&host.coarse.prolongation, host.galerkin.transpose())?;
         }
         Ok(())
     }

@@ -158,7 +158,8 @@ mod tests {
         let mut recipe = Multigrid::smoothed_aggregation();
         (recipe.coarsening.kernel_sweeps, recipe.coarsening.prune) = (0, 0.0);
         let m = recipe.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
-        let (p, of) = (m.prolongation(0).unwrap(), m.aggregates(0).unwrap());
+        let p = m.prolongation(0).and_then(coarsen_sparse::Prolongation::matrix).unwrap();
+        let of = m.aggregates(0).unwrap();
         let mut coarse = vec![0.0_f64; p.shape().1];
         (0..n * n).for_each(|i| coarse[of[i] as usize] += modes.row(i)[0].powi(2));
         for i in (0..n * n).filter(|i| (1..n - 1).contains(&(i % n)) && (1..n - 1).contains(&(i / n))) {

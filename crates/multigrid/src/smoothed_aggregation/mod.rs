@@ -147,7 +147,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let (prolongation, plain) = smooth(a, &parts, &basis, (&aggregates, count), reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
-            prolongation,
+            prolongation: prolongation.into(),
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,

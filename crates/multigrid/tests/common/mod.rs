@@ -5,7 +5,7 @@
 use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::Direct;
-use coarsen_multigrid::{Coarse, Coarsening, Cycle, Grid, Keep, Multigrid, Smoothing};
+use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use coarsen_problems::Problem;
 use coarsen_relax::GaussSeidel;
 use coarsen_sparse::Bsr;
@@ -52,6 +52,7 @@ pub(crate) fn given(prolongations: Vec<Bsr<f64>>, levels: usize) -> Multigrid<Gi
         levels,
         coarse_size: 0,
         keep: Keep::Transfers,
+        coarsest: Coarsest::Factor,
     }
 }
 

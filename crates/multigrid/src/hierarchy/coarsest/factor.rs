@@ -10,14 +10,16 @@ use coarsen_direct::{Dense, Direct, DirectError, Factor, PseudoInverse};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
+use super::CoarsestSolve;
+
 /// Unknowns up to which a singular system is given to the dense pseudo-inverse, whose setup costs n³.
 const DENSE_SINGULAR: usize = 3000;
 
 /// Unknowns up to which a dense product at a remote place is preferred to a solve here: 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
-/// The coarsest level.
-pub(super) struct Bottom<T, B: Backend> {
+/// A factor or a pseudo-inverse of the coarsest matrix.
+pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
     /// A⁺ at a remote place.
@@ -95,7 +97,7 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
 
 /// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times its own bytes, as that of a matrix that
 /// relaxation solves does.
-pub(super) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
+pub(in crate::hierarchy) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
         Ok((_, figures)) if figures.bytes > MANY * a.bytes() => {
@@ -105,7 +107,7 @@ pub(super) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     }
 }
 
-impl<T: Real, B: Backend> Bottom<T, B> {
+impl<T: Real, B: Backend> Factored<T, B> {
     pub(super) fn build(a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
         let zeros = vec![zero(); a.shape().0];
         let mut solver = Solver::build(a)?;
@@ -123,9 +125,11 @@ impl<T: Real, B: Backend> Bottom<T, B> {
             of: PhantomData,
         })
     }
+}
 
+impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// x = A⁺ b. A device that fails while its numbers are read leaves NaN, which ends the solve.
-    pub(super) fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
         if let Some(inverse) = &self.there {
             return inverse.apply(one(), b, zero(), x);
         }
@@ -146,15 +150,15 @@ impl<T: Real, B: Backend> Bottom<T, B> {
     /// After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old inverse there.
     ///
     /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.
-    pub(super) fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
         match &self.solver {
             Solver::Sparse(_) if updated.is_err() => self.solver = Solver::build(a)?,
-            Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.size() => (),
+            Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
             Solver::Dense(_) => match Direct::default().build(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
                 // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.
-                Err(_) => updated.map_err(|cause| coarsest(self.size(), cause))?,
+                Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
             },
             Solver::Sparse(_) => (),
         }
@@ -164,17 +168,17 @@ impl<T: Real, B: Backend> Bottom<T, B> {
         Ok(())
     }
 
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         self.host_b.len()
     }
 
-    pub(super) fn nnz(&self) -> usize {
+    fn nnz(&self) -> usize {
         self.nnz
     }
 
     /// Bytes of the factor or inverse, its copies of the matrix and its vectors.
-    pub(super) fn bytes(&self) -> usize {
-        let n = self.size();
+    fn bytes(&self) -> usize {
+        let n = self.host_b.len();
         let solver = match &self.solver {
             Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and both bases
             Solver::Sparse(factor) => factor.figures().bytes,
@@ -184,7 +188,7 @@ impl<T: Real, B: Backend> Bottom<T, B> {
     }
 
     /// What it promises.
-    pub(super) fn class(&self) -> Class {
+    fn class(&self) -> Class {
         match &self.solver {
             Solver::Dense(inverse) => Preconditioner::<Vec<B::Real>>::class(inverse),
             Solver::Sparse(factor) => Preconditioner::<Vec<B::Real>>::class(&**factor),
@@ -192,7 +196,7 @@ impl<T: Real, B: Backend> Bottom<T, B> {
     }
 
     /// What it is, for tables.
-    pub(super) fn kind(&self) -> &'static str {
+    fn kind(&self) -> &'static str {
         match self.solver {
             Solver::Dense(_) => "pseudo-inverse",
             Solver::Sparse(_) => "factor",

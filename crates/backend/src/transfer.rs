@@ -1,0 +1,80 @@
+//! Between two levels at a place.
+
+use coarsen_core::{LinearOperator, Real};
+use coarsen_sparse::{Prolongation, TransposePlan};
+use num_traits::one;
+
+use crate::{Backend, Matrix, SetupError};
+
+/// P and Pᵀ at a place: what leads between a fine and a coarse level.
+///
+/// *Implement* where a place has kernels for weights or identities; [`MatrixTransfer`] serves every place.
+/// *Panics* on vectors of another length.
+pub trait Transfer<T: Real, B: Backend>: Send {
+    /// x ← x + P x_c.
+    fn prolong_add(&self, coarse: &B::Vector, x: &mut B::Vector);
+
+    /// r_c = Pᵀ r.
+    fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector);
+
+    /// P where it is stored as a matrix of the place.
+    fn matrix(&self) -> Option<&B::Matrix> {
+        None
+    }
+
+    /// New numbers on the same structure; `transpose` is the plan of P's pattern.
+    ///
+    /// # Errors
+    /// [`SetupError::Matrix`] for a prolongation of another structure or numbers that storage cannot hold. After an error
+    /// the transfer must take new numbers before it is used.
+    fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
+
+    /// Bytes of the numbers it holds at the place.
+    fn bytes(&self) -> usize;
+}
+
+/// P and Pᵀ as two matrices of the place, whatever form P has on the host.
+///
+/// *Cost* a pass over P for each use. *Memory* all entries of P, twice.
+pub struct MatrixTransfer<B: Backend> {
+    prolongation: B::Matrix,
+    restriction: B::Matrix,
+    bytes: usize,
+}
+
+impl<B: Backend> MatrixTransfer<B> {
+    /// Copies P and its transpose to the place.
+    ///
+    /// # Errors
+    /// Those of [`Backend::matrix`].
+    pub fn new<T: Real>(on: &B, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<Self, SetupError> {
+        let p = p.to_matrix()?;
+        let bytes = 2 * p.nnz() * size_of::<B::Stored>();
+        Ok(Self { prolongation: on.matrix(&p)?, restriction: on.matrix(&transpose.build(&p)?)?, bytes })
+    }
+}
+
+impl<T: Real, B: Backend> Transfer<T, B> for MatrixTransfer<B> {
+    fn prolong_add(&self, coarse: &B::Vector, x: &mut B::Vector) {
+        self.prolongation.apply_add(one(), coarse, one(), x);
+    }
+
+    fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector) {
+        self.restriction.apply(r, coarse);
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        Some(&self.prolongation)
+    }
+
+    fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {
+        let p = p.to_matrix()?;
+        self.prolongation.set_values(&*p)?;
+        self.restriction.set_values(&transpose.build(&p)?)?;
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

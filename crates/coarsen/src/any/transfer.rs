@@ -1,0 +1,28 @@
+//! Transfers between levels, at whatever place.
+
+use coarsen_backend::{Cpu, SetupError, Transfer};
+use coarsen_core::Real;
+use coarsen_sparse::{Prolongation, TransposePlan};
+
+use super::{AnyBackend, AnyVector};
+
+/// Those of the CPU, on vectors of whatever place.
+pub(super) struct HostTransfer<T: Real, V: Real, S: Real>(pub(super) Box<dyn Transfer<T, Cpu<V, S>>>);
+
+impl<T: Real, V: Real, S: Real> Transfer<T, AnyBackend<V, S>> for HostTransfer<T, V, S> {
+    fn prolong_add(&self, coarse: &AnyVector<V>, x: &mut AnyVector<V>) {
+        self.0.prolong_add(coarse.cpu(), x.cpu_mut());
+    }
+
+    fn restrict(&self, r: &AnyVector<V>, coarse: &mut AnyVector<V>) {
+        self.0.restrict(r.cpu(), coarse.cpu_mut());
+    }
+
+    fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {
+        self.0.set_values(p, transpose)
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}

@@ -1,0 +1,117 @@
+//! Conjugate gradients with block Jacobi on the coarsest level, from x = 0 to a given reduction.
+//!
+//! | symbol | what |
+//! |---|---|
+//! | D | the block diagonal of A |
+//! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, its product |
+//! | ρ = r·z | the square of the norm that decides: ‖r‖ in D⁻¹ |
+//!
+//! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve ends at half of √(bᵀD⁻¹b). Step numbers are those of Saad 2003, Algorithm 9.1.
+
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
+use coarsen_core::{Class, LinearOperator, Real, Scalar, Vector};
+use coarsen_sparse::Bsr;
+use num_traits::{Float, one, zero};
+
+use super::CoarsestSolve;
+use crate::JacobiCg;
+
+/// The matrix, its inverted block diagonal and the vectors of the method, at the place.
+pub(super) struct Iterative<T: Real, B: Backend> {
+    recipe: JacobiCg,
+    a: B::Matrix,
+    d: B::Blocks,
+    inverses: DenseBlocks<T>,
+    r: B::Vector,
+    z: B::Vector,
+    p: B::Vector,
+    q: B::Vector,
+    nnz: usize,
+}
+
+const METHOD: &str = "conjugate gradients on the coarsest level";
+
+impl<T: Real, B: Backend> Iterative<T, B> {
+    pub(super) fn build(recipe: JacobiCg, a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
+        let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
+        inverses.check_positive(a, METHOD)?;
+        let r = on.vector(&vec![zero(); a.shape().0])?;
+        Ok(Self {
+            recipe,
+            a: on.matrix(a)?,
+            d: on.blocks(&inverses)?,
+            inverses,
+            z: r.like()?,
+            p: r.like()?,
+            q: r.like()?,
+            r,
+            nnz: a.nnz(),
+        })
+    }
+}
+
+impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
+    /// A residual that is not finite is left in x, so that the solve above ends with its reason.
+    fn solve(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let Self { recipe, a, d, r, z, p, q, .. } = self;
+        let number = |v: B::Real| b.scalar(v);
+        x.fill(zero());
+        r.copy(b); // 1
+        d.apply(one(), r, zero(), z);
+        p.copy(z);
+        let mut rho = r.dot(z).read();
+        let enough = rho * B::Real::of(recipe.reduction * recipe.reduction);
+        for _ in 0..recipe.max_iterations {
+            if rho <= zero() {
+                return; // b = 0, or D is indefinite
+            }
+            a.apply(p, q);
+            let curvature = p.dot(q).read();
+            if curvature <= zero() {
+                return; // p is a free motion, or A is indefinite: what is found so far is the answer
+            }
+            let alpha = rho / curvature; // 3
+            x.axpy(&number(alpha), p); // 4
+            r.axpy(&number(-alpha), q); // 5
+            d.apply(one(), r, zero(), z);
+            let next = r.dot(z).read();
+            if next <= enough || !next.is_finite() {
+                return;
+            }
+            p.axpby(&number(one()), z, &number(next / rho)); // 6, 7
+            rho = next;
+        }
+    }
+
+    fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        check_storable::<T, B::Stored>("the coarsest matrix", a)?;
+        let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
+        inverses.check_positive(a, METHOD)?;
+        check_blocks::<T, B::Stored>("the inverse of the diagonal", &inverses)?;
+        self.a.set_values(a)?;
+        self.d.set_values(&inverses)?;
+        self.inverses = inverses;
+        Ok(())
+    }
+
+    fn class(&self) -> Class {
+        Class::Variable
+    }
+
+    fn size(&self) -> usize {
+        self.a.shape().0
+    }
+
+    fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    fn bytes(&self) -> usize {
+        let stored = (self.nnz + self.inverses.values().len()) * size_of::<B::Stored>();
+        stored + size_of_val(self.inverses.values()) + 4 * self.size() * size_of::<B::Real>()
+    }
+
+    fn kind(&self) -> &'static str {
+        "cg"
+    }
+}

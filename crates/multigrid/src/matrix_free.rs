@@ -1,0 +1,136 @@
+//! A finest level without a matrix, over a hierarchy that has them.
+
+use coarsen_backend::{Backend, Reused, SetupError, Smoother, Transfer, Update};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_sparse::{Prolongation, System, TransposePlan};
+use num_traits::zero;
+
+use crate::{Coarsening, Hierarchy, Multigrid, Relaxation};
+
+/// A V-cycle whose finest level is an operator: made by [`Multigrid::under`].
+///
+/// The smoother says what is relaxed and brings the operator. The coarse matrix is the caller's: discretised again, or assembled from the products of A with the columns of P.
+/// *Cost* of an application two steps of the smoother, one residual of the operator, two transfers, and a cycle of the hierarchy below. *Memory* one vector of the
+/// finest level and two of the next.
+pub struct MatrixFree<T: Real, B: Backend, M, H> {
+    smoother: M,
+    transfer: Box<dyn Transfer<T, B>>,
+    below: H,
+    residual: B::Vector,
+    coarse_b: B::Vector,
+    coarse_x: B::Vector,
+}
+
+impl<C, S> Multigrid<C, S> {
+    /// A finest level that is an operator, over the hierarchy that this recipe builds of its coarse system.
+    ///
+    /// `prolongation` leads from the unknowns of `coarse` to those of the operator. The cycle is symmetric positive definite where the smoother is its own adjoint and
+    /// converges in energy, and P and the coarse matrix belong to the same operator.
+    ///
+    /// ```
+    /// use coarsen_backend::Cpu;
+    /// use coarsen_core::{Stop, from_fn};
+    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_multigrid::{Geometric, Multigrid};
+    /// use coarsen_relax::Chebyshev;
+    /// let n = 255; // −u″ on a line, h = 1/256
+    /// let a = from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
+    ///     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+    ///     (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
+    /// });
+    /// let on = Cpu::new();
+    /// let smoother = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
+    /// let smoother = smoother.matrix_free(&a, &[2.0; 255], &on)?;
+    /// let line = |i: u32| [(i, i, 1.0), (i, i + 1, -0.5), (i + 1, i, -0.5)]; // PᵀAP, by hand
+    /// let entries: Vec<_> = (0..127).flat_map(line).filter(|&(i, j, _)| i.max(j) < 127).collect();
+    /// let coarse = coarsen_sparse::assembly::from_triplets(127, 127, &entries)?;
+    /// let (p, _) = Geometric::interpolate([255, 1, 1], 1)?.ok_or("a grid that can be coarsened")?;
+    /// let mut m = Multigrid::geometric([127, 1, 1]).under(smoother, &p, &coarse, &on)?;
+    /// let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
+    /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+    /// assert!(report.iterations < 12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where P does not lead from the coarse system to the operator, and those of the build.
+    pub fn under<'a, T, B, M>(
+        &self,
+        smoother: M,
+        prolongation: &Prolongation<T>,
+        coarse: impl Into<System<'a, T>>,
+        on: &B,
+    ) -> Result<MatrixFree<T, B, M, Hierarchy<T, B, C, S>>, SetupError>
+    where
+        T: Real,
+        B: Backend,
+        M: Smoother<B>,
+        C: Coarsening<T> + 'static,
+        S: Relaxation<T, B> + 'static,
+    {
+        let system = coarse.into();
+        let (fine, columns) = prolongation.shape();
+        let (rows, unknowns) = (smoother.operator().shape().0, system.matrix.shape().0);
+        for (what, expected, found) in [
+            ("rows of the prolongation under an operator", rows, fine),
+            ("columns of the prolongation under an operator", unknowns, columns),
+        ] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found }.into());
+            }
+        }
+        let transfer = on.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
+        let coarse_b = on.vector(&vec![zero(); unknowns])?;
+        Ok(MatrixFree {
+            smoother,
+            transfer,
+            below: Hierarchy::build(self.clone(), system, on)?,
+            residual: on.vector(&vec![zero(); rows])?,
+            coarse_x: coarse_b.like()?,
+            coarse_b,
+        })
+    }
+}
+
+impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
+    /// The hierarchy of the coarse system.
+    pub fn below(&self) -> &H {
+        &self.below
+    }
+
+    /// The smoother of the finest level, to be told of another operator.
+    pub fn smoother_mut(&mut self) -> &mut M {
+        &mut self.smoother
+    }
+}
+
+impl<T: Real, B: Backend, M: Smoother<B>, H: Preconditioner<B::Vector>> Preconditioner<B::Vector>
+    for MatrixFree<T, B, M, H>
+{
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.smoother.start_residual(r, z, &mut self.residual);
+        self.transfer.restrict(&self.residual, &mut self.coarse_b);
+        self.below.apply(&self.coarse_b, &mut self.coarse_x);
+        self.transfer.prolong_add(&self.coarse_x, z);
+        self.smoother.finish(r, z);
+    }
+
+    fn class(&self) -> Class {
+        self.below.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.residual.size())
+    }
+}
+
+/// Follows the coarse system; the finest level is the smoother's.
+impl<T: Real, B: Backend, M, H: Update<T>> Update<T> for MatrixFree<T, B, M, H> {
+    fn update_from(&mut self, coarse: System<'_, T>) -> Result<Reused, SetupError> {
+        let (expected, found) = (self.coarse_b.size(), coarse.matrix.shape().0);
+        if expected != found {
+            return Err(Error::Shape { what: "unknowns of the coarse system", expected, found }.into());
+        }
+        self.below.update_from(coarse)
+    }
+}
