@@ -111,6 +111,10 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
             let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
             build(recipe, a, Cpu::new())
         }),
+        ("plain aggregation mixed", |a| {
+            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(recipe, a, Cpu::mixed())
+        }),
     ];
     with_devices(
         all,
@@ -126,6 +130,10 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
         ("sa fitted", |a| {
             let smoothing = Smoothing::Fitted;
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::single())
+        }),
+        ("plain aggregation", |a| {
+            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(recipe, a, Cpu::single())
         }),
     ]
 }

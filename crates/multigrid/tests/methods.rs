@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
-use coarsen_core::{Error, Stop};
+use coarsen_core::{Error, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
 use coarsen_multigrid::{
     Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid, PlainAggregation, RugeStueben,
@@ -114,14 +114,33 @@ fn weights_act_on_every_unknown_of_a_node() {
 
 #[test]
 fn cycles_are_symmetric_and_positive() {
-    fn law<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
-        let mut m = Multigrid { coarse_size: 30, ..recipe }.build(a, &Cpu::new()).unwrap();
+    /// The cycle in one precision: symmetric, positive, and the same bits after an update to unchanged values.
+    fn holds<T, V, S, C>(recipe: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
+    where
+        T: Real,
+        V: Real,
+        S: Real,
+        C: Coarsening<T> + 'static,
+    {
+        let mut m = Multigrid { coarse_size: 30, ..recipe.clone() }.build(a, &on).unwrap();
         assert!(m.levels() > 2, "{m}");
+        let apply = |m: &mut dyn Preconditioner<Vec<V>>, r: &[f64]| -> Vec<f64> {
+            let (r, mut z) = (r.iter().map(|&r| V::of(r)).collect::<Vec<_>>(), vec![V::zero(); r.len()]);
+            m.apply(&r, &mut z);
+            z.iter().map(|z| z.wide()).collect()
+        };
         let [u, v] = [2, 3].map(|seed| noise(a.shape().0, seed));
-        let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
+        let (mu, mv) = (apply(&mut m, &u), apply(&mut m, &v));
         let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
         assert!(dot(&u, &mu) > 0.0 && dot(&v, &mv) > 0.0, "{m}");
-        assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * scale, "{m}");
+        assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < tolerance * scale, "{m}");
+        assert_eq!(m.update(a).unwrap(), Reused::Structure);
+        assert_eq!(apply(&mut m, &u), mu, "{m}");
+    }
+    fn law<C: Coarsening<f64> + Coarsening<f32> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
+        holds(&recipe, a, Cpu::new(), 1e-12);
+        holds(&recipe, a, Cpu::mixed(), 1e-5);
+        holds(&recipe, &a.to::<f32>(), Cpu::single(), 1e-5);
     }
     let a = problem("poisson2d:31").matrix;
     law(Multigrid::geometric([31, 31, 1]), &a);
