@@ -127,7 +127,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         return;
     }
     let begun = Instant::now();
-    let Ok(mut factor) = Direct::default().build(a) else { return };
+    let Ok(mut factor) = Direct::default().factor(a) else { return };
     let mut x = vec![0.0; a.shape().0];
     let _ = black_box(factor.solve(&random_vector(a.shape().0, 1), &mut x));
     let seconds = begun.elapsed().as_secs_f64() - ordering;

@@ -8,6 +8,7 @@ mod device;
 use std::path::PathBuf;
 
 use coarsen::backend::{Backend, Prepared};
+use coarsen::direct::{Direct, Method};
 use coarsen::multigrid::{PlainAggregation, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
@@ -43,6 +44,7 @@ macro_rules! recipes {
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
             ("ic0", |a| build(Ic0::default(), a, $on)),
             ("ilu0", |a| build(Ilu0, a, $on)),
+            ("cholesky", |a| build(Direct { method: Method::Cholesky, ..Direct::default() }, a, $on)),
             ("mas", |a| build(small_mas(), a, $on)),
             ("mas exact top", |a| {
                 build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)

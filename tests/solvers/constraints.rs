@@ -50,7 +50,7 @@ fn direct(filtered: &mut Filtered<f64>, b: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; b.len()];
     filtered
         .solve(b, &mut x, |a, c, y| {
-            let _ = Direct::default().build(a).unwrap().solve(c, y).unwrap();
+            let _ = Direct::default().factor(a).unwrap().solve(c, y).unwrap();
         })
         .unwrap();
     x
@@ -167,7 +167,7 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     contact.assemble(&[], &[]).unwrap();
     let free = solved(&Sum { elastic: &p.matrix, contact: &contact });
     let mut exact = vec![0.0; b.len()];
-    let _ = Direct::default().build(&p.matrix).unwrap().solve(&b, &mut exact).unwrap();
+    let _ = Direct::default().factor(&p.matrix).unwrap().solve(&b, &mut exact).unwrap();
     assert!(close(&free, &exact, 1e-7));
     // A node with itself.
     let refused = contact.assemble(&[Stencil::point_point(17, 17)], &stiff).unwrap_err();
@@ -230,7 +230,7 @@ fn pairs_join_bodies() {
     let mut b = vec![0.0; 6 * n];
     b[3 * first] = 1.0;
     let mut expected: Vec<f64> = vec![0.0; 6 * n];
-    let _ = Direct::default().build(&whole).unwrap().solve(&b, &mut expected).unwrap();
+    let _ = Direct::default().factor(&whole).unwrap().solve(&b, &mut expected).unwrap();
     assert!((expected[3 * first] - expected[3 * second]).abs() < 0.05 * expected[3 * first].abs());
     for (name, build) in recipes().into_iter().chain(multigrids()) {
         let (mut m, mut x) = (build(&whole), vec![0.0; b.len()]);
@@ -264,7 +264,7 @@ fn fixed_points_are_eliminated_unknowns() {
     let x = direct(&mut filtered, &b);
     let small = Dirichlet::new(n, fixed.iter().copied()).unwrap().eliminate(&p.matrix, &b).unwrap();
     let mut free = vec![0.0; small.rhs.len()];
-    let _ = Direct::default().build(&small.matrix).unwrap().solve(&small.rhs, &mut free).unwrap();
+    let _ = Direct::default().factor(&small.matrix).unwrap().solve(&small.rhs, &mut free).unwrap();
     assert!(close(&x, &small.recover(&free), 1e-11));
     assert!(fixed.iter().all(|&(i, value)| x[i] == value), "given values are exact");
 }

@@ -91,7 +91,7 @@ fn exact_without_coupling() {
         a.apply(&x, &mut r);
         for (name, build) in recipes() {
             let exact = match name {
-                "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" | "mas" => true,
+                "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" | "mas" | "cholesky" => true,
                 "jacobi" => b == 1,
                 _ => continue,
             };
@@ -192,6 +192,9 @@ fn threads_do_not_change_bits() {
         let r = noise(a.shape().0, 9);
         let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };
         for (name, build) in recipes().into_iter().chain(multigrids()).chain(mixed) {
+            if name == "cholesky" && system != "cloth:81" {
+                continue; // factors are computed on the calling thread; the others would take minutes
+            }
             let run = || applied(&mut *build(&a), &r);
             let one = parallel::threads(1, run).unwrap();
             for threads in [2, 7] {

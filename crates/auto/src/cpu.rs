@@ -187,7 +187,7 @@ impl Steps for Work<'_> {
         let matrix = self.system.matrix;
         let built = match self.ordered.take() {
             Some(analysis) => analysis.factor(matrix),
-            None => DIRECT.build(matrix),
+            None => DIRECT.factor(matrix),
         };
         Ok(match built {
             Ok(mut factor) => {

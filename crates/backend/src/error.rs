@@ -107,6 +107,12 @@ pub enum SetupError {
         /// Its first scalar row.
         first_row: usize,
     },
+    /// A matrix that a direct method cannot factor.
+    #[error("{why}")]
+    Factor {
+        /// What the factorisation said.
+        why: String,
+    },
     /// The coarsest matrix of a hierarchy cannot be solved.
     #[error(
         "the coarsest matrix, of {unknowns} unknowns, can be neither factored nor inverted: {why}; fix a degree of freedom, or allow more levels"

@@ -14,6 +14,7 @@
 //! | [`transfer`](Transfer) | between two levels of a hierarchy |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
+//! | [`hosted`](Hosted) | a method of the host at any place |
 //! | [`range`](check_range) | whether values survive being stored |
 //! | [`reference`](Reference) | plain loops, the oracle |
 //! | [`conformance`](mod@conformance) | the laws of a backend, as a macro |
@@ -24,6 +25,7 @@ pub mod conformance;
 mod cpu;
 mod dense_blocks;
 mod error;
+mod hosted;
 mod numeric;
 mod range;
 mod reference;
@@ -36,6 +38,7 @@ pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;
+pub use hosted::Hosted;
 pub use numeric::NumericPlace;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};

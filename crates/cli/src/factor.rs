@@ -25,7 +25,7 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
     let mut solution = Solution::new(job, "cpu");
     let built = match job.ordered.take() {
         Some(analysis) => analysis.factor(job.system.matrix),
-        None => DIRECT.build(job.system.matrix),
+        None => DIRECT.factor(job.system.matrix),
     };
     let mut factor = match built {
         Ok(factor) => factor,

@@ -95,7 +95,7 @@ mod tests {
         let file = matrix_market::read("none.mtx").map(|_| ()).unwrap_err();
         let zero = assembly::from_triplets(2, 2, &[(0, 0, 1.0)]).unwrap();
         let setup = Jacobi::default().build(&zero, &Cpu::new()).map(|_| ()).unwrap_err();
-        let factor = Direct::default().build(&zero).map(|_| ()).unwrap_err();
+        let factor = Direct::default().factor(&zero).map(|_| ()).unwrap_err();
         let (a, mut x) = (crate::problems::poisson2d(9).unwrap().matrix, vec![0.0; 81]);
         let mut cg: Cg = Cg::new(Stop { max_iterations: 1, ..Stop::default() });
         let short = cg.solve(&a, &mut Identity, &vec![1.0; 81], &mut x).unwrap().converged().unwrap_err();

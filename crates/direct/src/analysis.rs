@@ -54,7 +54,7 @@ impl Analysis {
     /// [`Method::Auto`] leaves a method that fails.
     ///
     /// # Errors
-    /// As [`Direct::build`], and [`DirectError::Pattern`] for a matrix of another pattern or block size.
+    /// As [`Direct::factor`], and [`DirectError::Pattern`] for a matrix of another pattern or block size.
     pub fn factor<T: Real>(self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         if a.block() != self.block || !Pattern::same(a.pattern(), &self.pattern) {
             return Err(DirectError::Pattern);

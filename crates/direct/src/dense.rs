@@ -24,7 +24,7 @@ use crate::products;
 /// ```
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)])?;
-/// let mut inverse = coarsen_direct::Dense::default().build(&a)?;
+/// let mut inverse = coarsen_direct::Dense::default().invert(&a)?;
 /// let mut x = vec![0.0; 2];
 /// inverse.apply(&vec![3.0, -1.0], &mut x);
 /// assert_eq!(inverse.rank(), 1);
@@ -48,7 +48,7 @@ impl Dense {
     ///
     /// # Errors
     /// [`DirectError::Parameter`], [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
-    pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<PseudoInverse, DirectError> {
+    pub fn invert<T: Real>(&self, a: &Bsr<T>) -> Result<PseudoInverse, DirectError> {
         if !(0.0..1.0).contains(&self.tolerance) {
             let (name, value) = ("Dense::tolerance", self.tolerance);
             return Err(DirectError::Parameter { name, value, range: "0 or more and below 1" });
@@ -71,7 +71,7 @@ impl Dense {
             sum: vec![0.0; n],
             scratch: MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?,
         };
-        built.update(a)?;
+        built.reinvert(a)?;
         Ok(built)
     }
 }
@@ -94,7 +94,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
     Ok(values)
 }
 
-/// A⁺ as a dense matrix, made by [`Dense::build`]: a preconditioner that costs one dense product.
+/// A⁺ as a dense matrix, made by [`Dense::invert`]: a preconditioner that costs one dense product.
 pub struct PseudoInverse {
     tolerance: f64,
     rank: usize,
@@ -114,6 +114,11 @@ pub struct PseudoInverse {
 }
 
 impl PseudoInverse {
+    /// The recipe it was made by.
+    pub(crate) fn recipe(&self) -> Dense {
+        Dense { tolerance: self.tolerance }
+    }
+
     /// How many singular values count as nonzero; the size where A is regular.
     pub fn rank(&self) -> usize {
         self.rank
@@ -132,8 +137,8 @@ impl PseudoInverse {
     /// A⁺ of another matrix of the same size; patterns do not matter, and nothing is allocated. After an error the old inverse stays.
     ///
     /// # Errors
-    /// As [`Dense::build`], and [`DirectError::Shape`].
-    pub fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
+    /// As [`Dense::invert`], and [`DirectError::Shape`].
+    pub fn reinvert<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         let (n, (rows, columns)) = (self.sum.len(), a.shape());
         if rows != columns {
             return Err(DirectError::NotSquare { rows, columns });

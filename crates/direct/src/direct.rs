@@ -33,7 +33,7 @@ pub enum Method {
 /// ```
 /// use coarsen_direct::{Direct, Method};
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
-/// let mut factor = Direct::default().build(&a)?;
+/// let mut factor = Direct::default().factor(&a)?;
 /// let mut x = [0.0; 2];
 /// assert!(factor.solve(&[3.0, 3.0], &mut x)?.relative_residual < 1e-15);
 /// assert_eq!(factor.method(), Method::Cholesky);
@@ -63,7 +63,7 @@ impl Direct {
     /// # Errors
     /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
     /// [`DirectError::Memory`] when the factor does not fit.
-    pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
+    pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();
         Analysis::new(*self, method, &a)?.finish(&a)
@@ -71,16 +71,16 @@ impl Direct {
 
     /// Orders a matrix and finds the structure of its factor; no number is computed.
     ///
-    /// [`Analysis::factor`] goes on from there: the two are [`build`](Self::build).
+    /// [`Analysis::factor`] goes on from there: the two are [`factor`](Self::factor).
     ///
     /// # Errors
-    /// As [`build`](Self::build), as far as the structure shows.
+    /// As [`factor`](Self::factor), as far as the structure shows.
     pub fn analyse<T: Real>(&self, a: &Bsr<T>) -> Result<Analysis, DirectError> {
         let method = self.choose(a)?;
         Analysis::new(*self, method, &a.to::<f64>())
     }
 
-    /// The method that [`build`](Self::build) tries first, and what it will need: [`analyse`](Self::analyse) for those who
+    /// The method that [`factor`](Self::factor) tries first, and what it will need: [`analyse`](Self::analyse) for those who
     /// do not factor afterwards.
     ///
     /// # Errors

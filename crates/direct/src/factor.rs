@@ -68,11 +68,11 @@ const SINGULAR: f64 = 1e-3;
 /// A relative residual that refinement cannot improve.
 const EXACT: f64 = f64::EPSILON;
 
-/// A factored matrix, made by [`Direct::build`].
+/// A factored matrix, made by [`Direct::factor`].
 ///
 /// [`solve`](Self::solve) refines and checks its residual; as a [`Preconditioner`] it is one pair of triangular solves
 /// without refinement, so that it stays linear (and symmetric for symmetric positive definite matrices), without
-/// allocation. [`update`](Self::update) follows new values.
+/// allocation. [`refactor`](Self::refactor) follows new values.
 ///
 /// *Memory* see [`figures`](Self::figures); two copies of the matrix and four vectors are part of it.
 pub struct Factor {
@@ -113,6 +113,16 @@ impl Factor {
     /// Notes why the first choice was left.
     pub(crate) fn instead_of(self, refused: Option<DirectError>) -> Self {
         Self { fallback: refused, ..self }
+    }
+
+    /// The recipe it was made by.
+    pub fn recipe(&self) -> Direct {
+        self.recipe
+    }
+
+    /// Whether `a` has the pattern and the blocks of the factored matrix.
+    pub(crate) fn fits<T: Real>(&self, a: &Bsr<T>) -> bool {
+        a.block() == self.matrix.block() && Pattern::same(a.pattern(), self.matrix.pattern())
     }
 
     /// The factorisation in use; never [`Method::Auto`].
@@ -203,16 +213,16 @@ impl Factor {
 
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as [`Direct::build`]
+    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as [`Direct::factor`]
     /// does, and kept from there on.
     ///
     /// *Cost* the numeric factorisation; no allocation, unless another method is taken or the pivots of LU choose more fill. After an error the
     /// old factor stays in use: it is computed again from the old values, bit for bit.
     ///
     /// # Errors
-    /// As [`Direct::build`] with this factor's [`method`](Self::method), and [`DirectError::Pattern`].
-    pub fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
-        if a.block() != self.matrix.block() || !Pattern::same(a.pattern(), self.matrix.pattern()) {
+    /// As [`Direct::factor`] with this factor's [`method`](Self::method), and [`DirectError::Pattern`].
+    pub fn refactor<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
+        if !self.fits(a) {
             return Err(DirectError::Pattern);
         }
         check_finite(a)?;

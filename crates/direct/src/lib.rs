@@ -1,7 +1,8 @@
 //! Direct solves: sparse Cholesky, LDLᵀ and LU by faer, and dense pseudo-inverses for coarse grids.
 //!
 //! [`Direct`] looks at a matrix, takes the cheapest factorisation that fits it and says which; the [`Factor`] solves with
-//! iterative refinement, is a preconditioner, and follows new values on the same pattern. Everything is factored in `f64`
+//! iterative refinement, is a preconditioner, and follows new values on the same pattern. Both are recipes of
+//! preconditioners ([`Setup`](coarsen_backend::Setup)) as well: `build` instead of `factor` and `invert`. Everything is factored in `f64`
 //! whatever the matrix holds, and on the calling thread: the same bits at any thread count.
 //!
 //! | file | what |
@@ -15,6 +16,7 @@
 //! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
 //! | `columns` | block matrices as scalar columns, and their ordering |
 //! | `products` | room for dense products, asked for where it may be refused |
+//! | `setup` | factors and inverses as preconditioners that follow their system |
 //! | [`error`](DirectError) | what cannot be factored, and why |
 
 mod analysis;
@@ -28,6 +30,7 @@ mod factor;
 mod ldlt;
 mod lu;
 mod products;
+mod setup;
 
 pub use analysis::Analysis;
 pub use dense::{Dense, PseudoInverse};

@@ -23,16 +23,16 @@ fn main() {
         let a = assembly::from_triplets(size, size, &entries).unwrap();
         let (b, mut x) = (vec![1.0; size], vec![0.0; size]);
         for method in [Method::Cholesky, Method::Ldlt, Method::Lu] {
-            let mut factor = Direct { method, ..Direct::default() }.build(&a).unwrap();
-            factor.update(&a).unwrap();
+            let mut factor = Direct { method, ..Direct::default() }.factor(&a).unwrap();
+            factor.refactor(&a).unwrap();
             assert_eq!(bytes(|| factor.apply(&b, &mut x)), 0, "{method:?} {n} apply");
             assert_eq!(bytes(|| drop(factor.solve(&b, &mut x))), 0, "{method:?} {n} solve");
-            assert_eq!(bytes(|| factor.update(&a).unwrap()), 0, "{method:?} {n} update");
+            assert_eq!(bytes(|| factor.refactor(&a).unwrap()), 0, "{method:?} {n} update");
         }
         if size < 200 {
-            let mut inverse = Dense::default().build(&a).unwrap();
+            let mut inverse = Dense::default().invert(&a).unwrap();
             assert_eq!(bytes(|| inverse.apply(&b, &mut x)), 0, "dense apply");
-            assert_eq!(bytes(|| inverse.update(&a).unwrap()), 0, "dense update");
+            assert_eq!(bytes(|| inverse.reinvert(&a).unwrap()), 0, "dense update");
         }
     }
 }

@@ -62,15 +62,15 @@ fn a_cholesky_factor_of_no_use_gives_way() {
     for next in [&a, &indefinite] {
         let mut factor = build(Method::Auto, &sound).unwrap();
         assert_eq!((factor.method(), factor.fallback()), (Method::Cholesky, None));
-        factor.update(next).unwrap();
+        factor.refactor(next).unwrap();
         assert_eq!(factor.method(), Method::Ldlt);
         assert!(factor.fallback().is_some());
         reproduces(&mut factor, next);
-        factor.update(&sound).unwrap();
+        factor.refactor(&sound).unwrap();
         assert_eq!(factor.method(), Method::Ldlt, "what was left is not taken again");
         reproduces(&mut factor, &sound);
         let mut asked = build(Method::Cholesky, &sound).unwrap();
-        assert!(asked.update(next).is_err());
+        assert!(asked.refactor(next).is_err());
         assert_eq!(asked.method(), Method::Cholesky);
         reproduces(&mut asked, &sound);
     }
@@ -78,7 +78,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
     let mut zero = sound.clone();
     zero.values_mut().fill(1.0);
     let mut factor = build(Method::Auto, &sound).unwrap();
-    assert!(matches!(factor.update(&zero), Err(DirectError::Singular { .. })));
+    assert!(matches!(factor.refactor(&zero), Err(DirectError::Singular { .. })));
     assert_eq!(factor.method(), Method::Cholesky);
     reproduces(&mut factor, &sound);
 }
@@ -98,7 +98,7 @@ fn an_analysis_becomes_the_factor() {
             assert_eq!((factor.method(), factor.figures().nnz), (expected, figures.nnz));
             let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
             factor.apply(&rhs, &mut z);
-            direct.build(b).unwrap().apply(&rhs, &mut built);
+            direct.factor(b).unwrap().apply(&rhs, &mut built);
             assert_eq!(z, built, "{method:?}");
         }
     }

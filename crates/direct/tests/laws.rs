@@ -226,12 +226,12 @@ fn an_acceptance_of_no_sense_is_refused() {
     let a = laplace(4, 1, 0.0);
     for accept in [f64::NAN, 0.0, -1.0] {
         let direct = Direct { accept, ..Direct::default() };
-        for error in [direct.build(&a).err(), direct.analyse(&a).err(), direct.estimate(&a).err()] {
+        for error in [direct.factor(&a).err(), direct.analyse(&a).err(), direct.estimate(&a).err()] {
             let named = matches!(error, Some(DirectError::Parameter { name: "Direct::accept", .. }));
             assert!(named, "{accept}: {error:?}");
         }
     }
-    assert!(Direct { accept: f64::INFINITY, ..Direct::default() }.build(&a).is_ok());
+    assert!(Direct { accept: f64::INFINITY, ..Direct::default() }.factor(&a).is_ok());
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn right_hand_sides_at_the_edge() {
 #[test]
 fn single_precision_is_factored_in_double() {
     let a = laplace(20, 3, 0.0).to::<f32>();
-    let mut factor = Direct::default().build(&a).unwrap();
+    let mut factor = Direct::default().factor(&a).unwrap();
     let b: Vec<f32> = random(1200).iter().map(|&v| v as f32).collect();
     let mut x = vec![0.0_f32; 1200];
     assert!(factor.solve(&b, &mut x).unwrap().relative_residual < 1e-14);
@@ -284,9 +284,9 @@ fn update_equals_build_bit_for_bit() {
             z
         };
         let before = apply(&mut factor);
-        factor.update(&old).unwrap();
+        factor.refactor(&old).unwrap();
         assert_eq!(apply(&mut factor), before);
-        factor.update(&new).unwrap();
+        factor.refactor(&new).unwrap();
         assert_eq!(apply(&mut factor), apply(&mut build(method, &new).unwrap()));
         solves(&mut factor, &new);
     }
@@ -306,10 +306,10 @@ fn a_failed_update_leaves_the_old_factor() {
             let at = a.pattern().find(i, i).unwrap();
             zero.values_mut()[at] -= s;
         }
-        assert!(factor.update(&zero).is_err());
+        assert!(factor.refactor(&zero).is_err());
         zero.values_mut()[3] = f64::NAN;
-        assert!(matches!(factor.update(&zero), Err(DirectError::NotFinite { .. })));
-        assert_eq!(factor.update(&laplace(21, 1, 0.0)), Err(DirectError::Pattern));
+        assert!(matches!(factor.refactor(&zero), Err(DirectError::NotFinite { .. })));
+        assert_eq!(factor.refactor(&laplace(21, 1, 0.0)), Err(DirectError::Pattern));
         factor.apply(&rhs, &mut after);
         assert_eq!(before, after);
         solves(&mut factor, &a);
@@ -385,11 +385,11 @@ fn an_update_asks_what_a_build_asks() {
     skew.values_mut()[place] = -2.0;
     for method in [Method::Cholesky, Method::Ldlt] {
         let mut factor = build(method, &a).unwrap();
-        assert!(matches!(factor.update(&skew), Err(DirectError::NotSymmetric { .. })), "{method:?}");
+        assert!(matches!(factor.refactor(&skew), Err(DirectError::NotSymmetric { .. })), "{method:?}");
         solves(&mut factor, &a);
     }
     let mut factor = build(Method::Lu, &a).unwrap();
-    factor.update(&skew).unwrap();
+    factor.refactor(&skew).unwrap();
     solves(&mut factor, &skew);
 }
 
@@ -408,7 +408,7 @@ fn an_overflow_of_the_storage_is_told() {
 #[test]
 fn refinement_begins_at_the_guess() {
     let a = laplace(20, 1, 0.0);
-    let (n, mut factor) = (a.shape().0, Direct::default().build(&a).unwrap());
+    let (n, mut factor) = (a.shape().0, Direct::default().factor(&a).unwrap());
     let b = random(n);
     let mut x = vec![0.0; n];
     let from_zeros = factor.solve_from(&b, &mut x).unwrap();
@@ -419,7 +419,7 @@ fn refinement_begins_at_the_guess() {
     let again = factor.solve_from(&b, &mut x).unwrap();
     assert!(again.relative_residual <= from_zeros.relative_residual && again.refinements == 0, "{again:?}");
     let loose = Direct { refinements: 0, ..Direct::default() };
-    let mut loose = loose.build(&a).unwrap();
+    let mut loose = loose.factor(&a).unwrap();
     let mut near: Vec<f64> = plain.iter().map(|v| v * (1.0 + 1e-7)).collect();
     let solved = loose.solve_from(&b, &mut near).unwrap();
     assert!(solved.relative_residual < 1e-14, "{solved:?}");

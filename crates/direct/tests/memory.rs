@@ -46,12 +46,12 @@ fn run(method: &str, limit: Option<usize>) -> String {
 fn child(method: &str) {
     let a = full();
     let size = address_space();
-    let direct = |method| Direct { method, ..Direct::default() }.build(&a).map(drop);
+    let direct = |method| Direct { method, ..Direct::default() }.factor(&a).map(drop);
     let built = match method {
         "Cholesky" => direct(Method::Cholesky),
         "Ldlt" => direct(Method::Ldlt),
         "Lu" => direct(Method::Lu),
-        _ => Dense::default().build(&a).map(drop),
+        _ => Dense::default().invert(&a).map(drop),
     };
     match built {
         Ok(()) => println!("factored {size}"),

@@ -61,7 +61,7 @@ fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     let a = read(name)?;
     let n = a.shape().0;
     let clock = Instant::now();
-    let mut factor = Direct::default().build(&a).unwrap();
+    let mut factor = Direct::default().factor(&a).unwrap();
     let built = clock.elapsed();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let random: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
@@ -127,6 +127,6 @@ fn other_matrices() {
 fn singular_matrices() {
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let Some(a) = read(name) else { return };
-        assert!(matches!(Direct::default().build(&a), Err(DirectError::Singular { .. })), "{name}");
+        assert!(matches!(Direct::default().factor(&a), Err(DirectError::Singular { .. })), "{name}");
     }
 }

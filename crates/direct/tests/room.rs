@@ -71,11 +71,11 @@ fn the_buffer_is_as_large_as_what_is_asked_for() {
         return println!("skipped: nothing tells the caches");
     }
     let recipe = Direct { method: Method::Ldlt, ..Direct::default() };
-    let asked = recipe.build(&full(40)).unwrap().figures().products;
+    let asked = recipe.factor(&full(40)).unwrap().figures().products;
     let (count, [first, made, ..]) = NOTED.get();
     assert_eq!((count, first), (2, asked));
     assert!(made <= asked && asked - made <= 1 << 17, "{made} made, {asked} asked for");
-    recipe.build(&full(40)).unwrap();
+    recipe.factor(&full(40)).unwrap();
     assert_eq!(NOTED.get().0, 2);
 }
 
@@ -86,12 +86,12 @@ fn refused_memory_is_named() {
         [(Method::Cholesky, grid(15, 2)), (Method::Ldlt, grid(20, 3)), (Method::Lu, grid(40, 1))]
     {
         let recipe = Direct { method, ..Direct::default() };
-        recipe.build(&a).unwrap(); // the buffer of this thread
+        recipe.factor(&a).unwrap(); // the buffer of this thread
         let (mut seen, mut allowed) = (Vec::new(), 1_usize << 22);
         // What holds a copy of A is not asked for, and so not refused.
         while allowed > a.nnz() * 8 + 4096 {
             ALLOWED.set(allowed);
-            let built = recipe.build(&a).map(drop);
+            let built = recipe.factor(&a).map(drop);
             ALLOWED.set(usize::MAX);
             if let Err(error) = built {
                 let (refused, told) = (REFUSED.get(), error.to_string());

@@ -35,7 +35,7 @@ fn refinement_goes_on_while_the_residual_falls() {
             let limited = |refinements: usize| -> (Vec<f64>, Solved) {
                 let recipe = Direct { method, refinements, accept: f64::INFINITY };
                 let mut x = vec![0.0; 40];
-                let solved = recipe.build(&a).unwrap().solve(&b, &mut x).unwrap();
+                let solved = recipe.factor(&a).unwrap().solve(&b, &mut x).unwrap();
                 (x, solved)
             };
             let (best, last) = limited(MOST);
@@ -298,10 +298,10 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
     for (tolerance, rank, class) in [(0.25, 1, Class::Symmetric), (0.125, 2, Class::Linear)] {
-        let inverse = Dense { tolerance }.build(&a).unwrap();
+        let inverse = Dense { tolerance }.invert(&a).unwrap();
         assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (rank, class));
     }
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
-    let inverse = Dense::default().build(&zero).unwrap();
+    let inverse = Dense::default().invert(&zero).unwrap();
     assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (0, Class::Symmetric));
 }

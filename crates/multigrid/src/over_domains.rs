@@ -177,7 +177,7 @@ mod tests {
         let coarse = m.matrix(1).unwrap();
         let (mut below, mut above) = (vec![0.0; coarse.shape().0], vec![0.0; coarse.shape().0]);
         transfer.transpose().unwrap().apply(&r, &mut below);
-        coarsen_direct::Direct::default().build(coarse).unwrap().solve(&below, &mut above).unwrap();
+        coarsen_direct::Direct::default().factor(coarse).unwrap().solve(&below, &mut above).unwrap();
         transfer.apply_add(1.0, &above, 1.0, &mut sum);
         let size = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
         let off: Vec<f64> = sum.iter().zip(&z).map(|(a, b)| a - b).collect();

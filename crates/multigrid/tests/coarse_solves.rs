@@ -179,7 +179,7 @@ fn coarse_solves_follow_their_values() {
                 let class = if skew == 0.0 { Class::Symmetric } else { Class::Linear };
                 assert_eq!(here.class(), class);
                 if at == first {
-                    let factor = Direct::default().build(a).unwrap().figures().bytes;
+                    let factor = Direct::default().factor(a).unwrap().figures().bytes;
                     assert_eq!(recipe.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
                 }
             }
@@ -314,7 +314,7 @@ fn bytes_are_those_of_the_parts() {
         let products = coarse.bytes() + galerkin.bytes() + 2 * 4 * p.values().len();
         let smoother = SSOR.build(a, &Cpu::mixed()).unwrap();
         let smoothers = Smoother::<Cpu<f64, f32>>::bytes(&smoother) + 8 * (3 * nodes + vectors * unknowns);
-        let bottom = Direct::default().build(coarse).unwrap().figures().bytes + 2 * 8 * unknowns;
+        let bottom = Direct::default().factor(coarse).unwrap().figures().bytes + 2 * 8 * unknowns;
         let all = kept + products + smoothers + bottom;
         assert_eq!(m.bytes(), all);
         let text = m.to_string();

@@ -39,7 +39,7 @@ impl Exact {
         let mut mapped = Contacts::new(plan.top_nodes(), plan.block())?;
         let mut wide = matrix.to::<f64>();
         let (factor, shift) = factored(plan, &mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
-            Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok()
+            Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok()
         })?;
         Ok(Self { factor, contact: mapped, wide, shift })
     }
@@ -58,10 +58,10 @@ impl Exact {
         let factor = &mut self.factor;
         let (new, shift) =
             factored(plan, &mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
-                if factor.update(a).is_ok() {
+                if factor.refactor(a).is_ok() {
                     return Some(None);
                 }
-                Direct { method: Method::Cholesky, ..Direct::default() }.build(a).ok().map(Some)
+                Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok().map(Some)
             })?;
         self.shift = shift;
         if let Some(new) = new {

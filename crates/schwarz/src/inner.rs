@@ -44,8 +44,8 @@ pub(crate) struct Part {
 impl Part {
     /// Factors its matrix again; after an error the old factor stays.
     fn follow(&mut self) -> Result<(), DirectError> {
-        if self.factor.update(&self.matrix).is_err() {
-            self.factor = Direct::default().build(&self.matrix)?;
+        if self.factor.refactor(&self.matrix).is_err() {
+            self.factor = Direct::default().factor(&self.matrix)?;
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 let leaf = |(range, parts, built): (Range<usize>, &[Bsr<f64>], &mut [Option<_>])| {
                     for ((d, matrix), built) in range.zip(parts).zip(built) {
                         let n = matrix.shape().0;
-                        *built = Some(match Direct::default().build(matrix) {
+                        *built = Some(match Direct::default().factor(matrix) {
                             Ok(factor) => {
                                 Ok(Part { factor, b: vec![0.0; n], x: vec![0.0; n], matrix: matrix.clone() })
                             }

@@ -36,7 +36,7 @@ fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
     let entries: Vec<_> = (0..n * n).map(|k| ((k / n) as u32, (k % n) as u32, a[k / n][k % n])).collect();
     let mut x = vec![0.0; n];
     Direct::default()
-        .build(&assembly::from_triplets(n, n, &entries).unwrap())
+        .factor(&assembly::from_triplets(n, n, &entries).unwrap())
         .unwrap()
         .solve(r, &mut x)
         .unwrap();
@@ -278,7 +278,7 @@ fn bytes_are_those_of_the_parts() {
         }
         assert_eq!(plan.bytes(), lists, "{coarse:?}");
         let stored = plan.values() * if storage == Storage::Single { 4 } else { 8 };
-        let top = m.matrix(plan.levels()).map_or(0, |a| Direct::default().build(a).unwrap().figures().bytes);
+        let top = m.matrix(plan.levels()).map_or(0, |a| Direct::default().factor(a).unwrap().figures().bytes);
         assert_eq!((m.bytes(), top > 0), (lists + matrices + stored + top, coarse != Coarse::Domains));
     }
     // One domain of all nodes and its overlap, of which there is none.
@@ -300,7 +300,7 @@ fn bytes_are_those_of_the_parts() {
                 8 * 64 * tiles * (tiles + 1) / 2 + 4 * (nodes + 2) + 8 * nodes + 8 * 4 + 4 * 2
             }
             Inner::Sweeps { .. } => a.bytes() + 8 * 2 * nodes * b * b + 8 * nodes * b,
-            Inner::Factors => Direct::default().build(&a).unwrap().figures().bytes + a.bytes(),
+            Inner::Factors => Direct::default().factor(&a).unwrap().figures().bytes + a.bytes(),
         };
         assert_eq!(m.bytes(), cover + 4 * blocks + a.bytes() + solver + 2 * 8 * nodes * b, "{inner:?}");
     }

@@ -75,7 +75,7 @@ fn one_application_is_the_sum_of_exact_solves() {
                     .map(|(i, j)| (i as u32, j as u32, a[rows[i] * size + rows[j]]))
                     .collect();
                 let small = assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap();
-                let mut factor = coarsen_direct::Direct::default().build(&small).unwrap();
+                let mut factor = coarsen_direct::Direct::default().factor(&small).unwrap();
                 let part: Vec<f64> = rows.iter().map(|&row| coarse[row]).collect();
                 let mut solution = vec![0.0; rows.len()];
                 factor.solve(&part, &mut solution).unwrap();

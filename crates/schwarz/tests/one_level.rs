@@ -42,7 +42,7 @@ fn the_operator_is_symmetric_and_positive() {
 fn one_domain_is_solved_exactly() {
     let p = problem("poisson2d:7");
     let r = noise(49, 4);
-    let mut exact = coarsen_direct::Direct::default().build(&p.matrix).unwrap();
+    let mut exact = coarsen_direct::Direct::default().factor(&p.matrix).unwrap();
     let mut x = vec![0.0; 49];
     exact.solve(&r, &mut x).unwrap();
     for (inner, restricted) in INNER.into_iter().flat_map(|inner| [(inner, false), (inner, true)]) {

@@ -23,5 +23,5 @@ pub(crate) fn floating(n: u32) -> Bsr<f64> {
 }
 
 pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
-    Direct { method, ..Direct::default() }.build(a)
+    Direct { method, ..Direct::default() }.factor(a)
 }

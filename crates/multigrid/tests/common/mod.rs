@@ -87,6 +87,6 @@ pub(crate) fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec
 
 pub(crate) fn solved(a: &Bsr<f64>, b: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; b.len()];
-    Direct::default().build(a).unwrap().solve(b, &mut x).unwrap();
+    Direct::default().factor(a).unwrap().solve(b, &mut x).unwrap();
     x
 }

@@ -39,14 +39,14 @@ impl Solver {
     /// A factor, or the least-squares solution of least norm: a free body or a pure Neumann problem is a legitimate question.
     fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
         let unknowns = a.shape().0;
-        match Direct::default().build(a) {
+        match Direct::default().factor(a) {
             Ok(factor) => Ok(Self::Sparse(Box::new(factor))),
             // A pseudo-inverse takes as much memory and more time.
             Err(cause) if unknowns > DENSE_SINGULAR || matches!(cause, DirectError::Memory { .. }) => {
                 Err(coarsest(unknowns, cause))
             }
             Err(_) => {
-                let inverse = Dense::default().build(a);
+                let inverse = Dense::default().invert(a);
                 inverse.map(Self::Dense).map_err(|cause| coarsest(unknowns, cause))
             }
         }
@@ -85,8 +85,8 @@ impl Solver {
     /// New values in the memory of the old ones.
     fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
         match self {
-            Self::Dense(inverse) => inverse.update(a),
-            Self::Sparse(factor) => factor.update(a),
+            Self::Dense(inverse) => inverse.reinvert(a),
+            Self::Sparse(factor) => factor.refactor(a),
         }
     }
 }
@@ -155,7 +155,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         match &self.solver {
             Solver::Sparse(_) if updated.is_err() => self.solver = Solver::build(a)?,
             Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
-            Solver::Dense(_) => match Direct::default().build(a) {
+            Solver::Dense(_) => match Direct::default().factor(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
                 // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.
                 Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,

@@ -1,0 +1,95 @@
+//! A method of the host at any place.
+
+use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_sparse::System;
+use num_traits::{Float, zero};
+
+use crate::{Backend, Reused, SetupError, Update};
+
+/// A preconditioner of host vectors, for the vectors of a place: reads r, applies, writes z.
+///
+/// *Use* for methods that have no form of their own at a place, as sparse factors. *Not* where the host would wait often
+/// ([`Backend::is_remote`]): each application waits for r.
+/// *Cost* two copies of a vector beside the application, across the bus where the place is remote; two host vectors. No allocation.
+///
+/// A place that fails while numbers are read or written leaves NaN, which ends a solve.
+///
+/// ```
+/// use coarsen_backend::{Cpu, Hosted};
+/// use coarsen_core::{Identity, Preconditioner};
+/// struct Halves;
+/// # impl Preconditioner<Vec<f64>> for Halves {
+/// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+/// #         z.iter_mut().zip(r).for_each(|(z, r)| *z = r / 2.0);
+/// #     }
+/// #     fn class(&self) -> coarsen_core::Class {
+/// #         coarsen_core::Class::Symmetric
+/// #     }
+/// #     fn size(&self) -> Option<usize> {
+/// #         Some(2)
+/// #     }
+/// # }
+/// let mut m = Hosted::new(Halves, 2, &Cpu::new());
+/// let mut z = vec![0.0; 2];
+/// m.apply(&vec![1.0, 2.0], &mut z);
+/// assert_eq!(z, [0.5, 1.0]);
+/// ```
+pub struct Hosted<B: Backend, M> {
+    on: B,
+    method: M,
+    r: Vec<B::Real>,
+    z: Vec<B::Real>,
+}
+
+impl<B: Backend, M> Hosted<B, M> {
+    /// `method`, which takes vectors of `size` numbers, at the place `on`.
+    pub fn new(method: M, size: usize, on: &B) -> Self {
+        Self { on: on.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
+    }
+
+    /// The method of the host.
+    pub fn method(&self) -> &M {
+        &self.method
+    }
+
+    /// The same, to work with it directly.
+    pub fn method_mut(&mut self) -> &mut M {
+        &mut self.method
+    }
+}
+
+impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for Hosted<B, M> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        let n = self.r.len();
+        assert!(
+            r.size() == n && z.size() == n,
+            "apply: a method of size {n} met vectors of {} and {}",
+            r.size(),
+            z.size()
+        );
+        let read = self.on.read(r, &mut self.r);
+        self.method.apply(&self.r, &mut self.z);
+        if read.and_then(|()| self.on.write(&self.z, z)).is_err() {
+            z.fill(B::Real::nan());
+        }
+    }
+
+    fn class(&self) -> Class {
+        self.method.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.r.len())
+    }
+}
+
+/// The method follows; its vectors change their length where the system does.
+impl<T: Real, B: Backend, M: Update<T>> Update<T> for Hosted<B, M> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let reused = self.method.update_from(system)?;
+        let n = system.matrix.shape().0;
+        self.r.resize(n, zero());
+        self.z.resize(n, zero());
+        Ok(reused)
+    }
+}

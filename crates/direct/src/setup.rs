@@ -1,0 +1,85 @@
+//! Factors and pseudo-inverses as preconditioners that follow their system, at any place.
+
+use coarsen_backend::{Backend, Hosted, Reused, Setup, SetupError, Update};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{SparseError, System};
+
+use crate::{Dense, Direct, DirectError, Factor, PseudoInverse};
+
+/// The factor of A, or of A + C with contact, as one pair of triangular solves without refinement. It stays on the host
+/// whatever the place: see [`Hosted`].
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup, UpdateExt};
+/// use coarsen_core::Preconditioner;
+/// use coarsen_direct::Direct;
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let mut m = Direct::default().build(&a, &Cpu::new())?;
+/// let mut x = vec![0.0; 2];
+/// m.apply(&vec![3.0, 3.0], &mut x);
+/// assert!((x[0] - 1.0).abs() < 1e-15 && (x[1] - 1.0).abs() < 1e-15);
+/// m.update(&a)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<T: Real, B: Backend> Setup<T, B> for Direct {
+    type Built = Hosted<B, Factor>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        system.check()?;
+        let a = &*system.whole()?;
+        Ok(Hosted::new(self.factor(a)?, a.shape().0, on))
+    }
+}
+
+/// New values on the same pattern are factored in the memory of the old ones ([`Factor::refactor`]); for another pattern the recipe
+/// factors anew.
+///
+/// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a factor whose method works is kept, where a build might now
+/// choose a cheaper one.
+impl<T: Real> Update<T> for Factor {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        system.check()?;
+        let a = &*system.whole()?;
+        if self.fits(a) {
+            self.refactor(a)?;
+            return Ok(Reused::Structure);
+        }
+        *self = self.recipe().factor(a)?;
+        Ok(Reused::Nothing)
+    }
+}
+
+/// A⁺ on the host, whatever the place: see [`Hosted`].
+impl<T: Real, B: Backend> Setup<T, B> for Dense {
+    type Built = Hosted<B, PseudoInverse>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        system.check()?;
+        let a = &*system.whole()?;
+        Ok(Hosted::new(self.invert(a)?, a.shape().0, on))
+    }
+}
+
+/// A dense inverse keeps no pattern: every system of its size is [`Reused::Structure`].
+impl<T: Real> Update<T> for PseudoInverse {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        system.check()?;
+        let a = &*system.whole()?;
+        if a.shape().0 == self.spectrum().len() {
+            self.reinvert(a)?;
+            return Ok(Reused::Structure);
+        }
+        *self = self.recipe().invert(a)?;
+        Ok(Reused::Nothing)
+    }
+}
+
+impl From<DirectError> for SetupError {
+    fn from(error: DirectError) -> Self {
+        match error {
+            DirectError::Parameter { name, value, range } => Error::Parameter { name, value, range }.into(),
+            DirectError::NotFinite { row, column } => SparseError::NotFinite { row, column }.into(),
+            error => Self::Factor { why: error.to_string() },
+        }
+    }
+}
