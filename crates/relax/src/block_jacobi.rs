@@ -7,7 +7,7 @@ use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
-use crate::jacobi::check_omega;
+use crate::checks;
 
 /// Damped or l1 block Jacobi: M⁻¹ = ω blockdiag(A)⁻¹, one block per node.
 ///
@@ -47,7 +47,7 @@ impl BlockJacobi {
     /// D⁻¹ into existing blocks, and what M promises; every entry of A must be finite.
     fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<Class, SetupError> {
         if self.l1 {
-            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A
+            inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A, and sees what is not finite
         } else {
             a.check_finite()?;
             inverses.invert_diagonal(a, "block-jacobi")?;
@@ -79,9 +79,8 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
     type Built = BlockDiagonal<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<BlockDiagonal<T, B>, SetupError> {
-        check_omega("BlockJacobi::omega", self.omega)?;
-        system.check()?;
-        let a = &*system.whole()?;
+        checks::omega("BlockJacobi::omega", self.omega)?;
+        let a = &*checks::square(&system)?;
         let area = a.block().0.pow(2);
         let mut inverses = DenseBlocks::new(a.block().0, vec![T::zero(); a.pattern().rows() * area])?;
         let class = self.invert(a, &mut inverses)?;
@@ -106,9 +105,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
 
 impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if a.block().0 != self.inverses.size() || !Pattern::same(a.pattern(), &self.pattern) {
+        let a = &*checks::square(&system)?;
+        if !checks::same(a, self.inverses.size(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);
         }

@@ -22,9 +22,9 @@ use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
-use crate::Spectrum;
 use crate::spai0::spai0;
 use crate::spectrum::SpectrumThere;
+use crate::{Spectrum, checks};
 
 /// The block diagonal M of a [`Chebyshev`] polynomial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn measure<T: Real>(
     m: &DenseBlocks<T>,
 ) -> Result<(f64, Class), SetupError> {
     let radius = spectrum.bound(a, m)?;
-    let symmetric = recipe.symmetric || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
+    let symmetric = recipe.symmetric || checks::symmetric(a);
     Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
 }
 
@@ -156,9 +156,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         self.validate()?;
-        system.check()?;
-        let a = &*system.whole()?;
-        a.check_finite()?;
+        let a = &*checks::finite(&system)?;
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;
@@ -294,15 +292,9 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if a.block().0 != self.host.size() || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        self.prepare(a)?;
-        self.commit(a)?;
-        Ok(Reused::Structure)
+        let (block, pattern) = (self.host.size(), self.pattern.clone());
+        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        checks::update_staged(self, system, (block, &pattern), build)
     }
 }
 

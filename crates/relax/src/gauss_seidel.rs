@@ -14,6 +14,8 @@ use coarsen_backend::{
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 
+use crate::checks;
+
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
 /// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep of relaxation from a zero guess. On a CPU rows are
@@ -57,7 +59,7 @@ impl GaussSeidel {
     fn look<T: Real>(&self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> (bool, Class) {
         let round_off = T::EPSILON * T::of(1024.0);
         let alike = self.symmetric || a.asymmetric_pair(round_off).is_none();
-        let symmetric = alike || a.asymmetric_pair(T::EPSILON.sqrt()).is_none();
+        let symmetric = alike || checks::symmetric(a);
         (alike, if symmetric { inverses.class() } else { Class::Linear })
     }
 
@@ -91,9 +93,7 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<SymmetricSweep<T, B>, SetupError> {
         self.validate()?;
-        system.check()?;
-        let a = &*system.whole()?;
-        a.check_finite()?;
+        let a = &*checks::finite(&system)?;
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
         let found = self.look(a, &inverses);
         let half = if found.0 { on.half_sweeps(a, &inverses)? } else { None };
@@ -215,15 +215,9 @@ impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
 
 impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if a.block().0 != self.inverses.size() || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        self.prepare(a)?;
-        self.commit(a)?;
-        Ok(Reused::Structure)
+        let (block, pattern) = (self.inverses.size(), self.pattern.clone());
+        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        checks::update_staged(self, system, (block, &pattern), build)
     }
 }
 

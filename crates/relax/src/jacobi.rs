@@ -12,6 +12,8 @@ use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::{one, zero};
 
+use crate::checks;
+
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
 /// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration converges on every
@@ -45,16 +47,9 @@ impl Default for Jacobi {
     }
 }
 
-/// Refuses a damping that no convergent iteration has.
-pub(crate) fn check_omega(name: &'static str, value: f64) -> Result<(), Error> {
-    let fits = value > 0.0 && value.is_finite();
-    if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
-}
-
 impl Jacobi {
-    /// ω dᵢ⁻¹ for every row into `d`, and what M promises; nothing is written when a row has none, or one that V cannot hold.
+    /// ω dᵢ⁻¹ for every row of a finite A into `d`, and what M promises; nothing is written when a row has none, or one that V cannot hold.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<Class, SetupError> {
-        a.check_finite()?;
         let b = a.block().0;
         let entry = |row: usize| -> T {
             let (i, within) = (row / b, row % b);
@@ -100,9 +95,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
     type Built = Diagonal<B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Diagonal<B>, SetupError> {
-        check_omega("Jacobi::omega", self.omega)?;
-        system.check()?;
-        let a = &*system.whole()?;
+        checks::omega("Jacobi::omega", self.omega)?;
+        let a = &*checks::finite(&system)?;
         let mut host = vec![zero(); a.shape().0];
         let class = self.invert(a, &mut host)?;
         let d = on.vector(&host)?;
@@ -126,8 +120,7 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
 
 impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
+        let a = &*checks::finite(&system)?;
         if a.shape().0 != self.host.len() || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system, &self.on)?;
             return Ok(Reused::Nothing);

@@ -12,6 +12,7 @@
 //! | [`matrix_free`](MatrixFreeChebyshev) | Jacobi and Chebyshev for operators without a matrix | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
 //! | [`spai0`](Scaling::Spai0) | the block diagonal closest to A⁻¹ | host |
+//! | `checks` | what every recipe asks of a matrix before it reads it | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
 //! What a sweep of a smoother reads, in passes over A (the vectors of a pass come with it): a smoother runs from a zero guess before
@@ -24,6 +25,7 @@
 
 mod block_jacobi;
 mod chebyshev;
+mod checks;
 mod gauss_seidel;
 mod incomplete;
 mod jacobi;

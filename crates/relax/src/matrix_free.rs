@@ -13,7 +13,7 @@ use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use num_traits::{one, zero};
 
-use crate::jacobi::check_omega;
+use crate::checks;
 use crate::{Chebyshev, Jacobi, Scaling};
 
 /// z = ω D⁻¹ r, made by [`Jacobi::matrix_free`].
@@ -46,7 +46,7 @@ impl Jacobi {
         diagonal: &[B::Real],
         on: &B,
     ) -> Result<DiagonalScaling<B::Vector>, SetupError> {
-        check_omega("Jacobi::omega", self.omega)?;
+        checks::omega("Jacobi::omega", self.omega)?;
         Ok(DiagonalScaling { inverse: on.vector(&inverse(diagonal, self.omega, "jacobi")?)? })
     }
 }

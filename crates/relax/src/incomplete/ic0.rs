@@ -4,6 +4,8 @@ use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Class, Real};
 use coarsen_sparse::{Bsr, System};
 
+use crate::checks;
+
 use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, eliminate};
 
 /// Incomplete Cholesky without fill, on blocks, with a diagonal shift where a pivot is not positive.
@@ -48,8 +50,7 @@ impl Factorise for Ic0 {
         order: &Order,
         to: &mut Workspace<T>,
     ) -> Result<(Class, f64), SetupError> {
-        a.check_finite()?;
-        if let Some((row, column)) = a.asymmetric_pair(T::EPSILON.sqrt()) {
+        if let Some((row, column)) = checks::asymmetric(a) {
             return Err(SetupError::Unsymmetric { method: "ic0", row, column });
         }
         let b = a.block().0;

@@ -4,6 +4,8 @@ use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Class, Real};
 use coarsen_sparse::{Bsr, System};
 
+use crate::checks;
+
 use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, eliminate};
 
 /// Incomplete LU without fill, on blocks.
@@ -35,9 +37,8 @@ impl Factorise for Ilu0 {
         order: &Order,
         to: &mut Workspace<T>,
     ) -> Result<(Class, f64), SetupError> {
-        a.check_finite()?;
         let b = a.block().0;
-        if a.asymmetric_pair(T::EPSILON.sqrt()).is_none() {
+        if checks::symmetric(a) {
             order.gather(a, &mut to.factors)?;
             if eliminate(&mut to.factors, order, &mut to.pivots, true).is_ok() {
                 return Ok((Class::Symmetric, 0.0));

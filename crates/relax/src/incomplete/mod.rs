@@ -19,7 +19,9 @@ mod substitute;
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_blocks, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, parallel};
-use coarsen_sparse::{Bsr, Pattern, System};
+use coarsen_sparse::{Bsr, System};
+
+use crate::checks;
 
 use eliminate::{Fault, eliminate};
 use order::Order;
@@ -72,7 +74,7 @@ trait Factorise: Copy + Send {
     /// The method's name in messages.
     const NAME: &'static str;
 
-    /// Fills the workspace with the factors of A; returns what M promises and the relative diagonal shift used.
+    /// Fills the workspace with the factors of a finite A; returns what M promises and the relative diagonal shift used.
     ///
     /// # Errors
     /// [`SetupError`] names the row; the workspace is then garbage.
@@ -90,8 +92,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     system: System<'_, T>,
     on: &B,
 ) -> Result<IncompleteFactor<R, T, B>, SetupError> {
-    system.check()?;
-    let a = &*system.whole()?;
+    let a = &*checks::finite(&system)?;
     let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
     let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
@@ -120,9 +121,8 @@ impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
 
 impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if a.block() != self.factors.block() || !Pattern::same(a.pattern(), self.order.of()) {
+        let a = &*checks::finite(&system)?;
+        if !checks::same(a, self.factors.block().0, self.order.of()) {
             *self = build(self.recipe, system, &self.on)?;
             return Ok(Reused::Nothing);
         }

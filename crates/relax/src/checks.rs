@@ -1,0 +1,61 @@
+//! What every recipe asks before it reads a matrix.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use coarsen_backend::{Reused, SetupError, Staged};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern, System};
+
+/// Refuses a damping that no convergent iteration has.
+pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
+    let fits = value > 0.0 && value.is_finite();
+    if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
+}
+
+/// A, or A + C with contact: square, in square blocks, and all that is known of it fits. Values are not looked at.
+pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
+    system.check()?;
+    Ok(system.whole()?)
+}
+
+/// The same, and every value is finite.
+pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
+    let a = square(system)?;
+    a.check_finite()?;
+    Ok(a)
+}
+
+/// Whether `a` has the blocks and the pattern of a method that was built before.
+pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) -> bool {
+    a.block().0 == block && Pattern::same(a.pattern(), pattern)
+}
+
+/// Whether A is symmetric up to the square root of EPSILON: half the digits of its numbers, which a preconditioner of conjugate
+/// gradients needs.
+pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
+    asymmetric(a).is_none()
+}
+
+/// The first pair that is not.
+pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
+    a.asymmetric_pair(T::EPSILON.sqrt())
+}
+
+/// An update of a method in two phases, and a new build where the blocks or the pattern changed. `prepare` looks whether
+/// values are finite.
+pub(crate) fn update_staged<T: Real, M: Staged<T>>(
+    method: &mut M,
+    system: System<'_, T>,
+    (block, pattern): (usize, &Arc<Pattern>),
+    build: impl FnOnce(&M, System<'_, T>) -> Result<M, SetupError>,
+) -> Result<Reused, SetupError> {
+    let a = &*square(&system)?;
+    if !same(a, block, pattern) {
+        *method = build(method, system)?;
+        return Ok(Reused::Nothing);
+    }
+    method.prepare(a)?;
+    method.commit(a)?;
+    Ok(Reused::Structure)
+}
