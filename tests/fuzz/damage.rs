@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use coarsen_core::SplitMix64;
+
 /// Bytes of a damaged file at most.
 const LARGEST: usize = 1 << 19;
 
@@ -39,15 +41,12 @@ const INTEGERS: [u64; 8] = [0, 1, 3, 255, 65_535, 0x7fff_ffff, 0xffff_ffff, u64:
 /// Bytes that formats give a meaning.
 const BYTES: &[u8] = b"0123456789-+.$e#%/ \n\r\t\0\x01\x7f\xff";
 
-/// Numbers at random: SplitMix64 (Steele, Lea & Flood 2014).
-pub(crate) struct Random(u64);
+/// Numbers at random.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// Below n, which is not 0.
@@ -62,7 +61,7 @@ impl Random {
 
 /// The file of case `seed`: one of the corpus, damaged in one to eight ways.
 pub(crate) fn case(seed: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
-    let mut random = Random(seed);
+    let mut random = Random(SplitMix64::new(seed));
     let mut bytes = random.of(corpus).clone();
     for _ in 0..=random.below(8) {
         damage(&mut bytes, corpus, &mut random);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{LinearOperator, Real, Scalar, Vector};
+use coarsen_core::{LinearOperator, Real, Scalar, SplitMix64, Vector};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep};
@@ -45,15 +45,7 @@ macro_rules! conformance {
 
 /// Entries between -1 and 1 without a pattern, the same for every run.
 pub fn noise(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        // SplitMix64
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
-    (0..n).map(|_| next()).collect()
+    SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
 /// A diagonally dominant matrix of n nodes on a ring with far links, in b x b blocks.

@@ -1,5 +1,7 @@
 //! Which constraints share nodes, directly or through others: each group is factored on its own.
 
+use coarsen_core::Buckets;
+
 use super::Constraints;
 
 /// No group.
@@ -105,17 +107,11 @@ fn sort(
     starts: &mut Vec<usize>,
     sorted: &mut Vec<u32>,
 ) {
-    refill(starts, count + 1, 0);
-    items.clone().for_each(|i| starts[bucket(i) + 1] += 1);
-    (0..count).for_each(|g| starts[g + 1] += starts[g]);
-    refill(sorted, starts[count], 0);
-    for i in items {
-        let at = &mut starts[bucket(i)];
-        sorted[*at] = i as u32;
-        *at += 1;
-    }
-    starts.rotate_right(1); // each start has become the end, which is the start of the next
-    starts[0] = 0;
+    let mut buckets = Buckets::reuse(std::mem::take(starts), count);
+    items.clone().for_each(|i| buckets.count(bucket(i)));
+    refill(sorted, buckets.sum_up(), 0);
+    items.for_each(|i| sorted[buckets.place(bucket(i))] = i as u32);
+    *starts = buckets.into_starts();
 }
 
 /// The root of node i; nodes on the way are hung higher.

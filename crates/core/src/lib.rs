@@ -20,8 +20,11 @@
 //! | [`largest`](largest()) | the largest of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instructions of the machine |
 //! | [`compiled`](Compiled) | kernels compiled once for both types |
+//! | [`buckets`](Buckets) | counting sort |
+//! | [`random`](SplitMix64) | numbers that look random |
 //! | [`error`](Error) | when the machine or the input failed |
 
+mod buckets;
 mod compiled;
 mod error;
 mod largest;
@@ -31,6 +34,7 @@ mod objective;
 mod operator;
 pub mod parallel;
 mod preconditioner;
+mod random;
 mod real;
 mod report;
 mod rounded;
@@ -40,6 +44,7 @@ mod stop;
 mod upkeep;
 mod vector;
 
+pub use buckets::{Buckets, by_bucket};
 pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;
@@ -48,6 +53,7 @@ pub use narrow::Narrow;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
+pub use random::SplitMix64;
 pub use real::{Real, power_of_two};
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use rounded::Rounded;

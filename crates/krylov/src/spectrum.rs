@@ -8,7 +8,9 @@ use std::mem;
 use std::ops::Range;
 
 use coarsen_core::parallel::{LEAF, each, worth};
-use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, RitzValues, Scalar, Vector};
+use coarsen_core::{
+    Dot, Error, LinearOperator, Preconditioner, Real, RitzValues, Scalar, SplitMix64, Vector,
+};
 use num_traits::zero;
 
 use crate::start::{Workspace, check_shapes, round_off};
@@ -146,16 +148,9 @@ fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
 ///
 /// Constant and smooth vectors are bad starts, since the eigenvectors of the largest eigenvalues oscillate.
 pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
-    let mix = |i: usize| {
-        // splitmix64 (Steele, Lea & Flood 2014)
-        let z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
     let mut start = vec![T::zero(); n];
     let leaf = |(range, start): (Range<usize>, &mut [T])| {
-        start.iter_mut().zip(range).for_each(|(v, i)| *v = T::of(mix(i)));
+        start.iter_mut().zip(range).for_each(|(v, i)| *v = T::of(SplitMix64::at(i as u64).number()));
     };
     each((0..n, &mut start[..]), LEAF, worth(n), &leaf);
     start

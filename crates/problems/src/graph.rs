@@ -6,6 +6,7 @@
 
 use std::f64::consts::PI;
 
+use coarsen_core::by_bucket;
 use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
@@ -87,22 +88,15 @@ fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
 struct Cells {
     side: usize,
     starts: Vec<usize>,
-    points: Vec<usize>,
+    points: Vec<u32>,
 }
 
 impl Cells {
     fn new(positions: &[[f64; 3]], radius: f64) -> Self {
         let side = ((1.0 / radius) as usize).max(1);
-        let mut cells = Self { side, starts: vec![0; side * side + 1], points: vec![0; positions.len()] };
-        let cell = |p: &[f64; 3]| cells.line(p[0]) * side + cells.line(p[1]);
-        let numbers: Vec<usize> = positions.iter().map(cell).collect();
-        numbers.iter().for_each(|&c| cells.starts[c + 1] += 1);
-        (0..side * side).for_each(|c| cells.starts[c + 1] += cells.starts[c]);
-        let mut next = cells.starts.clone();
-        for (i, c) in numbers.into_iter().enumerate() {
-            cells.points[next[c]] = i;
-            next[c] += 1;
-        }
+        let mut cells = Self { side, starts: Vec::new(), points: Vec::new() };
+        let cell = |p: &[f64; 3]| Some(cells.line(p[0]) * side + cells.line(p[1]));
+        (cells.starts, cells.points) = by_bucket(side * side, positions.iter().map(cell));
         cells
     }
 
@@ -117,7 +111,8 @@ impl Cells {
         let columns = near(p[1]);
         near(p[0]).flat_map(move |line| {
             let first = line * self.side;
-            self.points[self.starts[first + columns.start]..self.starts[first + columns.end]].iter().copied()
+            let stretch = self.starts[first + columns.start]..self.starts[first + columns.end];
+            self.points[stretch].iter().map(|&i| i as usize)
         })
     }
 }

@@ -227,7 +227,7 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
         let (correction, own) = (&self.correction, self.recipe.restricted);
         let combine = |(nodes, z): (Range<usize>, Groups<&mut [V]>)| {
             for (i, z) in nodes.zip(z.0.chunks_exact_mut(b)) {
-                let places = cover.of_node[i] as usize..cover.of_node[i + 1] as usize;
+                let places = cover.of_node[i]..cover.of_node[i + 1];
                 let places = if own { &cover.own[i..=i] } else { &cover.places[places] };
                 z.fill(zero());
                 for &place in places {

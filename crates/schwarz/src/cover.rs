@@ -4,8 +4,8 @@
 //! copies of blocks of A.
 
 use coarsen_backend::SetupError;
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Real, by_bucket};
 use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, coloring};
 
 use crate::domains::{Domains, NONE};
@@ -21,7 +21,7 @@ pub(crate) struct Cover {
     /// The places of each node, in the order of domains.
     pub(crate) places: Vec<u32>,
     /// Where those of a node begin; one more for the end.
-    pub(crate) of_node: Vec<u32>,
+    pub(crate) of_node: Vec<usize>,
     /// The place of each node in the domain that it was grown in.
     pub(crate) own: Vec<u32>,
 }
@@ -74,15 +74,7 @@ impl Cover {
     }
 
     fn find_places(&mut self, n: usize) {
-        self.of_node = vec![0; n + 1];
-        self.nodes.iter().for_each(|&i| self.of_node[i as usize + 1] += 1);
-        (0..n).for_each(|i| self.of_node[i + 1] += self.of_node[i]);
-        let mut next = self.of_node.clone();
-        self.places = vec![0; self.nodes.len()];
-        for (place, &i) in self.nodes.iter().enumerate() {
-            self.places[next[i as usize] as usize] = place as u32;
-            next[i as usize] += 1;
-        }
+        (self.of_node, self.places) = by_bucket(n, self.nodes.iter().map(|&i| Some(i as usize)));
     }
 
     /// Domains.
@@ -143,7 +135,8 @@ impl Cover {
 
     /// Bytes.
     pub(crate) fn bytes(&self) -> usize {
-        4 * (self.nodes.len() + self.starts.len() + self.places.len() + self.of_node.len() + self.own.len())
+        let numbers = self.nodes.len() + self.starts.len() + self.places.len() + self.own.len();
+        4 * numbers + size_of_val(&self.of_node[..])
     }
 }
 
@@ -200,7 +193,7 @@ mod tests {
                 }
             }
             for i in 0..144 {
-                let places = &cover.places[cover.of_node[i] as usize..cover.of_node[i + 1] as usize];
+                let places = &cover.places[cover.of_node[i]..cover.of_node[i + 1]];
                 assert!(places.contains(&cover.own[i]) && (layers > 0 || places.len() == 1));
                 assert!(places.iter().all(|&place| cover.nodes[place as usize] == i as u32));
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::Cpu;
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Error, Real};
 
@@ -98,7 +98,7 @@ fn solve<V: Real>(
 ) {
     let (floor, b) = (&plan.floors[level], plan.block());
     let weight = V::of(inverses.weights[level]);
-    let whole = Shared { at: z.as_mut_ptr(), size: z.len() };
+    let whole = Shared::new(z);
     match &inverses.packed[level] {
         Packed::Single(packed) => {
             let step = Step { floor, b, packed, weight, r, coarser, z: whole };
@@ -111,19 +111,7 @@ fn solve<V: Real>(
     }
 }
 
-/// The vector that domains write at once, each at its own nodes.
-#[derive(Clone, Copy)]
-struct Shared<V> {
-    at: *mut V,
-    size: usize,
-}
-
-// SAFETY: the pointer is used only by `Step::domains`, which writes the nodes of the domains it is given; a node has one domain
-// (`Domains::grow`), and a domain is given to one task.
-unsafe impl<V: Send> Send for Shared<V> {}
-// SAFETY: as above.
-unsafe impl<V: Send> Sync for Shared<V> {}
-
+/// What domains are solved with. They write z at once, each at its own nodes: a node has one domain (`Domains::grow`), and a domain is given to one task.
 struct Step<'a, V, S> {
     floor: &'a Floor,
     b: usize,
@@ -131,7 +119,7 @@ struct Step<'a, V, S> {
     weight: V,
     r: &'a [V],
     coarser: Option<&'a [V]>,
-    z: Shared<V>,
+    z: Shared<'a, V>,
 }
 
 impl<V: Real, S: Real> Step<'_, V, S> {
@@ -185,12 +173,12 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
             multiply(set, &step.packed[step.floor.offsets[d]..step.floor.offsets[d + 1]], x, y);
             for (y, &i) in y.chunks_exact(b).zip(nodes) {
                 let first = i as usize * b;
-                debug_assert!(first + b <= step.z.size);
+                debug_assert!(first + b <= step.z.size());
                 for k in 0..b {
                     let more = step.coarser.map_or(V::zero(), |c| c[d * b + k]);
                     // SAFETY: node i is below the number of nodes of the level, and z has b entries for each (asserted by `apply` for the
-                    // finest level, made so for the others); only this task writes them, see `Shared`.
-                    unsafe { *step.z.at.add(first + k) = step.weight * y[k] + more };
+                    // finest level, made so for the others); only this task writes them, see `Step`.
+                    unsafe { *step.z.get().add(first + k) = step.weight * y[k] + more };
                 }
             }
         }

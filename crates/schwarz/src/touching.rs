@@ -3,7 +3,7 @@
 //! Contact is kept apart from the matrices of the levels: a pair that comes and goes would change their patterns. A level needs only the blocks
 //! whose ends belong to one of its domains; they are sorted by domain.
 
-use coarsen_core::Real;
+use coarsen_core::{Buckets as Sorted, Real};
 use coarsen_sparse::Contacts;
 
 use crate::domains::NONE;
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 /// The contact blocks inside the domains of a level; kept from one time to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touching {
-    starts: Vec<u32>,
+    starts: Vec<usize>,
     /// The block, and the places of its ends in the domain.
     blocks: Vec<[u32; 3]>,
     scratch: Vec<[u32; 4]>,
@@ -29,8 +29,7 @@ impl Touching {
     ) {
         let (maps, domains) = (plan.maps(level), &plan.floors[level].domains);
         self.scratch.clear();
-        self.starts.clear();
-        self.starts.resize(domains.count() + 1, 0);
+        let mut buckets = Sorted::reuse(std::mem::take(&mut self.starts), domains.count());
         for (k, &(i, j)) in contacts.places().iter().enumerate() {
             let (s, t) = (maps[i as usize], maps[j as usize]);
             if s == NONE || t == NONE {
@@ -39,20 +38,15 @@ impl Touching {
             let ([d, a], [e, c]) = (domains.at(s as usize), domains.at(t as usize));
             if d == e && d != NONE && which.is_none_or(|which| which.binary_search(&d).is_ok()) {
                 self.scratch.push([d, k as u32, a, c]);
-                self.starts[d as usize + 1] += 1;
+                buckets.count(d as usize);
             }
         }
-        (1..self.starts.len()).for_each(|d| self.starts[d] += self.starts[d - 1]);
-        // Each domain's start moves to its end, which is the start of the next, and back.
         self.blocks.clear();
-        self.blocks.resize(self.scratch.len(), [0; 3]);
+        self.blocks.resize(buckets.sum_up(), [0; 3]);
         for &[d, k, a, c] in &self.scratch {
-            let next = &mut self.starts[d as usize];
-            self.blocks[*next as usize] = [k, a, c];
-            *next += 1;
+            self.blocks[buckets.place(d as usize)] = [k, a, c];
         }
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
+        self.starts = buckets.into_starts();
     }
 }
 
@@ -66,7 +60,7 @@ pub(crate) struct Buckets<'a, T> {
 impl<'a, T: Real> Buckets<'a, T> {
     /// The blocks inside domain d: the places of their ends, and their values.
     pub(crate) fn of(&self, d: usize) -> impl Iterator<Item = (usize, usize, &'a [T])> + use<'a, T> {
-        let range = self.touching.starts[d] as usize..self.touching.starts[d + 1] as usize;
+        let range = self.touching.starts[d]..self.touching.starts[d + 1];
         let area = self.contacts.block().pow(2);
         let values = self.contacts.values();
         self.touching.blocks[range].iter().map(move |&[k, a, c]| {

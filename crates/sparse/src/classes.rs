@@ -1,6 +1,6 @@
 //! Nodes told apart: by colour, by part, by connected component.
 
-use coarsen_core::Error;
+use coarsen_core::{Error, by_bucket};
 
 /// A class for each node: what colourings, partitions and connected components all are.
 ///
@@ -63,16 +63,7 @@ impl Classes {
 
     /// The nodes of each class. *Cost* two passes.
     pub fn members(&self) -> Members {
-        let mut offsets = vec![0; self.count + 1];
-        for (class, size) in self.sizes().into_iter().enumerate() {
-            offsets[class + 1] = offsets[class] + size;
-        }
-        let mut next = offsets.clone();
-        let mut nodes = vec![0; self.of.len()];
-        for (i, &class) in self.of.iter().enumerate() {
-            nodes[next[class as usize]] = i as u32;
-            next[class as usize] += 1;
-        }
+        let (offsets, nodes) = by_bucket(self.count, self.of.iter().map(|&class| Some(class as usize)));
         Members { offsets, nodes }
     }
 }

@@ -55,7 +55,7 @@ fn run<V: Real, S: Real>(of: &Sweeping<'_, V, S>, rows: &RowSets, x: &mut [V]) {
 struct Chunk<'a, V, S> {
     of: &'a Sweeping<'a, V, S>,
     rows: Range<usize>,
-    x: Shared<V>,
+    x: Shared<'a, V>,
 }
 
 impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
@@ -179,7 +179,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
 
 impl<V: Real, S: Real> Sweeping<'_, V, S> {
     /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
-    fn rows_any(&self, rows: Range<usize>, x: Shared<V>) {
+    fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;
         let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
         let r = match stack.get_mut(..size) {

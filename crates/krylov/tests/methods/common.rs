@@ -1,6 +1,6 @@
 //! Small dense systems and a plain solver to compare with.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real, SplitMix64, Stop, Vector};
 use coarsen_krylov::{Gmres, Richardson};
 
 /// A dense matrix by rows.
@@ -90,17 +90,9 @@ impl<V: Vector> Preconditioner<V> for Scaling<V> {
     }
 }
 
-/// n numbers between −1 and 1 (splitmix64).
+/// n numbers between −1 and 1.
 pub(crate) fn random(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (0..n)
-        .map(|_| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-        })
-        .collect()
+    SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA)).numbers(n)
 }
 
 /// n eigenvalues between low and high, evenly in the logarithm.

@@ -82,8 +82,8 @@ fn forked(
 struct Rows<'a, T> {
     chunk: &'a Chunk,
     order: &'a Order,
-    values: Shared<T>,
-    pivots: Shared<T>,
+    values: Shared<'a, T>,
+    pivots: Shared<'a, T>,
     b: usize,
     positive: bool,
 }

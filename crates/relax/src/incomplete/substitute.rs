@@ -26,8 +26,8 @@ pub(super) struct Substitution<'a, V, S> {
     pivots: &'a [S],
     order: &'a Order,
     r: &'a [V],
-    y: Shared<V>,
-    z: Shared<V>,
+    y: Shared<'a, V>,
+    z: Shared<'a, V>,
 }
 
 impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
@@ -191,7 +191,7 @@ impl<V: Real, S: Real> Half<'_, V, S> {
 
     /// Block row i of `to` becomes v.
     #[inline(always)]
-    fn store<const B: usize>(&self, i: usize, v: &[V; B], to: Shared<V>) {
+    fn store<const B: usize>(&self, i: usize, v: &[V; B], to: Shared<'_, V>) {
         for k in 0..B {
             // SAFETY: row i belongs to this chunk in y, and its old number in z: this call alone writes either.
             unsafe { *to.get().add(i * B + k) = v[k] };

@@ -12,8 +12,8 @@ mod plan;
 
 use std::sync::Arc;
 
-use coarsen_core::Real;
 use coarsen_core::parallel;
+use coarsen_core::{Buckets, Real};
 use rayon::prelude::*;
 
 use crate::{Bsr, Pattern, SparseError};
@@ -161,7 +161,7 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     let parallel = parallel::worth(count.saturating_mul(block.0 * block.1));
 
     // 1
-    let mut starts = vec![0_usize; rows + 1];
+    let mut buckets = Buckets::new(rows);
     for (entry, (i, j)) in places() {
         let (row, column) = (i as usize, j as usize);
         if row >= rows {
@@ -170,18 +170,15 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
         if column >= columns {
             return Err(SparseError::Column { row, column, columns });
         }
-        starts[row + 1] += 1;
+        buckets.count(row);
     }
-    (0..rows).for_each(|i| starts[i + 1] += starts[i]);
 
     // 2
-    let mut next = starts.clone();
-    let mut order = vec![(0_u32, 0_u32); starts[rows]]; // (column, entry)
+    let mut order = vec![(0_u32, 0_u32); buckets.sum_up()]; // (column, entry)
     for (entry, (i, j)) in places() {
-        order[next[i as usize]] = (j, entry as u32);
-        next[i as usize] += 1;
+        order[buckets.place(i as usize)] = (j, entry as u32);
     }
-    drop(next);
+    let starts = buckets.into_starts();
 
     // 3: (column, entry) pairs are unique, so an unstable sort gives the stable order
     let mut offsets = vec![0; rows + 1];

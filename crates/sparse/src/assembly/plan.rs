@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Real, simd};
+use coarsen_core::{Buckets, Real, simd};
 
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
@@ -71,7 +71,7 @@ impl Assembly {
                 return Err(SparseError::TooLarge { what, count, limit });
             }
         }
-        let mut starts = vec![0_usize; rows + 2];
+        let mut buckets = Buckets::new(rows);
         for (entry, (i, j)) in places.clone().enumerate() {
             let (row, column) = (i as usize, j as usize);
             if row >= rows {
@@ -80,16 +80,14 @@ impl Assembly {
             if column >= columns {
                 return Err(SparseError::Column { row, column, columns });
             }
-            starts[row + 2] += 1;
+            buckets.count(row);
         }
-        (2..rows + 2).for_each(|i| starts[i] += starts[i - 1]);
+        buckets.sum_up();
         let mut entries = vec![[0_u32; 2]; places.len()];
         for (entry, (i, j)) in places.enumerate() {
-            let next = &mut starts[i as usize + 1]; // moves from where the row begins to where it ends
-            entries[*next] = [j, entry as u32];
-            *next += 1;
+            entries[buckets.place(i as usize)] = [j, entry as u32];
         }
-        starts.truncate(rows + 1);
+        let mut starts = buckets.into_starts();
 
         let mut lengths = vec![0_usize; rows];
         let work = parallel::worth(8 * entries.len());

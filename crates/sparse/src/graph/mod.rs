@@ -6,7 +6,7 @@ mod search;
 pub use search::Levels;
 pub(crate) use search::Search;
 
-use coarsen_core::Error;
+use coarsen_core::{Buckets, Error};
 
 use crate::{Pattern, SparseError};
 
@@ -77,20 +77,17 @@ impl Graph {
     /// Both directions of every edge, sorted, once.
     pub(crate) fn symmetrised(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let edges = edges.filter(|(i, j)| i != j);
-        let mut starts = vec![0_usize; nodes + 1];
+        let mut buckets = Buckets::new(nodes);
         for (i, j) in edges.clone() {
-            starts[i as usize + 1] += 1;
-            starts[j as usize + 1] += 1;
+            buckets.count(i as usize);
+            buckets.count(j as usize);
         }
-        (0..nodes).for_each(|i| starts[i + 1] += starts[i]);
-        let mut next = starts.clone();
-        let mut neighbours = vec![0_u32; starts[nodes]];
+        let mut neighbours = vec![0_u32; buckets.sum_up()];
         for (i, j) in edges {
-            for (i, j) in [(i as usize, j), (j as usize, i)] {
-                neighbours[next[i]] = j;
-                next[i] += 1;
-            }
+            neighbours[buckets.place(i as usize)] = j;
+            neighbours[buckets.place(j as usize)] = i;
         }
+        let starts = buckets.into_starts();
         let (mut offsets, mut end) = (vec![0; nodes + 1], 0);
         for i in 0..nodes {
             let row = starts[i]..starts[i + 1];

@@ -42,8 +42,8 @@ pub(super) struct Task<'a, V, S> {
     pub(super) pass: Pass,
     pub(super) omega: V,
     pub(super) b: &'a [V],
-    pub(super) x: Shared<V>,
-    pub(super) r: Shared<V>,
+    pub(super) x: Shared<'a, V>,
+    pub(super) r: Shared<'a, V>,
 }
 
 impl<V: Real, S: Real> Kernel<V> for Task<'_, V, S> {
@@ -201,7 +201,7 @@ pub(super) struct Product<'a, V, S> {
     pub(super) chunk: &'a Chunk,
     pub(super) b: Option<&'a [V]>,
     pub(super) x: &'a [V],
-    pub(super) y: Shared<V>,
+    pub(super) y: Shared<'a, V>,
 }
 
 impl<V: Real, S: Real> Kernel<V> for Product<'_, V, S> {

@@ -118,7 +118,7 @@ impl Layout {
         let mut layout = Self {
             pattern: pattern.clone(),
             sets: Vec::new(),
-            inner_columns: vec![0; kept],
+            inner_columns: Vec::new(),
             inner,
             outer_columns: Vec::with_capacity(beside),
             outer_from: Vec::with_capacity(beside),
@@ -143,12 +143,14 @@ impl Layout {
                 layout.outer_columns.push(pattern.indices()[k]);
             }
         }
-        let to = Shared::new(&mut layout.inner_columns);
+        let mut inner_columns = vec![0; kept];
+        let to = Shared::new(&mut inner_columns);
         layout.by_row(|_, inside, place| {
             // SAFETY: each row has its own places, as many as it keeps.
             let to = unsafe { from_raw_parts_mut(to.get().add(place), inside.len()) };
             to.copy_from_slice(&pattern.indices()[inside]);
         });
+        layout.inner_columns = inner_columns;
         Some(layout)
     }
 

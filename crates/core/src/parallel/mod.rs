@@ -8,9 +8,13 @@
 //! rayon at all; above it, the caller's current pool is used. Entering a pool from outside costs 10 to 20 µs, and rayon's queue for
 //! such entries asks for 1.5 KB at every 63rd; so a program wraps its whole loop once in [`threads`]; inside, a fork costs almost nothing and no memory.
 
+mod shared;
+
 use std::ops::Range;
 
 use crate::Error;
+
+pub use shared::Shared;
 
 /// Entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
@@ -224,103 +228,5 @@ pub fn items<T: Sync>(of: &[T], parallel: bool, f: &(impl Fn(&T) + Sync)) {
     }
 }
 
-/// A slice that several threads write at once, each in places of its own: what coloured sweeps and factorisations share.
-///
-/// It is a pointer without a length; whoever reads or writes through it proves in a SAFETY comment that no other thread writes there.
-#[derive(Debug)]
-pub struct Shared<T>(*mut T);
-
-impl<T> Shared<T> {
-    /// The slice, to be shared for as long as the pointer is used.
-    pub fn new(slice: &mut [T]) -> Self {
-        Self(slice.as_mut_ptr())
-    }
-
-    /// Where the slice begins.
-    #[inline(always)]
-    pub fn get(self) -> *mut T {
-        self.0
-    }
-}
-
-impl<T> Clone for Shared<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Shared<T> {}
-
-// SAFETY: the pointer alone does nothing; every use of it is unsafe and says why threads do not meet.
-unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_do_not_depend_on_threads() {
-        let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();
-        let sum = || tree(&x[..], LEAF, worth(x.len()), &|x: &[f64]| x.iter().sum::<f64>(), &|a, b| a + b);
-        let one = threads(1, sum).unwrap();
-        for n in [2, 7] {
-            assert_eq!(one.to_bits(), threads(n, sum).unwrap().to_bits());
-        }
-    }
-
-    #[test]
-    fn small_work_stays_on_one_thread() {
-        for (threads_of_pool, expected) in [(1, [false; 4]), (2, [false, true, false, true])] {
-            let found = threads(threads_of_pool, || {
-                [
-                    worth(THRESHOLD - 1),
-                    worth(THRESHOLD),
-                    worth_product(4 * THRESHOLD - 1),
-                    worth_product(4 * THRESHOLD),
-                ]
-            });
-            assert_eq!(found.unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn maps_and_searches_see_every_entry() {
-        let x: Vec<u32> = (0..300_001).collect();
-        let mut y = vec![0; x.len()];
-        threads(3, || map(&x, &mut y, |v| v + 1)).unwrap();
-        assert!(y.iter().zip(1..).all(|(y, i)| *y == i));
-        for n in [1, 3] {
-            assert_eq!(threads(n, || position(&y, |v| v % 100_000 == 0)).unwrap(), Some(99_999));
-            assert_eq!(threads(n, || position(&y, |v| *v == 0)).unwrap(), None);
-        }
-    }
-
-    #[test]
-    fn groups_are_cut_between_blocks() {
-        let mut y = [0; 30];
-        each((0..10, Groups(&mut y[..], 3)), 2, false, &|(rows, y): (Range<usize>, Groups<&mut [i32]>)| {
-            for (k, row) in rows.enumerate() {
-                y.0[3 * k..3 * k + 3].fill(row as i32);
-            }
-        });
-        assert_eq!(y[27..], [9, 9, 9]);
-        assert_eq!(y[6..9], [2, 2, 2]);
-    }
-
-    /// Work of several threads goes to a pool, all else stays with the caller.
-    #[test]
-    fn threads_are_used_only_where_they_may_be() {
-        let own = std::thread::current().id();
-        let is_own = |_: Range<usize>| std::thread::current().id() == own;
-        for parallel in [false, true] {
-            let (all, any) = (
-                tree(0..64, 1, parallel, &is_own, &|a, b| a && b),
-                tree(0..64, 1, parallel, &is_own, &|a, b| a || b),
-            );
-            assert_eq!([all, any], [!parallel; 2]);
-            items(&[1, 2, 3], parallel, &|_| assert_eq!(std::thread::current().id() == own, !parallel));
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,115 @@
+//! Counting sort.
+
+/// Counting sort into numbered buckets, in two passes over the items: [`count`](Self::count) each, then ask for the
+/// [`place`](Self::place) of each. Items of a bucket keep their order.
+///
+/// *Cost* one list of offsets, two passes over it beside those over the items. *Reference* Knuth 1998, vol. 3, §5.2, algorithm D.
+///
+/// ```
+/// use coarsen_core::Buckets;
+/// let keys = [2, 0, 2, 1];
+/// let mut buckets = Buckets::new(3);
+/// keys.iter().for_each(|&key| buckets.count(key));
+/// let mut sorted = vec![0; buckets.sum_up()];
+/// keys.iter().enumerate().for_each(|(item, &key)| sorted[buckets.place(key)] = item);
+/// assert_eq!(sorted, [1, 3, 0, 2]);
+/// assert_eq!(buckets.into_starts(), [0, 1, 2, 4]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Buckets {
+    /// While items are counted, those of bucket k at k + 2; then where bucket k goes on at k + 1, which ends as the start of the next.
+    starts: Vec<usize>,
+}
+
+impl Buckets {
+    /// So many empty buckets.
+    pub fn new(count: usize) -> Self {
+        Self { starts: vec![0; count + 2] }
+    }
+
+    /// The same in memory that [`into_starts`](Self::into_starts) gave away before.
+    pub fn reuse(mut memory: Vec<usize>, count: usize) -> Self {
+        memory.clear();
+        memory.resize(count + 2, 0);
+        Self { starts: memory }
+    }
+
+    /// First pass: one item more in a bucket.
+    #[inline]
+    pub fn count(&mut self, bucket: usize) {
+        self.starts[bucket + 2] += 1;
+    }
+
+    /// Between the passes: how many items there are.
+    pub fn sum_up(&mut self) -> usize {
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += *start;
+            *start = sum;
+        }
+        sum
+    }
+
+    /// Second pass: where the next item of a bucket belongs.
+    #[inline]
+    pub fn place(&mut self, bucket: usize) -> usize {
+        let next = &mut self.starts[bucket + 1];
+        *next += 1;
+        *next - 1
+    }
+
+    /// Where each bucket starts, and where the last one ends. Every item must have had its place.
+    pub fn into_starts(mut self) -> Vec<usize> {
+        self.starts.pop();
+        self.starts
+    }
+}
+
+/// The numbers of all items by bucket, and where each bucket starts; `of` gives the bucket of each item, `None` for one that is left out.
+///
+/// ```
+/// let (starts, sorted) = coarsen_core::by_bucket(2, [1, 0, 7, 1].map(|k| (k < 2).then_some(k)).into_iter());
+/// assert_eq!((starts, sorted), (vec![0, 1, 3], vec![1, 0, 3]));
+/// ```
+pub fn by_bucket(count: usize, of: impl Iterator<Item = Option<usize>> + Clone) -> (Vec<usize>, Vec<u32>) {
+    let mut buckets = Buckets::new(count);
+    of.clone().flatten().for_each(|bucket| buckets.count(bucket));
+    let mut sorted = vec![0; buckets.sum_up()];
+    for (item, bucket) in of.enumerate() {
+        if let Some(bucket) = bucket {
+            sorted[buckets.place(bucket)] = item as u32;
+        }
+    }
+    (buckets.into_starts(), sorted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a stable sort.
+    #[test]
+    fn items_of_a_bucket_keep_their_order() {
+        let mut random = crate::SplitMix64::new(3);
+        for (items, count) in [(0, 0), (0, 4), (1, 1), (500, 7), (500, 900)] {
+            let keys: Vec<usize> = (0..items).map(|_| random.bits() as usize % count).collect();
+            let (starts, sorted) = by_bucket(count, keys.iter().map(|&key| Some(key)));
+            let mut expected: Vec<u32> = (0..items as u32).collect();
+            expected.sort_by_key(|&item| keys[item as usize]);
+            assert_eq!(sorted, expected);
+            let start = |bucket: usize| keys.iter().filter(|&&key| key < bucket).count();
+            assert_eq!(starts, (0..=count).map(start).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn memory_is_used_again() {
+        let mut buckets = Buckets::reuse(vec![9; 40], 3);
+        let kept = buckets.starts.as_ptr();
+        buckets.count(1);
+        assert_eq!(buckets.sum_up(), 1);
+        assert_eq!(buckets.place(1), 0);
+        let starts = buckets.into_starts();
+        assert_eq!((&starts[..], starts.as_ptr()), (&[0, 0, 1, 1][..], kept));
+    }
+}

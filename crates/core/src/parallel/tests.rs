@@ -1,0 +1,65 @@
+use super::*;
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();
+    let sum = || tree(&x[..], LEAF, worth(x.len()), &|x: &[f64]| x.iter().sum::<f64>(), &|a, b| a + b);
+    let one = threads(1, sum).unwrap();
+    for n in [2, 7] {
+        assert_eq!(one.to_bits(), threads(n, sum).unwrap().to_bits());
+    }
+}
+
+#[test]
+fn small_work_stays_on_one_thread() {
+    for (threads_of_pool, expected) in [(1, [false; 4]), (2, [false, true, false, true])] {
+        let found = threads(threads_of_pool, || {
+            [
+                worth(THRESHOLD - 1),
+                worth(THRESHOLD),
+                worth_product(4 * THRESHOLD - 1),
+                worth_product(4 * THRESHOLD),
+            ]
+        });
+        assert_eq!(found.unwrap(), expected);
+    }
+}
+
+#[test]
+fn maps_and_searches_see_every_entry() {
+    let x: Vec<u32> = (0..300_001).collect();
+    let mut y = vec![0; x.len()];
+    threads(3, || map(&x, &mut y, |v| v + 1)).unwrap();
+    assert!(y.iter().zip(1..).all(|(y, i)| *y == i));
+    for n in [1, 3] {
+        assert_eq!(threads(n, || position(&y, |v| v % 100_000 == 0)).unwrap(), Some(99_999));
+        assert_eq!(threads(n, || position(&y, |v| *v == 0)).unwrap(), None);
+    }
+}
+
+#[test]
+fn groups_are_cut_between_blocks() {
+    let mut y = [0; 30];
+    each((0..10, Groups(&mut y[..], 3)), 2, false, &|(rows, y): (Range<usize>, Groups<&mut [i32]>)| {
+        for (k, row) in rows.enumerate() {
+            y.0[3 * k..3 * k + 3].fill(row as i32);
+        }
+    });
+    assert_eq!(y[27..], [9, 9, 9]);
+    assert_eq!(y[6..9], [2, 2, 2]);
+}
+
+/// Work of several threads goes to a pool, all else stays with the caller.
+#[test]
+fn threads_are_used_only_where_they_may_be() {
+    let own = std::thread::current().id();
+    let is_own = |_: Range<usize>| std::thread::current().id() == own;
+    for parallel in [false, true] {
+        let (all, any) = (
+            tree(0..64, 1, parallel, &is_own, &|a, b| a && b),
+            tree(0..64, 1, parallel, &is_own, &|a, b| a || b),
+        );
+        assert_eq!([all, any], [!parallel; 2]);
+        items(&[1, 2, 3], parallel, &|_| assert_eq!(std::thread::current().id() == own, !parallel));
+    }
+}
