@@ -1,12 +1,15 @@
-//! One row of C = A B: a list of dense products, each added to its target.
+//! One row of C = A B: dense products, each added to the block of its column.
 
 use coarsen_core::Real;
 
+use super::sums::Rows;
 use crate::Bsr;
 
-/// The kernel for blocks of r x m and m x c: `kernel(left, right, i, targets of row i, values of row i of C)`.
-#[allow(clippy::type_complexity)] // the signature says it all, and a name for it would be read no less often
-pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> fn(&Bsr<T>, &Bsr<T>, usize, &[u32], &mut [T]) {
+/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, where there is room for it.
+type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut Rows<T>);
+
+/// The kernel for blocks of r x m and m x c.
+pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> Kernel<T> {
     match sizes {
         (1, 1, 1) => row::<T, 1, 1, 1>,
         (3, 3, 3) => row::<T, 3, 3, 3>, // A P between levels of point blocks
@@ -23,15 +26,12 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
     left: &Bsr<T>,
     right: &Bsr<T>,
     i: usize,
-    targets: &[u32],
-    row: &mut [T],
+    sum: &mut Rows<T>,
 ) {
-    row.fill(T::zero());
-    let mut targets = targets.iter();
     for (k, a) in left.row(i) {
         let a = &a[..R * M];
-        for ((_, b), &target) in right.row(k).zip(&mut targets) {
-            let (b, c) = (&b[..M * C], &mut row[target as usize * R * C..][..R * C]);
+        for (j, b) in right.row(k) {
+            let (b, c) = (&b[..M * C], &mut sum.block(j as u32, R * C)[..R * C]);
             for y in 0..R {
                 let c = &mut c[y * C..(y + 1) * C];
                 for x in 0..M {
@@ -44,14 +44,11 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
 }
 
 /// The same for any block sizes.
-fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, targets: &[u32], row: &mut [T]) {
+fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, sum: &mut Rows<T>) {
     let ((r, m), n) = (left.block(), right.block().1);
-    row.fill(T::zero());
-    let mut targets = targets.iter();
     for (k, a) in left.row(i) {
-        for ((_, b), &target) in right.row(k).zip(&mut targets) {
-            let c = &mut row[target as usize * r * n..][..r * n];
-            for (y, c) in c.chunks_exact_mut(n).enumerate() {
+        for (j, b) in right.row(k) {
+            for (y, c) in sum.block(j as u32, r * n).chunks_exact_mut(n).enumerate() {
                 for (x, b) in b.chunks_exact(n).enumerate() {
                     let a = a[y * m + x];
                     c.iter_mut().zip(b).for_each(|(c, &b)| *c += a * b);

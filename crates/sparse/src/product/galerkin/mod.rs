@@ -15,11 +15,11 @@
 //! |---|---|
 //! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
 //! | `worker` | one task: rows of Q made, coarse rows summed |
-//! | `rows` | rows in the making; rows of Q kept and dropped |
+//! | `kept` | rows of Q kept and dropped |
 //! | `scalars` | the same for 1 x 1 blocks |
 //! | `weights` | the same for blocks w ⊗ I_d, and identities |
 
-mod rows;
+mod kept;
 mod scalars;
 mod weights;
 mod worker;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
 
-use super::rows::{Kept, Rows};
+use super::kept::Kept;
+use crate::product::sums::Rows;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
 /// How many rows of Q ahead of their use their fetch begins.
