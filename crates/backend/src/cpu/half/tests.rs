@@ -1,0 +1,128 @@
+use super::*;
+use crate::conformance::noise;
+use crate::{Backend, Matrix};
+use coarsen_core::parallel::threads;
+use coarsen_sparse::assembly::from_blocks;
+
+/// A symmetric band of n nodes in b x b blocks; some rows lack neighbours.
+fn band(n: usize, b: usize) -> Bsr<f64> {
+    let coupled = |i: usize, j: usize| i == j || [1, 2, 9].contains(&i.abs_diff(j)) && (i + j) % 11 != 3;
+    let places: Vec<(u32, u32)> = (0..n)
+        .flat_map(|i| (0..n).filter(move |&j| coupled(i, j)).map(move |j| (i as u32, j as u32)))
+        .collect();
+    let mut values = Vec::new();
+    for &(i, j) in &places {
+        let block = noise(b * b, u64::from(i.min(j)) * 1000 + u64::from(i.max(j)));
+        let entry = |r: usize, c: usize| match i.cmp(&j) {
+            std::cmp::Ordering::Less => block[r * b + c],
+            std::cmp::Ordering::Greater => block[c * b + r],
+            std::cmp::Ordering::Equal => {
+                block[r.min(c) * b + r.max(c)] + if r == c { 8.0 * b as f64 } else { 0.0 }
+            }
+        };
+        values.extend((0..b * b).map(|e| entry(e / b, e % b)));
+    }
+    from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+}
+
+fn same(found: &[f64], expected: &[f64], what: &str) {
+    let gap = found.iter().zip(expected).map(|(f, e)| (f - e).abs()).fold(0.0, f64::max);
+    let size = expected.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+    assert!(gap < 1e-12 * size, "{what}: {gap:e}");
+}
+
+/// Every pass equals that over whole rows in the same order.
+#[test]
+fn halves_do_what_whole_rows_do() {
+    for (b, n) in kernel::BLOCKS.into_iter().flat_map(|b| [0, 1, 30, 200].map(|n| (b, n))) {
+        let a = band(n, b);
+        let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+        for chunk in [25, 60, 1000] {
+            let sets = RowSets::chunked(a.pattern(), chunk);
+            let on = Cpu::<f64>::new();
+            let mut half = HalfSweeps::<f64, f64>::new(&sets, &a, &d).unwrap().unwrap();
+            let (whole, blocks) = (on.matrix(&a).unwrap(), on.blocks(&d).unwrap());
+            let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
+            let (mut y, mut expected) = (start.clone(), start.clone());
+            half.apply(&rhs, &mut y);
+            whole.apply(&rhs, &mut expected);
+            same(&y, &expected, "product");
+            half.residual(&rhs, &start, &mut y);
+            whole.residual(&rhs, &start, &mut expected);
+            same(&y, &expected, "residual");
+            for omega in [1.0, 0.7] {
+                let (mut x, mut r, mut alone) = (start.clone(), start.clone(), start.clone());
+                Sweeps::<f64, _>::start_residual(&mut half, omega, &rhs, &mut x, &mut r);
+                Sweeps::<f64, _>::start(&mut half, omega, &rhs, &mut alone);
+                let mut expected = vec![0.0; n * b];
+                whole.relax(&sets, Sweep::Forward, &blocks, omega, &rhs, &mut expected);
+                same(&x, &expected, "start");
+                assert_eq!(x, alone);
+                let mut left = expected.clone();
+                whole.residual(&rhs, &expected, &mut left);
+                same(&r, &left, "residual of the start");
+                for direction in [Sweep::Backward, Sweep::Forward] {
+                    let (mut x, mut expected) = (start.clone(), start.clone());
+                    Sweeps::<f64, _>::sweep(&mut half, direction, omega, &rhs, &mut x);
+                    whole.relax(&sets, direction, &blocks, omega, &rhs, &mut expected);
+                    same(&x, &expected, "sweep");
+                }
+            }
+        }
+    }
+}
+
+/// What D⁻¹ loses in storage costs a sweep accuracy, not its residual or its fixed point.
+#[test]
+fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
+    let mut a = band(200, 3);
+    for i in (0..200).step_by(7) {
+        let k = a.pattern().find(i, i).unwrap();
+        for (e, v) in a.values_mut()[9 * k..9 * (k + 1)].iter_mut().enumerate() {
+            *v += 1e5 * [0.6, 0.8, 0.0][e / 3] * [0.6, 0.8, 0.0][e % 3];
+        }
+    }
+    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let sets = RowSets::chunked(a.pattern(), 60);
+    let mut half = HalfSweeps::<f64, f32>::new(&sets, &a, &d).unwrap().unwrap();
+    let whole = Cpu::mixed().matrix(&a).unwrap();
+    let b = noise(600, 1);
+    let (mut x, mut r, mut expected) = (b.clone(), b.clone(), b.clone());
+    Sweeps::<f64, _>::start_residual(&mut half, 1.0, &b, &mut x, &mut r);
+    whole.residual(&b, &x, &mut expected);
+    same(&r, &expected, "residual of the start");
+    let mut image = b.clone();
+    whole.apply(&b, &mut image);
+    for direction in [Sweep::Forward, Sweep::Backward] {
+        let mut x = b.clone();
+        Sweeps::<f64, _>::sweep(&mut half, direction, 1.0, &image, &mut x);
+        same(&x, &b, "a solution");
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let a = band(4000, 3);
+    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let sets = RowSets::chunked(a.pattern(), 250);
+    let rhs = noise(a.shape().0, 1);
+    let run = || {
+        let mut half = HalfSweeps::<f64, f32>::new(&sets, &a, &d).unwrap().unwrap();
+        let (mut x, mut r) = (rhs.clone(), rhs.clone());
+        Sweeps::<f64, _>::start_residual(&mut half, 1.0, &rhs, &mut x, &mut r);
+        Sweeps::<f64, _>::sweep(&mut half, Sweep::Backward, 1.0, &rhs, &mut x);
+        (x, r)
+    };
+    let one = threads(1, run).unwrap();
+    assert_eq!(one, threads(2, run).unwrap());
+    assert_eq!(one, threads(7, run).unwrap());
+}
+
+#[test]
+fn far_couplings_are_left_to_whole_rows() {
+    let a = crate::conformance::ring(1000, 3);
+    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let pays = |sets: &RowSets| HalfSweeps::<f64, f64>::new(sets, &a, &d).unwrap().is_some();
+    assert!(!pays(&RowSets::chunked(a.pattern(), 30)));
+    assert!(pays(&RowSets::natural(a.pattern())));
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::{multiply, random};
+use coarsen_core::parallel;
+
+const SIZES: [(usize, usize); 6] = [(1, 1), (3, 3), (3, 6), (6, 6), (2, 3), (6, 1)];
+
+/// The same in 16ths, whose products and sums are exact in f32 too, fused or not.
+fn exact(mut a: Bsr<f64>) -> Bsr<f64> {
+    a.values_mut().iter_mut().for_each(|v| *v = (*v * 16.0).round() / 16.0);
+    a
+}
+
+/// M + Mᵀ, so that (i, j) and (j, i) agree bit for bit.
+fn symmetric(n: usize, b: usize, seed: u64) -> Bsr<f64> {
+    let m = random::matrix(n, n, (b, b), 3, seed);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for half in [&m, &m.transpose().unwrap()] {
+        for i in 0..n {
+            for (j, block) in half.row(i) {
+                places.push((i as u32, j as u32));
+                values.extend_from_slice(block);
+            }
+        }
+    }
+    crate::assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+}
+
+#[test]
+fn it_equals_the_explicit_triple_product() {
+    for (seed, (b, k)) in (1..).zip(SIZES) {
+        let (a, p) = (
+            exact(random::matrix(30, 30, (b, b), 4, seed)),
+            exact(random::matrix(30, 9, (b, k), 2, seed + 9)),
+        );
+        let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+        let coarse = plan.build(&a, &p).unwrap();
+        let explicit = multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap();
+        assert_eq!(coarse, explicit, "{b} {k}");
+        let (a32, p32) = (a.to::<f32>(), p.to::<f32>());
+        let narrow = GalerkinPlan::new(&a32, &p32).unwrap().build(&a32, &p32).unwrap();
+        assert_eq!(narrow.to::<f64>(), coarse, "{b} {k} in f32");
+        let dense = |i: usize, j: usize| {
+            let column = |l: usize| (0..30 * b).map(|m| a.get(l, m) * p.get(m, j)).sum::<f64>();
+            (0..30 * b).filter(|&l| p.get(l, i) != 0.0).map(|l| p.get(l, i) * column(l)).sum::<f64>()
+        };
+        for (i, j) in [(0, 0), (k, 2 * k), (9 * k - 1, 3 * k), (4 * k, 9 * k - 1)] {
+            assert!((coarse.get(i, j) - dense(i, j)).abs() < 1e-12, "{b} {k}");
+        }
+    }
+}
+
+#[test]
+fn empty_rows_and_columns_are_nothing() {
+    for (b, k) in SIZES {
+        let empty =
+            Bsr::<f64>::zeros(Arc::new(Pattern::new(4, vec![0; 5], vec![]).unwrap()), (b, b)).unwrap();
+        let full = Arc::new(Pattern::new(2, vec![0, 2, 4, 6, 8], [0, 1].repeat(4)).unwrap());
+        let p = Bsr::new(full, (b, k), vec![1.0; 8 * b * k]).unwrap();
+        let mut plan = GalerkinPlan::new(&empty, &p).unwrap();
+        let mut coarse = plan.build(&empty, &p).unwrap();
+        assert_eq!(coarse.nnz(), 0);
+        plan.update(&empty, &p, &mut coarse).unwrap();
+        // Half of the fine nodes have no row of P, every other coarse node no column.
+        let a = exact(random::matrix(12, 12, (b, b), 4, 5));
+        let offsets = (0..=12).map(|i: usize| i.div_ceil(2)).collect();
+        let few = Arc::new(Pattern::new(6, offsets, (0..6).map(|i| i / 2 * 2).collect()).unwrap());
+        let p = exact(Bsr::new(few, (b, k), random::vector(6 * b * k, 7)).unwrap());
+        let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+        assert_eq!(coarse, multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap(), "{b} {k}");
+    }
+}
+
+#[test]
+fn symmetric_matrices_stay_symmetric_to_round_off() {
+    for (seed, (b, k)) in (1..).zip(SIZES) {
+        let (a, p) = (symmetric(40, b, seed), random::matrix(40, 12, (b, k), 3, seed + 9));
+        let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+        let n = coarse.shape().0;
+        let largest = coarse.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        for i in 0..n {
+            for j in 0..i {
+                let gap = (coarse.get(i, j) - coarse.get(j, i)).abs();
+                assert!(gap <= 1e-13 * largest, "{b} {k}: {gap:e} of {largest:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_values_give_the_same_bits_and_new_ones_follow() {
+    let (mut a, p) = (symmetric(60, 3, 1), random::matrix(60, 15, (3, 6), 2, 2));
+    let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+    let first = plan.build(&a, &p).unwrap();
+    let mut coarse = first.clone();
+    plan.update(&a, &p, &mut coarse).unwrap();
+    assert_eq!(coarse, first);
+    a.values_mut().iter_mut().for_each(|v| *v *= -4.0);
+    plan.update(&a, &p, &mut coarse).unwrap();
+    assert!(coarse.values().iter().zip(first.values()).all(|(c, f)| *c == -4.0 * f));
+    assert_eq!(coarse, GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap());
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    for (b, k) in SIZES {
+        let (a, p) =
+            (random::matrix(24_000, 24_000, (b, b), 3, 3), random::matrix(24_000, 900, (b, k), 2, 4));
+        let run = || {
+            let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+            let built = plan.build(&a, &p).unwrap();
+            let mut updated = Bsr::zeros(built.pattern().clone(), built.block()).unwrap();
+            plan.update(&a, &p, &mut updated).unwrap();
+            assert_eq!(built, updated, "{b} {k}");
+            (built, plan.workers.len())
+        };
+        let one = parallel::threads(1, run).unwrap().0;
+        for n in [2, 7] {
+            let (many, workers) = parallel::threads(n, run).unwrap();
+            assert!(workers > 1, "{b} {k}: {workers} worker");
+            assert_eq!(one, many, "{b} {k}");
+        }
+    }
+}
+
+#[test]
+fn other_patterns_and_shapes_are_refused() {
+    let (a, other) = (random::matrix(8, 8, (2, 2), 2, 1), random::matrix(8, 8, (2, 2), 2, 2));
+    let p = random::matrix(8, 3, (2, 3), 1, 3);
+    let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+    let mut coarse = plan.build(&a, &p).unwrap();
+    let before = coarse.clone();
+    assert!(matches!(plan.update(&other, &p, &mut coarse), Err(SparseError::Pattern { .. })));
+    let mut narrow = Bsr::zeros(coarse.pattern().clone(), (1, 1)).unwrap();
+    assert!(matches!(plan.update(&a, &p, &mut narrow), Err(SparseError::Shape { .. })));
+    assert_eq!(coarse, before);
+    for p in [random::matrix(7, 3, (2, 3), 1, 3), random::matrix(8, 3, (3, 3), 1, 3)] {
+        assert!(matches!(GalerkinPlan::new(&a, &p), Err(SparseError::Shape { .. })));
+    }
+}
+
+#[test]
+fn bytes_are_those_of_all_parts() {
+    let (a, p) = (random::matrix(30, 30, (3, 3), 4, 1), random::matrix(30, 9, (3, 3), 2, 2));
+    let plan = GalerkinPlan::new(&a, &p).unwrap();
+    let (restriction, source) = (plan.transpose().pattern(), plan.transpose().source());
+    let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 8 * source.len();
+    let scratch: usize = plan.workers.iter().map(|w| w.sum.bytes() + w.q.bytes()).sum();
+    assert!(plan.workers.iter().all(|w| w.sum.bytes() > 0 && w.q.bytes() > 0));
+    assert_eq!(plan.bytes(), lists + scratch); // no order before the first product
+}

@@ -1,0 +1,92 @@
+use super::*;
+use crate::random;
+
+/// A matrix and a contact set of n nodes whose places overlap here and there.
+fn parts(n: usize, b: usize, seed: u64) -> (Bsr<f64>, Contacts<f64>) {
+    let elastic = random::matrix(n, n, (b, b), 4, seed);
+    let other = random::matrix(n, n, (b, b), 1, seed + 100);
+    let p = other.pattern();
+    let places: Vec<(u32, u32)> = (0..n).flat_map(|i| p.row(i).iter().map(move |&j| (i as u32, j))).collect();
+    let mut contact = Contacts::new(n, b).unwrap();
+    contact.replace(&places, other.values()).unwrap();
+    (elastic, contact)
+}
+
+#[test]
+fn it_equals_the_merged_matrix() {
+    for (seed, b) in (1..).zip([1, 2, 3, 6]) {
+        let (elastic, contact) = parts(50, b, seed);
+        let sum = Sum { elastic: &elastic, contact: &contact };
+        let merged = sum.merge().unwrap();
+        let (x, rhs) = (random::vector(50 * b, seed), random::vector(50 * b, seed + 1));
+        let (mut y, mut z) = (vec![f64::NAN; 50 * b], vec![0.0; 50 * b]);
+        let close =
+            |y: &[f64], z: &[f64]| assert!(y.iter().zip(z).all(|(y, z)| (y - z).abs() < 1e-13), "{b}");
+        sum.apply(&x, &mut y);
+        merged.apply(&x, &mut z);
+        close(&y, &z);
+        let (dot, expected) = (sum.apply_dot(&x, &mut y), merged.apply_dot(&x, &mut z));
+        close(&y, &z);
+        close(&[dot.value, dot.magnitude], &[expected.value, expected.magnitude]);
+        sum.residual(&rhs, &x, &mut y);
+        merged.residual(&rhs, &x, &mut z);
+        close(&y, &z);
+    }
+}
+
+#[test]
+fn merging_in_place_needs_every_block() {
+    let (elastic, contact) = parts(40, 3, 5);
+    let sum = Sum { elastic: &elastic, contact: &contact };
+    let mut merged = sum.merge().unwrap();
+    let expected = merged.clone();
+    let none = Contacts::new(40, 3).unwrap();
+    Sum { contact: &none, ..sum }.merge_into(&mut merged).unwrap();
+    assert!((0..120).all(|i| (0..120).all(|j| merged.get(i, j) == elastic.get(i, j))));
+    sum.merge_into(&mut merged).unwrap();
+    assert_eq!(merged, expected);
+    let mut narrow = elastic.clone();
+    assert!(matches!(sum.merge_into(&mut narrow), Err(SparseError::Pattern { .. })));
+    assert_eq!(narrow, elastic);
+    assert_eq!(Sum { contact: &none, ..sum }.merge().unwrap(), elastic);
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let (elastic, contact) = parts(9000, 3, 6);
+    let sum = Sum { elastic: &elastic, contact: &contact };
+    let x = random::vector(27_000, 1);
+    let run = || {
+        let mut y = vec![0.0; 27_000];
+        let dot = sum.apply_dot(&x, &mut y);
+        (y, dot, sum.merge().unwrap())
+    };
+    let one = parallel::threads(1, run).unwrap();
+    for n in [2, 7] {
+        assert_eq!(one, parallel::threads(n, run).unwrap());
+    }
+}
+
+#[test]
+fn parts_must_fit() {
+    let elastic = Bsr::<f64>::identity(4, 3).unwrap();
+    for (nodes, b) in [(5, 3), (4, 2)] {
+        let contact = Contacts::new(nodes, b).unwrap();
+        let refused = Sum { elastic: &elastic, contact: &contact }.merge();
+        assert!(matches!(refused, Err(SparseError::Shape { .. })));
+    }
+}
+
+#[test]
+fn an_exact_target_holds_no_other_block() {
+    let (elastic, contact) = parts(40, 3, 5);
+    let sum = Sum { elastic: &elastic, contact: &contact };
+    let (mut merged, none) = (sum.merge().unwrap(), Contacts::new(40, 3).unwrap());
+    let expected = merged.clone();
+    merged.values_mut().fill(f64::NAN);
+    sum.merge_exactly_into(&mut merged).unwrap();
+    assert_eq!(merged, expected);
+    let wide = Sum { contact: &none, ..sum }.merge_exactly_into(&mut merged);
+    assert!(matches!(wide, Err(SparseError::Pattern { .. })));
+    assert_eq!(merged, expected);
+}
