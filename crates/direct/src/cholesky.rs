@@ -14,8 +14,9 @@ use faer::sparse::linalg::cholesky::{LltRef, SymbolicCholesky, SymbolicCholeskyR
 use faer::{Conj, MatMut, Par, Side, Spec};
 
 use crate::DirectError;
+use crate::check::room;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::factor::{Factorization, Figures, Inertia, Pivots};
 use crate::products;
 
 /// The lower triangle of A, the structure of L, and L once it is computed.

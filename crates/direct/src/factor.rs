@@ -1,9 +1,10 @@
 //! The factored matrix: solve, apply, update.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real, power_of_two};
+use coarsen_core::{Class, Preconditioner, Real, power_of_two};
 use coarsen_sparse::{Bsr, Pattern};
-use faer::dyn_stack::{MemBuffer, StackReq};
 
+use crate::check::{check_finite, check_symmetric};
+use crate::refine::Work;
 use crate::{Analysis, Direct, DirectError, Method};
 
 /// One factorisation of one sparsity pattern: what `cholesky.rs`, `ldlt.rs` and `lu.rs` implement.
@@ -61,13 +62,6 @@ pub struct Solved {
     pub refinements: usize,
 }
 
-/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 / ε.
-const STRONG_PIVOT: f64 = 1e-10;
-/// A trial solve along the near-kernel with a larger relative residual has fewer than three digits left.
-const SINGULAR: f64 = 1e-3;
-/// A relative residual that refinement cannot improve.
-const EXACT: f64 = f64::EPSILON;
-
 /// A factored matrix, made by [`Direct::factor`].
 ///
 /// [`solve`](Self::solve) refines and checks its residual; as a [`Preconditioner`] it is one pair of triangular solves
@@ -86,14 +80,6 @@ pub struct Factor {
     work: Work,
 }
 
-/// Vectors of a refined solve.
-struct Work {
-    b: Vec<f64>,
-    x: Vec<f64>,
-    r: Vec<f64>,
-    previous: Vec<f64>,
-}
-
 impl Factor {
     /// Factors `a` as planned, and makes sure that it can be solved with.
     pub(crate) fn new(
@@ -103,7 +89,7 @@ impl Factor {
         a: &Bsr<f64>,
     ) -> Result<Self, DirectError> {
         let n = a.shape().0;
-        let mut work = Work { b: vec![0.0; n], x: vec![0.0; n], r: vec![0.0; n], previous: vec![0.0; n] };
+        let mut work = Work::new(n);
         let pivots = factors.factor(a)?;
         work.examine(&mut *factors, a, method, pivots)?;
         let (matrix, spare) = (a.clone(), a.clone());
@@ -286,153 +272,4 @@ impl<V: Real> Preconditioner<Vec<V>> for Factor {
     fn size(&self) -> Option<usize> {
         Some(self.work.x.len())
     }
-}
-
-impl Work {
-    /// x = A⁻¹ b with refinement, from the x there is.
-    fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
-        let size = norm(&self.b);
-        if size == 0.0 {
-            self.x.fill(0.0);
-            return Solved { relative_residual: 0.0, refinements: 0 };
-        }
-        let mut best = f64::INFINITY;
-        if self.x.iter().any(|v| *v != 0.0) {
-            a.residual(&self.b, &self.x, &mut self.r);
-            best = norm(&self.r) / size;
-        }
-        if !best.is_finite() {
-            self.x.fill(0.0);
-            self.r.copy_from_slice(&self.b);
-            best = f64::INFINITY;
-        }
-        for step in 0..=steps {
-            self.previous.copy_from_slice(&self.x);
-            factors.solve(&mut self.r);
-            self.x.iter_mut().zip(&self.r).for_each(|(x, z)| *x += z);
-            a.residual(&self.b, &self.x, &mut self.r);
-            let residual = norm(&self.r) / size;
-            let none = best == f64::INFINITY;
-            if !none && (residual.is_nan() || residual >= best) {
-                std::mem::swap(&mut self.x, &mut self.previous);
-                return Solved { relative_residual: best, refinements: step.saturating_sub(1) };
-            }
-            best = residual;
-            if best <= EXACT {
-                return Solved { relative_residual: best, refinements: step };
-            }
-        }
-        Solved { relative_residual: best, refinements: steps }
-    }
-
-    /// Refuses a singular matrix: two steps of inverse iteration turn any right-hand side to the direction that A maps
-    /// closest to 0, and a solve along it leaves no digits where A is singular to working precision.
-    fn examine(
-        &mut self,
-        factors: &mut dyn Factorization,
-        a: &Bsr<f64>,
-        method: Method,
-        pivots: Pivots,
-    ) -> Result<(), DirectError> {
-        let strong = pivots.weakest.is_some_and(|(_, ratio)| ratio > STRONG_PIVOT);
-        if method == Method::Cholesky && strong || self.b.is_empty() {
-            return Ok(());
-        }
-        noise(&mut self.b);
-        factors.solve(&mut self.b);
-        let size = self.b.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let finite = self.b.iter().all(|v| v.is_finite()) && size > 0.0;
-        let mut residual = f64::INFINITY;
-        if finite {
-            self.b.iter_mut().for_each(|v| *v /= size);
-            self.x.fill(0.0);
-            residual = self.refine(factors, a, 1).relative_residual;
-        }
-        if residual <= SINGULAR {
-            return Ok(());
-        }
-        let row = match pivots.weakest {
-            Some((row, _)) if finite => row,
-            _ => self.dependent_row(factors, a, finite)?,
-        };
-        Err(DirectError::Singular { row, residual })
-    }
-
-    /// The row with the largest part in the combination of rows that vanishes: two steps of inverse iteration with Aᵀ.
-    ///
-    /// Where a pivot was exactly 0, on a neighbour of A, its entries changed by relative 1e-10, which has none.
-    fn dependent_row(
-        &mut self,
-        factors: &mut dyn Factorization,
-        a: &Bsr<f64>,
-        finite: bool,
-    ) -> Result<usize, DirectError> {
-        if !finite {
-            let mut neighbour = a.clone();
-            let mut change = vec![0.0; a.nnz()];
-            noise(&mut change);
-            neighbour.values_mut().iter_mut().zip(&change).for_each(|(v, c)| *v *= 1.0 + 1e-10 * c);
-            factors.factor(&neighbour)?;
-        }
-        noise(&mut self.x);
-        for _ in 0..2 {
-            factors.solve_transpose(&mut self.x);
-            let size = self.x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            self.x.iter_mut().for_each(|v| *v /= size);
-        }
-        let largest =
-            |best: (usize, f64), (i, v): (usize, &f64)| if v.abs() > best.1 { (i, v.abs()) } else { best };
-        Ok(self.x.iter().enumerate().fold((0, 0.0), largest).0)
-    }
-}
-
-/// The same numbers of magnitude 1/2 to 1 and either sign at every call (Weyl sequence, golden ratio).
-fn noise(x: &mut [f64]) {
-    for (i, v) in x.iter_mut().enumerate() {
-        let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let size = 0.5 + (word >> 12) as f64 / (1_u64 << 53) as f64;
-        *v = if word.count_ones().is_multiple_of(2) { size } else { -size };
-    }
-}
-
-/// ‖v‖₂ in the order of the entries.
-fn norm(v: &[f64]) -> f64 {
-    v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// NaN and infinity, named by row and column.
-pub(crate) fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
-    a.check_finite().map_err(|error| match error {
-        coarsen_sparse::SparseError::NotFinite { row, column } => DirectError::NotFinite { row, column },
-        _ => DirectError::Pattern,
-    })
-}
-
-/// |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), ε of the type the matrix came in: an entry of a stiffness matrix is a sum of a few
-/// dozen contributions, added in any order.
-pub(crate) fn check_symmetric<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
-    let Some((row, column)) = a.asymmetric_pair(T::of(64.0) * T::EPSILON) else {
-        return Ok(());
-    };
-    let (here, there) = (a.get(row, column).wide(), a.get(column, row).wide());
-    Err(DirectError::NotSymmetric { row, column, here, there })
-}
-
-/// Makes room for `length` values and for the scratch that `request` asks for, on the first call.
-pub(crate) fn room(
-    values: &mut Vec<f64>,
-    length: usize,
-    scratch: &mut MemBuffer,
-    request: StackReq,
-) -> Result<(), DirectError> {
-    if values.len() != length {
-        let bytes = length.saturating_mul(8);
-        values.try_reserve_exact(length).map_err(|_| DirectError::Memory { bytes })?;
-        values.resize(length, 0.0);
-    }
-    if scratch.len() < request.size_bytes() {
-        let bytes = request.unaligned_bytes_required();
-        *scratch = MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?;
-    }
-    Ok(())
 }

@@ -15,9 +15,10 @@ use faer::sparse::linalg::cholesky::{IntranodeLbltRef, SymbolicCholesky, Symboli
 use faer::{Conj, MatMut, Par, Side, Spec};
 
 use crate::DirectError;
+use crate::check::room;
 use crate::cholesky::figures;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::factor::{Factorization, Figures, Inertia, Pivots};
 use crate::products;
 
 /// Chooses supernodes whatever the fill; the entrywise variant does not pivot.

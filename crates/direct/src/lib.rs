@@ -16,20 +16,23 @@
 //! | [`dense`](Dense) | A⁺ of small matrices, singular ones included |
 //! | `columns` | block matrices as scalar columns, and their ordering |
 //! | `products` | room for dense products, asked for where it may be refused |
+//! | `refine` | iterative refinement, and the trial solve |
+//! | `check` | what a matrix must be, and room for its factor |
 //! | `setup` | factors and inverses as preconditioners that follow their system |
 //! | [`error`](DirectError) | what cannot be factored, and why |
 
 mod analysis;
+mod check;
 mod cholesky;
 mod columns;
 mod dense;
-
 mod direct;
 mod error;
 mod factor;
 mod ldlt;
 mod lu;
 mod products;
+mod refine;
 mod setup;
 
 pub use analysis::Analysis;

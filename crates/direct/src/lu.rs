@@ -14,8 +14,9 @@ use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, f
 use faer::{Conj, MatMut, Par, Spec};
 
 use crate::DirectError;
+use crate::check::room;
 use crate::columns::{Columns, Part};
-use crate::factor::{Factorization, Figures, Pivots, room};
+use crate::factor::{Factorization, Figures, Pivots};
 use crate::products;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.

@@ -11,7 +11,7 @@
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
 //! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2) |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
-//! | [`precompute`](Repair) | matrices of the levels, and their inverses (Algorithm 1) |
+//! | [`precompute`](Repair) | matrices of one level, and their inverses (Algorithm 1); `tasks` shares them out, `numbers` goes from level to level |
 //! | `dense` | the matrix of a domain between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
@@ -19,7 +19,7 @@
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
 //! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
-//! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
+//! | [`subdomains`](Subdomains) | what is built, and its application (§7); `update` follows a system (§6.3), `check` finds what is wrong before |
 //! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them |
 //! | [`weights`](Weights) | the factors of the levels |
 //! | `table` | what a person reads |
@@ -34,6 +34,7 @@ mod eliminate;
 mod exact;
 mod inner;
 mod links;
+mod numbers;
 mod order;
 mod packed;
 mod place;
@@ -46,7 +47,9 @@ mod step;
 mod structure;
 mod subdomains;
 mod table;
+mod tasks;
 mod touching;
+mod update;
 mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};

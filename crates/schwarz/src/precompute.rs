@@ -7,15 +7,16 @@
 //! that is too close is inverted in `f64`, then with a share of its diagonal added, and at last replaced by its diagonal blocks.
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{Pieces, each};
+use coarsen_core::parallel::each;
 
 use crate::dense::{add, block_diagonal, mirror, write};
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
 use crate::packed::{AREA, SIDE, entry, side, tile};
 use crate::place::Packed;
-use crate::plan::{Floor, Plan};
+use crate::plan::Plan;
 use crate::source::Source;
+use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
 /// What had to be done to a domain that is not positive definite to round-off.
@@ -62,74 +63,12 @@ pub(crate) struct Stage<'a, T> {
     pub(crate) arithmetic: Arithmetic,
 }
 
-/// What it writes: one part of each for a range of domains.
-pub(crate) struct Targets<'a, T, S> {
-    which: &'a [u32],
-    base: usize,
-    floor: &'a Floor,
-    area: usize,
-    block: usize,
-    packed: &'a mut [S],
-    repairs: &'a mut [Option<Repair>],
-    coarse: &'a mut [T],
-    sizes: &'a mut [T],
-}
-
 /// The matrix of the next level and what it needs beside it.
 pub(crate) struct Next<'a, T> {
     /// The values of A_(l+1).
     pub(crate) values: &'a mut [T],
     /// Sums of diagonal entries for each of its unknowns.
     pub(crate) sizes: &'a mut [T],
-}
-
-/// Room for the domains of one task, kept from one time to the next.
-pub(crate) struct Room<T> {
-    single: Workspace<f32>,
-    double: Workspace<f64>,
-    scale: Vec<f64>,
-    diagonal: Vec<T>,
-}
-
-/// Tasks that share the domains of a level.
-const ROOMS: usize = 32;
-
-/// Domains that are worth a room of their own.
-const DOMAINS: usize = 16;
-
-impl<T: Real> Room<T> {
-    /// Rooms for the largest domains of a plan.
-    pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
-        let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
-        let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
-        let single = if arithmetic == Arithmetic::Single { rows } else { 0 };
-        let room = |_| Self {
-            single: Workspace::new(single),
-            double: Workspace::new(rows),
-            scale: vec![0.0; rows],
-            diagonal: vec![T::zero(); plan.block().pow(2)],
-        };
-        (0..domains.div_ceil(DOMAINS).clamp(1, ROOMS)).map(room).collect()
-    }
-}
-
-/// Domains and the rooms they are computed in, cut alike.
-struct Tasks<'a, T, S> {
-    targets: Targets<'a, T, S>,
-    rooms: &'a mut [Room<T>],
-}
-
-impl<T: Real, S: Real> Pieces for Tasks<'_, T, S> {
-    fn extent(&self) -> usize {
-        self.rooms.len()
-    }
-
-    fn cut(self, mid: usize) -> (Self, Self) {
-        let share = self.targets.extent() * mid / self.rooms.len();
-        let (targets, rest) = self.targets.cut(share);
-        let (rooms, more) = self.rooms.split_at_mut(mid);
-        (Self { targets, rooms }, Self { targets: rest, rooms: more })
-    }
 }
 
 impl<T: Real> Stage<'_, T> {
@@ -316,38 +255,5 @@ impl<T: Real> Stage<'_, T> {
             self.source.diagonal(i, diagonal);
             (0..b).for_each(|k| sums[k] += diagonal[k * (b + 1)]);
         }
-    }
-}
-
-impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
-    fn extent(&self) -> usize {
-        self.which.len()
-    }
-
-    fn cut(self, mid: usize) -> (Self, Self) {
-        let (left, right) = self.which.split_at(mid);
-        let cut = right.first().map_or(self.base + self.repairs.len(), |&d| d as usize);
-        let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
-        let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
-        let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);
-        let blocks = floor.coarse.offsets();
-        let none = self.coarse.is_empty();
-        let (coarse, coarse_right) =
-            self.coarse.split_at_mut(if none { 0 } else { (blocks[cut] - blocks[base]) * area });
-        let (sizes, sizes_right) = self.sizes.split_at_mut(if none { 0 } else { (cut - base) * block });
-        (
-            Targets { which: left, base, floor, area, block, packed, repairs, coarse, sizes },
-            Targets {
-                which: right,
-                base: cut,
-                floor,
-                area,
-                block,
-                packed: packed_right,
-                repairs: repairs_right,
-                coarse: coarse_right,
-                sizes: sizes_right,
-            },
-        )
     }
 }

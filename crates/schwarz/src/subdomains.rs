@@ -3,29 +3,29 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Reused, Setup, SetupError, Update};
+use coarsen_backend::{Setup, SetupError};
 use coarsen_core::{Class, Preconditioner, Real};
-use coarsen_sparse::{Bsr, Contacts, Pattern, System};
+use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::links::Links;
+use crate::numbers::Numbers;
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::{Limits, Plan};
-use crate::precompute::{Next, Repair, Room, Stage};
+use crate::precompute::Repair;
 use crate::schwarz::{Coarse, Schwarz, Storage};
 use crate::source::Source;
-use crate::touching::{Buckets, Touching};
 
 /// What [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
 /// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order and domains, seconds.
 pub struct Subdomains<T: Real, B: Place> {
-    recipe: Schwarz,
-    on: B,
+    pub(crate) recipe: Schwarz,
+    pub(crate) on: B,
     pattern: Arc<Pattern>,
-    plan: Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) domains: B::Domains,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
@@ -33,21 +33,7 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) weights: Vec<f64>,
     bytes: usize,
     pub(crate) seconds: Seconds,
-    updates: usize,
-}
-
-/// What the numeric phase keeps on the host.
-pub(crate) struct Numbers<T> {
-    /// A_(1), A_(2), ...: as far as a level needs them.
-    coarse: Vec<Bsr<T>>,
-    /// Sums of diagonal entries below each unknown of these.
-    sizes: Vec<Vec<T>>,
-    /// What was done to each domain of each level.
-    pub(crate) repairs: Vec<Vec<Option<Repair>>>,
-    touching: Vec<Touching>,
-    starts: Vec<u32>,
-    checked: Checked<T>,
-    rooms: Vec<Room<T>>,
+    pub(crate) updates: usize,
 }
 
 /// Where the time of the last setup went.
@@ -232,90 +218,6 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level into domains. Whether it followed.
-    ///
-    /// # Errors
-    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full), the domains are new and the factor old: positive
-    /// definite still.
-    fn follow_or_rebuild(
-        &mut self,
-        system: System<'_, T>,
-        which: Option<&[Vec<u32>]>,
-    ) -> Result<bool, SetupError> {
-        if self.top.is_some() {
-            system.check_positions()?;
-        }
-        match self.follow(system, which) {
-            Err(SetupError::Coarsest { .. }) => {
-                *self = self.recipe.build_from(system, &self.on)?;
-                Ok(false)
-            }
-            done => done.map(|()| true),
-        }
-    }
-}
-
-impl<T: Real> Numbers<T> {
-    fn new(plan: &Plan, recipe: &Schwarz, checked: Checked<T>) -> Result<Self, SetupError> {
-        let (b, last) = (plan.block(), plan.levels() - 1);
-        let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
-        let coarse: Vec<Bsr<T>> =
-            floors.map(|(_, floor)| Bsr::zeros(floor.coarse.clone(), (b, b))).collect::<Result<_, _>>()?;
-        Ok(Self {
-            sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
-            coarse,
-            repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
-            touching: vec![Touching::default(); plan.levels()],
-            starts: Vec::new(),
-            checked,
-            rooms: Room::of(plan, recipe.arithmetic),
-        })
-    }
-
-    /// Level after level.
-    fn compute(
-        &mut self,
-        recipe: &Schwarz,
-        plan: &Plan,
-        system: &System<'_, T>,
-        which: Option<&[Vec<u32>]>,
-        inverses: &mut Inverses,
-    ) {
-        let contact = system.contact.filter(|c| !c.is_empty());
-        for level in 0..plan.levels() {
-            let (below, above) = self.coarse.split_at_mut(level);
-            let (sizes_below, sizes_above) = self.sizes.split_at_mut(level);
-            let source = match below.last() {
-                None => Source::of(system, &mut self.starts),
-                Some(coarse) => Source::new(coarse),
-            };
-            let touching = &mut self.touching[level];
-            let contact = contact.filter(|_| level > 0).map(|contacts| {
-                touching.sort(plan, level, contacts, which.map(|which| &which[level][..]));
-                Buckets { contacts, touching }
-            });
-            let stage = Stage {
-                plan,
-                level,
-                source,
-                sizes: sizes_below.last().map_or(&[], |sizes| &sizes[..]),
-                contact,
-                arithmetic: recipe.arithmetic,
-            };
-            let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
-            let next = above.first_mut().zip(sizes_above.first_mut());
-            let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
-            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
-        }
-    }
-
-    fn exact(&self, plan: &Plan, contact: Option<&Contacts<T>>) -> Result<Option<Exact>, SetupError> {
-        let Some((matrix, sizes)) = self.coarse.last().zip(self.sizes.last()) else { return Ok(None) };
-        Exact::build(plan, matrix, sizes, contact).map(Some)
-    }
-}
-
 impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         let (top, weight) = (&mut self.top, B::Real::of(self.weights[self.weights.len() - 1]));
@@ -340,43 +242,6 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
 
     fn size(&self) -> Option<usize> {
         Some(self.plan.nodes(0) * self.plan.block())
-    }
-}
-
-impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
-    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        if !self.serves(&system) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Rest { redone: 1, of: 1 });
-        }
-        self.check(&system)?;
-        if !self.follow_or_rebuild(system, None)? {
-            return Ok(Reused::Nothing);
-        }
-        self.weigh(system)?;
-        Ok(Reused::Structure)
-    }
-
-    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
-        system.check()?;
-        if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
-            return self.update_from(system);
-        }
-        let which = self.plan.touched(touched)?;
-        let redone = which.iter().map(Vec::len).sum();
-        let Self { recipe, plan, numbers, .. } = &mut *self;
-        let source = Source::of(&system, &mut numbers.starts);
-        check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
-        if !self.follow_or_rebuild(system, Some(&which))? {
-            return Ok(Reused::Nothing);
-        }
-        let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
-        Ok(Reused::Rest { redone, of })
     }
 }
 

@@ -13,10 +13,14 @@
 //! | file | |
 //! |---|---|
 //! | `layout` | which couplings are kept, and where |
-//! | `kernel` | the rows of a chunk |
+//! | `kernel` | the rows of a chunk: passes of a sweep |
+//! | `product` | the same for products |
+//! | `couplings` | what the couplings of a row take and give |
 
+mod couplings;
 mod kernel;
 mod layout;
+mod product;
 
 use std::mem;
 
@@ -157,7 +161,7 @@ impl<V: Real, S: Real> HalfSweeps<V, S> {
     fn product_here(&self, b: Option<&[V]>, x: &[V], y: &mut [V]) {
         let parallel = parallel::worth(self.inner.len() + self.outer.len());
         let y = Shared::new(y);
-        let task = |chunk: &Chunk| simd::run(kernel::Product { of: self, chunk, b, x, y });
+        let task = |chunk: &Chunk| simd::run(product::Product { of: self, chunk, b, x, y });
         self.layout.sets.iter().for_each(|set| items(set, parallel, &task));
     }
 }

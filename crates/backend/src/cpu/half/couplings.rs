@@ -1,0 +1,211 @@
+//! What the couplings of one row take from a sum, and give to others.
+//!
+//! SAFETY, of all unsafe code here: as in `kernel.rs`.
+
+use std::ops::Range;
+
+use coarsen_core::Real;
+use coarsen_core::simd::{Pack, Set, prefetch};
+
+use super::HalfSweeps;
+
+/// Which of the outer rows comes next.
+pub(super) struct Outer {
+    pub(super) at: usize,
+}
+
+impl Outer {
+    /// Whether row i is it.
+    #[inline(always)]
+    pub(super) fn is<V, S>(&self, half: &HalfSweeps<V, S>, i: usize) -> bool {
+        half.layout.outer_rows.get(self.at).is_some_and(|&row| row as usize == i)
+    }
+
+    #[inline(always)]
+    pub(super) fn from<V, S>(&self, half: &HalfSweeps<V, S>) -> usize {
+        half.layout.outer[self.at] as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn all<V, S>(&self, half: &HalfSweeps<V, S>) -> Range<usize> {
+        self.from(half)..half.layout.outer[self.at + 1] as usize
+    }
+}
+
+impl<V: Real, S: Real> HalfSweeps<V, S> {
+    /// Places of the inner couplings of row i.
+    #[inline(always)]
+    pub(super) fn inner(&self, i: usize) -> Range<usize> {
+        self.layout.inner[i] as usize..self.layout.inner[i + 1] as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn block_of<const B: usize>(&self, v: &[V], i: usize) -> [V; B] {
+        let mut block = [V::zero(); B];
+        block.copy_from_slice(&v[i * B..(i + 1) * B]);
+        block
+    }
+
+    /// s −= D_i x_i.
+    #[inline(always)]
+    pub(super) fn less_diagonal<I: Set<V>, const B: usize>(
+        &self,
+        set: I,
+        i: usize,
+        xi: &[V; B],
+        s: &mut [V; B],
+    ) {
+        let dx = multiply::<V, S, I, B>(set, &self.diagonal[i * B * B..(i + 1) * B * B], xi);
+        for k in 0..B {
+            s[k] -= dx[k];
+        }
+    }
+
+    /// D_i⁻¹ s; the inverse of a symmetric block is so too, and its rows are added up as columns.
+    #[inline(always)]
+    pub(super) fn solve<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+        &self,
+        set: I,
+        i: usize,
+        s: &[V; B],
+    ) -> P {
+        let d = &self.inverses[i * B * B..(i + 1) * B * B];
+        let mut product = P::zero(set);
+        for k in 0..B {
+            // SAFETY: row k has B values.
+            let row = unsafe { P::load_first::<S, B>(set, d[k * B..].as_ptr()) };
+            product = row.mul_add(P::splat(set, s[k]), product);
+        }
+        product
+    }
+
+    /// s −= Σ A_ij x_j over outer couplings.
+    #[inline(always)]
+    pub(super) unsafe fn less_outer<I: Set<V>, const B: usize>(
+        &self,
+        set: I,
+        places: Range<usize>,
+        x: *const V,
+        s: &mut [V; B],
+    ) {
+        for k in places {
+            let j = self.layout.outer_columns[k] as usize;
+            // SAFETY: see the top of `kernel.rs`.
+            let xj = unsafe { get::<V, B>(x.cast_mut(), j) };
+            let ax = multiply::<V, S, I, B>(set, &self.outer[k * B * B..(k + 1) * B * B], &xj);
+            for c in 0..B {
+                s[c] -= ax[c];
+            }
+        }
+    }
+
+    /// s −= Σ A_ij x_j over inner couplings; `ahead` says how far, in bytes, a sweep of this direction will be soon.
+    ///
+    /// As [`coarsen_sparse::row_product`], but that reads forward only.
+    #[inline(always)]
+    pub(super) unsafe fn less_inner<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+        &self,
+        set: I,
+        places: Range<usize>,
+        ahead: isize,
+        x: *const V,
+        s: &mut [V; B],
+    ) {
+        let columns = &self.layout.inner_columns[places.clone()];
+        let Some((&last, others)) = columns.split_last() else { return };
+        let mut sums = [P::zero(set); B];
+        // SAFETY: see the top of `kernel.rs`. What follows a block of x or A, but for the last, is another block of this chunk.
+        unsafe {
+            let values = self.inner.as_ptr().add(places.start * B * B);
+            prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
+            for (k, &j) in others.iter().enumerate() {
+                let x = P::load(set, x.add(j as usize * B));
+                prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+                for r in 0..B {
+                    sums[r] = P::load(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+                }
+            }
+            let (x, k) = (P::load_first::<V, B>(set, x.add(last as usize * B)), others.len());
+            prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+            for r in 0..B {
+                sums[r] = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+            }
+        }
+        for r in 0..B {
+            s[r] -= sums[r].sum_first::<B>();
+        }
+    }
+
+    /// t_j −= A_ijᵀ x_i over inner couplings.
+    #[inline(always)]
+    pub(super) unsafe fn give<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+        &self,
+        set: I,
+        places: Range<usize>,
+        xi: &[V; B],
+        t: *mut V,
+    ) {
+        let columns = &self.layout.inner_columns[places.clone()];
+        let Some((&last, others)) = columns.split_last() else { return };
+        // SAFETY: see the top of `kernel.rs`. A pack reads into the block after it, which is there but for the last.
+        unsafe {
+            let values = self.inner.as_ptr().add(places.start * B * B);
+            let mut less = [P::zero(set); B];
+            for r in 0..B {
+                less[r] = P::splat(set, -xi[r]);
+            }
+            for (k, &j) in others.iter().enumerate() {
+                let t = t.add(j as usize * B);
+                let mut sum = P::load_first::<V, B>(set, t);
+                for r in 0..B {
+                    sum = P::load(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
+                }
+                sum.store_first::<B>(t);
+            }
+            let (t, k) = (t.add(last as usize * B), others.len());
+            let mut sum = P::load_first::<V, B>(set, t);
+            for r in 0..B {
+                sum = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
+            }
+            sum.store_first::<B>(t);
+        }
+    }
+}
+
+/// M v.
+#[inline(always)]
+fn multiply<V: Real, S: Real, I: Set<V>, const B: usize>(set: I, m: &[S], v: &[V; B]) -> [V; B] {
+    let mut product = [V::zero(); B];
+    for k in 0..B {
+        for c in 0..B {
+            product[k] = set.mul_add(m[k * B + c].to(), v[c], product[k]);
+        }
+    }
+    product
+}
+
+/// Block i of a vector.
+///
+/// # Safety
+/// It is there, and nobody writes it.
+#[inline(always)]
+pub(super) unsafe fn get<V: Real, const B: usize>(v: *mut V, i: usize) -> [V; B] {
+    let mut block = [V::zero(); B];
+    for k in 0..B {
+        // SAFETY: as the caller promises.
+        block[k] = unsafe { *v.add(i * B + k) };
+    }
+    block
+}
+
+/// Writes block i of a vector.
+///
+/// # Safety
+/// It is there, and nobody else reads or writes it.
+#[inline(always)]
+pub(super) unsafe fn put<V: Real, const B: usize>(v: *mut V, i: usize, block: &[V; B]) {
+    for k in 0..B {
+        // SAFETY: as the caller promises.
+        unsafe { *v.add(i * B + k) = block[k] };
+    }
+}

@@ -1,0 +1,64 @@
+//! Products with A from half of it, for one chunk.
+//!
+//! SAFETY, of all unsafe code here: as in `kernel.rs`.
+
+use coarsen_core::Real;
+use coarsen_core::parallel::Shared;
+use coarsen_core::simd::{Kernel, Pack, Set};
+
+use super::couplings::{Outer, put};
+use super::kernel::AHEAD;
+use super::{Chunk, HalfSweeps};
+
+/// y = A x, or b − A x, for one chunk.
+pub(super) struct Product<'a, V, S> {
+    pub(super) of: &'a HalfSweeps<V, S>,
+    pub(super) chunk: &'a Chunk,
+    pub(super) b: Option<&'a [V]>,
+    pub(super) x: &'a [V],
+    pub(super) y: Shared<'a, V>,
+}
+
+impl<V: Real, S: Real> Kernel<V> for Product<'_, V, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.of.block {
+            2 => self.rows::<I, I::Four, 2>(set),
+            3 => self.rows::<I, I::Four, 3>(set),
+            _ => self.rows::<I, I::Eight, 6>(set),
+        }
+    }
+}
+
+impl<V: Real, S: Real> Product<'_, V, S> {
+    #[inline(always)]
+    fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+        let (half, x, y) = (self.of, self.x.as_ptr(), self.y.get());
+        // Rows give −A x, which is turned where there is no b.
+        let mut outer = Outer { at: self.chunk.outer.start };
+        for i in self.chunk.rows.clone() {
+            // SAFETY: see the top of `kernel.rs`; nobody writes x.
+            unsafe {
+                let mut s = self.b.map_or([V::zero(); B], |b| half.block_of::<B>(b, i));
+                if outer.is(half, i) {
+                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
+                    outer.at += 1;
+                }
+                let inner = half.inner(i);
+                half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
+                let xi = half.block_of::<B>(self.x, i);
+                half.less_diagonal::<I, B>(set, i, &xi, &mut s);
+                put::<V, B>(y, i, &s);
+                half.give::<I, P, B>(set, inner, &xi, y);
+            }
+        }
+        if self.b.is_none() {
+            for i in self.chunk.rows.start * B..self.chunk.rows.end * B {
+                // SAFETY: see the top of `kernel.rs`.
+                unsafe { *y.add(i) = -*y.add(i) };
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Iterative refinement, and the trial solve that shows whether a factor can be trusted.
+
+use coarsen_core::LinearOperator;
+use coarsen_sparse::Bsr;
+
+use crate::factor::{Factorization, Pivots, Solved};
+use crate::{DirectError, Method};
+
+/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 / ε.
+const STRONG_PIVOT: f64 = 1e-10;
+/// A trial solve along the near-kernel with a larger relative residual has fewer than three digits left.
+const SINGULAR: f64 = 1e-3;
+/// A relative residual that refinement cannot improve.
+const EXACT: f64 = f64::EPSILON;
+
+/// Vectors of a refined solve.
+pub(crate) struct Work {
+    pub(crate) b: Vec<f64>,
+    pub(crate) x: Vec<f64>,
+    r: Vec<f64>,
+    previous: Vec<f64>,
+}
+
+impl Work {
+    /// For n unknowns.
+    pub(crate) fn new(n: usize) -> Self {
+        Self { b: vec![0.0; n], x: vec![0.0; n], r: vec![0.0; n], previous: vec![0.0; n] }
+    }
+
+    /// x = A⁻¹ b with refinement, from the x there is.
+    pub(crate) fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
+        let size = norm(&self.b);
+        if size == 0.0 {
+            self.x.fill(0.0);
+            return Solved { relative_residual: 0.0, refinements: 0 };
+        }
+        let mut best = f64::INFINITY;
+        if self.x.iter().any(|v| *v != 0.0) {
+            a.residual(&self.b, &self.x, &mut self.r);
+            best = norm(&self.r) / size;
+        }
+        if !best.is_finite() {
+            self.x.fill(0.0);
+            self.r.copy_from_slice(&self.b);
+            best = f64::INFINITY;
+        }
+        for step in 0..=steps {
+            self.previous.copy_from_slice(&self.x);
+            factors.solve(&mut self.r);
+            self.x.iter_mut().zip(&self.r).for_each(|(x, z)| *x += z);
+            a.residual(&self.b, &self.x, &mut self.r);
+            let residual = norm(&self.r) / size;
+            let none = best == f64::INFINITY;
+            if !none && (residual.is_nan() || residual >= best) {
+                std::mem::swap(&mut self.x, &mut self.previous);
+                return Solved { relative_residual: best, refinements: step.saturating_sub(1) };
+            }
+            best = residual;
+            if best <= EXACT {
+                return Solved { relative_residual: best, refinements: step };
+            }
+        }
+        Solved { relative_residual: best, refinements: steps }
+    }
+
+    /// Refuses a singular matrix: two steps of inverse iteration turn any right-hand side to the direction that A maps
+    /// closest to 0, and a solve along it leaves no digits where A is singular to working precision.
+    pub(crate) fn examine(
+        &mut self,
+        factors: &mut dyn Factorization,
+        a: &Bsr<f64>,
+        method: Method,
+        pivots: Pivots,
+    ) -> Result<(), DirectError> {
+        let strong = pivots.weakest.is_some_and(|(_, ratio)| ratio > STRONG_PIVOT);
+        if method == Method::Cholesky && strong || self.b.is_empty() {
+            return Ok(());
+        }
+        noise(&mut self.b);
+        factors.solve(&mut self.b);
+        let size = self.b.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let finite = self.b.iter().all(|v| v.is_finite()) && size > 0.0;
+        let mut residual = f64::INFINITY;
+        if finite {
+            self.b.iter_mut().for_each(|v| *v /= size);
+            self.x.fill(0.0);
+            residual = self.refine(factors, a, 1).relative_residual;
+        }
+        if residual <= SINGULAR {
+            return Ok(());
+        }
+        let row = match pivots.weakest {
+            Some((row, _)) if finite => row,
+            _ => self.dependent_row(factors, a, finite)?,
+        };
+        Err(DirectError::Singular { row, residual })
+    }
+
+    /// The row with the largest part in the combination of rows that vanishes: two steps of inverse iteration with Aᵀ.
+    ///
+    /// Where a pivot was exactly 0, on a neighbour of A, its entries changed by relative 1e-10, which has none.
+    fn dependent_row(
+        &mut self,
+        factors: &mut dyn Factorization,
+        a: &Bsr<f64>,
+        finite: bool,
+    ) -> Result<usize, DirectError> {
+        if !finite {
+            let mut neighbour = a.clone();
+            let mut change = vec![0.0; a.nnz()];
+            noise(&mut change);
+            neighbour.values_mut().iter_mut().zip(&change).for_each(|(v, c)| *v *= 1.0 + 1e-10 * c);
+            factors.factor(&neighbour)?;
+        }
+        noise(&mut self.x);
+        for _ in 0..2 {
+            factors.solve_transpose(&mut self.x);
+            let size = self.x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            self.x.iter_mut().for_each(|v| *v /= size);
+        }
+        let largest =
+            |best: (usize, f64), (i, v): (usize, &f64)| if v.abs() > best.1 { (i, v.abs()) } else { best };
+        Ok(self.x.iter().enumerate().fold((0, 0.0), largest).0)
+    }
+}
+
+/// The same numbers of magnitude 1/2 to 1 and either sign at every call (Weyl sequence, golden ratio).
+fn noise(x: &mut [f64]) {
+    for (i, v) in x.iter_mut().enumerate() {
+        let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let size = 0.5 + (word >> 12) as f64 / (1_u64 << 53) as f64;
+        *v = if word.count_ones().is_multiple_of(2) { size } else { -size };
+    }
+}
+
+/// ‖v‖₂ in the order of the entries.
+fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}

@@ -1,0 +1,93 @@
+//! The numeric phase: matrices and inverses, level after level.
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Contacts, System};
+
+use crate::check::Checked;
+use crate::exact::Exact;
+use crate::place::Inverses;
+use crate::plan::Plan;
+use crate::precompute::{Next, Repair, Stage};
+use crate::schwarz::Schwarz;
+use crate::source::Source;
+use crate::tasks::Room;
+use crate::touching::{Buckets, Touching};
+
+/// What the numeric phase keeps on the host.
+pub(crate) struct Numbers<T> {
+    /// A_(1), A_(2), ...: as far as a level needs them.
+    pub(crate) coarse: Vec<Bsr<T>>,
+    /// Sums of diagonal entries below each unknown of these.
+    pub(crate) sizes: Vec<Vec<T>>,
+    /// What was done to each domain of each level.
+    pub(crate) repairs: Vec<Vec<Option<Repair>>>,
+    pub(crate) touching: Vec<Touching>,
+    pub(crate) starts: Vec<u32>,
+    pub(crate) checked: Checked<T>,
+    pub(crate) rooms: Vec<Room<T>>,
+}
+
+impl<T: Real> Numbers<T> {
+    pub(crate) fn new(plan: &Plan, recipe: &Schwarz, checked: Checked<T>) -> Result<Self, SetupError> {
+        let (b, last) = (plan.block(), plan.levels() - 1);
+        let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
+        let coarse: Vec<Bsr<T>> =
+            floors.map(|(_, floor)| Bsr::zeros(floor.coarse.clone(), (b, b))).collect::<Result<_, _>>()?;
+        Ok(Self {
+            sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
+            coarse,
+            repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
+            touching: vec![Touching::default(); plan.levels()],
+            starts: Vec::new(),
+            checked,
+            rooms: Room::of(plan, recipe.arithmetic),
+        })
+    }
+
+    /// Level after level.
+    pub(crate) fn compute(
+        &mut self,
+        recipe: &Schwarz,
+        plan: &Plan,
+        system: &System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+        inverses: &mut Inverses,
+    ) {
+        let contact = system.contact.filter(|c| !c.is_empty());
+        for level in 0..plan.levels() {
+            let (below, above) = self.coarse.split_at_mut(level);
+            let (sizes_below, sizes_above) = self.sizes.split_at_mut(level);
+            let source = match below.last() {
+                None => Source::of(system, &mut self.starts),
+                Some(coarse) => Source::new(coarse),
+            };
+            let touching = &mut self.touching[level];
+            let contact = contact.filter(|_| level > 0).map(|contacts| {
+                touching.sort(plan, level, contacts, which.map(|which| &which[level][..]));
+                Buckets { contacts, touching }
+            });
+            let stage = Stage {
+                plan,
+                level,
+                source,
+                sizes: sizes_below.last().map_or(&[], |sizes| &sizes[..]),
+                contact,
+                arithmetic: recipe.arithmetic,
+            };
+            let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
+            let next = above.first_mut().zip(sizes_above.first_mut());
+            let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
+            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
+        }
+    }
+
+    pub(crate) fn exact(
+        &self,
+        plan: &Plan,
+        contact: Option<&Contacts<T>>,
+    ) -> Result<Option<Exact>, SetupError> {
+        let Some((matrix, sizes)) = self.coarse.last().zip(self.sizes.last()) else { return Ok(None) };
+        Exact::build(plan, matrix, sizes, contact).map(Some)
+    }
+}

@@ -1,0 +1,103 @@
+//! Tasks of a level: ranges of domains, with room for each and what they write.
+
+use coarsen_core::Real;
+use coarsen_core::parallel::Pieces;
+
+use crate::eliminate::Workspace;
+use crate::plan::{Floor, Plan};
+use crate::precompute::{Arithmetic, Repair};
+
+/// What it writes: one part of each for a range of domains.
+pub(crate) struct Targets<'a, T, S> {
+    pub(crate) which: &'a [u32],
+    pub(crate) base: usize,
+    pub(crate) floor: &'a Floor,
+    pub(crate) area: usize,
+    pub(crate) block: usize,
+    pub(crate) packed: &'a mut [S],
+    pub(crate) repairs: &'a mut [Option<Repair>],
+    pub(crate) coarse: &'a mut [T],
+    pub(crate) sizes: &'a mut [T],
+}
+
+impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
+    fn extent(&self) -> usize {
+        self.which.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let (left, right) = self.which.split_at(mid);
+        let cut = right.first().map_or(self.base + self.repairs.len(), |&d| d as usize);
+        let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
+        let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
+        let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);
+        let blocks = floor.coarse.offsets();
+        let none = self.coarse.is_empty();
+        let (coarse, coarse_right) =
+            self.coarse.split_at_mut(if none { 0 } else { (blocks[cut] - blocks[base]) * area });
+        let (sizes, sizes_right) = self.sizes.split_at_mut(if none { 0 } else { (cut - base) * block });
+        (
+            Targets { which: left, base, floor, area, block, packed, repairs, coarse, sizes },
+            Targets {
+                which: right,
+                base: cut,
+                floor,
+                area,
+                block,
+                packed: packed_right,
+                repairs: repairs_right,
+                coarse: coarse_right,
+                sizes: sizes_right,
+            },
+        )
+    }
+}
+
+/// Room for the domains of one task, kept from one time to the next.
+pub(crate) struct Room<T> {
+    pub(crate) single: Workspace<f32>,
+    pub(crate) double: Workspace<f64>,
+    pub(crate) scale: Vec<f64>,
+    pub(crate) diagonal: Vec<T>,
+}
+
+/// Tasks that share the domains of a level.
+const ROOMS: usize = 32;
+
+/// Domains that are worth a room of their own.
+const DOMAINS: usize = 16;
+
+impl<T: Real> Room<T> {
+    /// Rooms for the largest domains of a plan.
+    pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
+        let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
+        let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
+        let single = if arithmetic == Arithmetic::Single { rows } else { 0 };
+        let room = |_| Self {
+            single: Workspace::new(single),
+            double: Workspace::new(rows),
+            scale: vec![0.0; rows],
+            diagonal: vec![T::zero(); plan.block().pow(2)],
+        };
+        (0..domains.div_ceil(DOMAINS).clamp(1, ROOMS)).map(room).collect()
+    }
+}
+
+/// Domains and the rooms they are computed in, cut alike.
+pub(crate) struct Tasks<'a, T, S> {
+    pub(crate) targets: Targets<'a, T, S>,
+    pub(crate) rooms: &'a mut [Room<T>],
+}
+
+impl<T: Real, S: Real> Pieces for Tasks<'_, T, S> {
+    fn extent(&self) -> usize {
+        self.rooms.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let share = self.targets.extent() * mid / self.rooms.len();
+        let (targets, rest) = self.targets.cut(share);
+        let (rooms, more) = self.rooms.split_at_mut(mid);
+        (Self { targets, rooms }, Self { targets: rest, rooms: more })
+    }
+}

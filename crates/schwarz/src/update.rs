@@ -1,0 +1,71 @@
+//! How domains follow a system: new values, or those of some rows alone.
+
+use coarsen_backend::{Reused, Setup, SetupError, Update};
+use coarsen_core::Real;
+use coarsen_sparse::System;
+
+use crate::check;
+use crate::place::Place;
+use crate::source::Source;
+use crate::subdomains::Subdomains;
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level into domains. Whether it followed.
+    ///
+    /// # Errors
+    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full), the domains are new and the factor old: positive
+    /// definite still.
+    fn follow_or_rebuild(
+        &mut self,
+        system: System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+    ) -> Result<bool, SetupError> {
+        if self.top.is_some() {
+            system.check_positions()?;
+        }
+        match self.follow(system, which) {
+            Err(SetupError::Coarsest { .. }) => {
+                *self = self.recipe.build_from(system, &self.on)?;
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+}
+
+impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        system.check()?;
+        if !self.serves(&system) {
+            *self = self.recipe.build_from(system, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
+        if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+            *self = self.recipe.build_from(system, &self.on)?;
+            return Ok(Reused::Rest { redone: 1, of: 1 });
+        }
+        self.check(&system)?;
+        if !self.follow_or_rebuild(system, None)? {
+            return Ok(Reused::Nothing);
+        }
+        self.weigh(system)?;
+        Ok(Reused::Structure)
+    }
+
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        system.check()?;
+        if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+            return self.update_from(system);
+        }
+        let which = self.plan.touched(touched)?;
+        let redone = which.iter().map(Vec::len).sum();
+        let Self { recipe, plan, numbers, .. } = &mut *self;
+        let source = Source::of(&system, &mut numbers.starts);
+        check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
+        if !self.follow_or_rebuild(system, Some(&which))? {
+            return Ok(Reused::Nothing);
+        }
+        let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
+        Ok(Reused::Rest { redone, of })
+    }
+}
