@@ -20,7 +20,7 @@
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
 //! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
 //! | [`subdomains`](Subdomains) | what is built, and its application (§7); `update` follows a system (§6.3), `check` finds what is wrong before |
-//! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them |
+//! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them, also in the sweeps of `sweep` |
 //! | [`weights`](Weights) | the factors of the levels |
 //! | `table` | what a person reads |
 
@@ -46,6 +46,7 @@ mod source;
 mod step;
 mod structure;
 mod subdomains;
+mod sweep;
 mod table;
 mod tasks;
 mod touching;

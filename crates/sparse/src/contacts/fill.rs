@@ -17,6 +17,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Pieces, each, tree};
 use coarsen_core::{Real, simd};
 
+use super::sums::{Filling, Targets};
 use crate::SparseError;
 
 /// Pieces that the contacts are cut into, whatever the number of threads.
@@ -56,14 +57,14 @@ pub(super) struct Fill {
 
 /// Some consecutive rows.
 #[derive(Clone, Debug, Default)]
-struct Bucket {
+pub(super) struct Bucket {
     /// Where the entries of each row begin.
-    rows: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     /// 4 e + r, by row.
-    entries: Vec<u32>,
+    pub(super) entries: Vec<u32>,
     /// Where the blocks of each row begin.
-    blocks: Vec<u32>,
-    places: Vec<(u32, u32)>,
+    pub(super) blocks: Vec<u32>,
+    pub(super) places: Vec<(u32, u32)>,
     columns: Vec<u32>,
 }
 
@@ -248,84 +249,6 @@ impl Pieces for Stretches<'_> {
         (
             Self { pieces: first..at, starts, buckets, ends, entries },
             Self { pieces: at..pieces.end, starts, buckets, ends: ends_right, entries: entries_right },
-        )
-    }
-}
-
-/// Where the blocks of some buckets go.
-struct Targets<'a, T> {
-    buckets: &'a [Bucket],
-    offsets: &'a [usize],
-    size: usize,
-    places: &'a mut [(u32, u32)],
-    values: &'a mut [T],
-}
-
-/// Step 5, as something that can be compiled for several instruction sets.
-struct Filling<'a, 'e, T, E> {
-    targets: Targets<'a, T>,
-    elements: &'e E,
-}
-
-impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: simd::Set<T>>(self, _: S) {
-        let (Targets { buckets, size, mut places, mut values, .. }, elements) = (self.targets, self.elements);
-        for bucket in buckets {
-            let (own, rest) = std::mem::take(&mut places).split_at_mut(bucket.places.len());
-            own.copy_from_slice(&bucket.places);
-            places = rest;
-            for (blocks, entries) in bucket.blocks.windows(2).zip(bucket.rows.windows(2)) {
-                let row = &bucket.places[blocks[0] as usize..blocks[1] as usize];
-                // One row at a time, so that its blocks are still near when they are added to.
-                let (sums, rest) = std::mem::take(&mut values).split_at_mut(row.len() * size);
-                values = rest;
-                sums.fill(T::zero());
-                for &entry in &bucket.entries[entries[0] as usize..entries[1] as usize] {
-                    let (e, r) = (entry as usize / 4, entry as usize % 4);
-                    for (c, &column) in elements.columns(e).iter().enumerate() {
-                        let at = seek(row, column);
-                        elements.add(e, r, c, &mut sums[at * size..(at + 1) * size]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Where a column stands in a row that has it.
-#[inline(always)]
-fn seek(row: &[(u32, u32)], column: u32) -> usize {
-    // Most rows are so short that looking at all of them, without a branch, is faster than halving.
-    const SHORT: usize = 16;
-    if row.len() <= SHORT {
-        return row.iter().map(|place| usize::from(place.1 < column)).sum();
-    }
-    row.partition_point(|place| place.1 < column)
-}
-
-impl<T: Real> Pieces for Targets<'_, T> {
-    fn extent(&self) -> usize {
-        self.buckets.len()
-    }
-
-    fn cut(self, mid: usize) -> (Self, Self) {
-        let Self { buckets, offsets, size, places, values } = self;
-        let blocks = offsets[mid] - offsets[0];
-        let (buckets, buckets_right) = buckets.split_at(mid);
-        let (places, places_right) = places.split_at_mut(blocks);
-        let (values, values_right) = values.split_at_mut(blocks * size);
-        (
-            Self { buckets, offsets: &offsets[..=mid], size, places, values },
-            Self {
-                buckets: buckets_right,
-                offsets: &offsets[mid..],
-                size,
-                places: places_right,
-                values: values_right,
-            },
         )
     }
 }

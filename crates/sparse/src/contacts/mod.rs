@@ -3,10 +3,11 @@
 //! | file | what |
 //! |---|---|
 //! | [`stencil`](Stencil) | what touches what: point-point, vertex-face, edge-edge |
-//! | `fill` | from contacts to sorted rows of blocks, in parallel (P-Cloth, §3.2.2) |
+//! | `fill` | from contacts to sorted rows of blocks, in parallel (P-Cloth, §3.2.2); `sums` is its last step |
 
 mod fill;
 mod stencil;
+mod sums;
 
 use coarsen_core::Real;
 

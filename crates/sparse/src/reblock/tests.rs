@@ -1,3 +1,4 @@
+use super::detect::{RUN, RUNS};
 use super::*;
 use crate::{assembly, random};
 

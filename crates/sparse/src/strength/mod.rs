@@ -1,15 +1,16 @@
 //! Strength of connection: the graph of couplings that a coarsening should follow.
 
 mod block;
+mod radii;
 
 use std::ops::Range;
 
-use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Error, Real, largest, simd};
+use coarsen_core::parallel::{self, each};
+use coarsen_core::{Error, Real, largest};
 
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Graph, Pattern};
-use block::LANES;
+use radii::radii;
 
 /// When two nodes of a block matrix are strongly coupled; θ grows from 0 (every stored value that is not zero) towards 1.
 ///
@@ -219,107 +220,6 @@ fn weight(v: f64) -> f32 {
 /// θ in f32, below 1 where it was.
 fn narrow(theta: f64) -> f32 {
     (theta as f32).min(1.0 - f32::EPSILON)
-}
-
-/// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
-fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
-    let (pattern, b) = (a.pattern(), a.block().0);
-    let mut roots = vec![0.0; pattern.rows() * b * b];
-    let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
-    let leaf = |(nodes, out): (Range<usize>, Groups<&mut [f64]>)| simd::run(Roots { a, nodes, out: out.0 });
-    each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
-    let rows = BlockRows::new(pattern.offsets(), 1, weights);
-    let leaf = |leaf: BlockRows<'_, f32>| {
-        simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
-    };
-    each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
-}
-
-/// |A_ii|^−½ of some nodes.
-struct Roots<'a, T> {
-    a: &'a Bsr<T>,
-    nodes: Range<usize>,
-    out: &'a mut [f64],
-}
-
-impl<T: Real> simd::Kernel<f64> for Roots<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: simd::Set<f64>>(self, _: S) {
-        match self.a.block().0 {
-            3 => roots_of(self.a, 3, self.nodes, self.out),
-            6 => roots_of(self.a, 6, self.nodes, self.out),
-            b => roots_of(self.a, b, self.nodes, self.out),
-        }
-    }
-}
-
-/// The radii of the blocks of some rows.
-struct Radii<'a, T> {
-    a: &'a Bsr<T>,
-    roots: &'a [f64],
-    rows: Range<usize>,
-    out: &'a mut [f32],
-}
-
-impl<T: Real> simd::Kernel<f64> for Radii<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: simd::Set<f64>>(self, _: S) {
-        match self.a.block().0 {
-            3 => radii_of(self.a, 3, self.roots, self.rows, self.out),
-            6 => radii_of(self.a, 6, self.roots, self.rows, self.out),
-            b => radii_of(self.a, b, self.roots, self.rows, self.out),
-        }
-    }
-}
-
-/// |A_ii|^−½ of some nodes; a missing block is zero.
-#[inline(always)]
-fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64]) {
-    let size = b * b;
-    let (mut d, mut q, mut root) =
-        (vec![[0.0; LANES]; size], vec![[0.0; LANES]; size], vec![[0.0; LANES]; size]);
-    for (first, out) in nodes.clone().step_by(LANES).zip(out.chunks_mut(LANES * size)) {
-        d.fill([0.0; LANES]);
-        for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
-            if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
-                (0..size).for_each(|e| d[e][l] = 0.5 * (block[e].wide() + block[e % b * b + e / b].wide()));
-            }
-        }
-        block::inverse_root(b, &mut d, &mut q, &mut root);
-        for (l, out) in out.chunks_exact_mut(size).enumerate() {
-            out.iter_mut().zip(&root).for_each(|(out, root)| *out = root[l]);
-        }
-    }
-}
-
-/// The radii of the blocks of some rows, from the roots of all nodes.
-#[inline(always)]
-fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, out: &mut [f32]) {
-    let (pattern, size) = (a.pattern(), b * b);
-    let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
-    let first = pattern.offsets()[rows.start];
-    let mut i = rows.start;
-    for (group, out) in out.chunks_mut(LANES).enumerate() {
-        let start = first + group * LANES;
-        for (l, k) in (start..start + out.len()).enumerate() {
-            while pattern.offsets()[i + 1] <= k {
-                i += 1;
-            }
-            let j = pattern.indices()[k] as usize;
-            let (ri, rj, block) =
-                (&roots[i * size..][..size], &roots[j * size..][..size], &a.value(k)[..size]);
-            let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
-            for e in 0..size {
-                (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].wide(), rj[e]);
-            }
-        }
-        let radius = block::spectral_radius(b, &left, &mut m, &right, &mut square);
-        out.iter_mut().zip(radius).for_each(|(w, r)| *w = weight(r));
-    }
 }
 
 #[cfg(test)]
