@@ -14,7 +14,7 @@ use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep};
 const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 
 /// Block sizes: the specialised ones and one without a kernel of its own.
-const BLOCKS: [usize; 5] = [1, 2, 3, 5, 6];
+const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 
 /// One test per law for a backend value.
 #[macro_export]

@@ -70,6 +70,7 @@ impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
             2 => self.leaf::<2>(nodes, a, r.0, b, z.0),
             3 => self.leaf::<3>(nodes, a, r.0, b, z.0),
             6 => self.leaf::<6>(nodes, a, r.0, b, z.0),
+            12 => self.leaf::<12>(nodes, a, r.0, b, z.0),
             _ => self.leaf_any(nodes, a, r.0, b, z.0),
         };
         each(pieces, NODES, parallel::worth(self.d.values().len()), &body);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Shared, items};
-use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
 use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, row_product};
 
@@ -68,6 +68,7 @@ impl<V: Real, S: Real> Kernel<V> for Chunk<'_, V, S> {
             2 => self.rows::<I, I::Four, 2>(set),
             3 => self.rows::<I, I::Four, 3>(set),
             6 => self.rows::<I, I::Eight, 6>(set),
+            12 => self.rows::<I, Twelve<V, I::Eight, I::Four>, 12>(set),
             _ => self.of.rows_any(self.rows, self.x),
         }
     }

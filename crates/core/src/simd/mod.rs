@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `plain` | arrays, whose loops the compiler vectorises; with AVX2 and FMA where the machine has them |
 //! | `avx512` | registers |
+//! | [`twelve`](Twelve) | eight and four of these |
 //!
 //! Lanes are loaded whole or in pieces, never gathered and never under a mask: on Zen 5 a gather of eight takes longer than eight
 //! loads, and a load under a mask as long as several (with masks the product of 3x3 blocks took 2.5 times as long).
@@ -16,8 +17,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod plain;
+mod twelve;
 
 use crate::Real;
+
+pub use twelve::Twelve;
 
 /// A few numbers in one register.
 ///
@@ -190,6 +194,31 @@ mod tests {
             check::<V, f32, I::Eight, N>(set);
             check::<V, f64, I::Eight, N>(set);
         }
+    }
+
+    #[derive(Clone, Copy)]
+    struct All;
+
+    impl<V: Real> Kernel<V> for All {
+        type Output = ();
+        fn run<I: Set<V>>(self, set: I) {
+            let from: Vec<f32> = (1..=12).map(|k| k as f32).collect();
+            let mut to = [V::zero(); 12];
+            // SAFETY: twelve numbers are readable and writable.
+            unsafe {
+                let pack = Twelve::<V, I::Eight, I::Four>::load(set, from.as_ptr());
+                assert_eq!(pack.sum_first::<12>(), V::of(78.0));
+                let ones = Pack::splat(set, V::one());
+                pack.mul_add(Pack::splat(set, V::of(3.0)), ones).store_first::<12>(to.as_mut_ptr());
+            }
+            assert!((0..12).all(|k| to[k] == V::of(3.0 * (k + 1) as f64 + 1.0)), "{to:?}");
+        }
+    }
+
+    #[test]
+    fn twelve_lanes_are_eight_and_four() {
+        on_all_sets::<f32>(All);
+        on_all_sets::<f64>(All);
     }
 
     fn on_all_sets<V: Real>(kernel: impl Kernel<V> + Copy) {

@@ -247,6 +247,39 @@ mod tests {
         assert!(matches!(huge, Err(SparseError::TooLarge { .. })));
     }
 
+    /// A x by its definition, for the block sizes with kernels of their own and for others.
+    #[test]
+    fn products_equal_plain_loops() {
+        let blocks =
+            [(1, 1), (2, 2), (3, 3), (3, 6), (6, 3), (6, 6), (3, 12), (12, 3), (12, 12), (5, 4), (13, 2)];
+        for (seed, block) in (1..).zip(blocks) {
+            let a = crate::random::matrix(70, 50, block, 4, seed);
+            let (m, n) = a.shape();
+            let (x, b) = (crate::random::vector(n, seed + 50), crate::random::vector(m, seed + 90));
+            let mut expected = vec![0.0; m];
+            for i in 0..70 {
+                for (j, values) in a.row(i) {
+                    for (at, v) in values.iter().enumerate() {
+                        expected[i * block.0 + at / block.1] += v * x[j * block.1 + at % block.1];
+                    }
+                }
+            }
+            let close = |y: &[f64], expected: &[f64], tolerance: f64| {
+                assert!(y.iter().zip(expected).all(|(y, e)| (y - e).abs() < tolerance), "{block:?}");
+            };
+            let (mut y, mut r) = (vec![f64::NAN; m], vec![f64::NAN; m]);
+            a.apply(&x, &mut y);
+            close(&y, &expected, 1e-13);
+            a.residual(&b, &x, &mut r);
+            close(&r, &b.iter().zip(&expected).map(|(b, y)| b - y).collect::<Vec<_>>(), 1e-13);
+            a.to::<f32>().apply(&x, &mut y);
+            close(&y, &expected, 1e-5);
+            let (short, mut single) = (x.iter().map(|&v| v as f32).collect(), vec![0.0_f32; m]);
+            a.apply(&short, &mut single);
+            close(&single.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), &expected, 1e-4);
+        }
+    }
+
     #[test]
     fn threads_do_not_change_bits() {
         let a = crate::random::matrix(9000, 9000, (3, 3), 5, 3);

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
 use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use super::{Bsr, row_product};
@@ -100,6 +100,9 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
             (3, 6) => self.fixed::<I, I::Eight, 3, 6>(set),
             (6, 3) => self.fixed::<I, I::Four, 6, 3>(set),
             (6, 6) => self.fixed::<I, I::Eight, 6, 6>(set),
+            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set), // displacements to affine motions
+            (12, 3) => self.fixed::<I, I::Four, 12, 3>(set),
+            (12, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 12, 12>(set),
             _ => self.any(),
         }
     }

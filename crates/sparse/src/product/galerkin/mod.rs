@@ -15,10 +15,12 @@
 //! |---|---|
 //! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
 //! | `worker` | one task: rows of Q made, coarse rows summed |
+//! | `blocks` | products of blocks |
 //! | `kept` | rows of Q kept and dropped |
 //! | `scalars` | the same for 1 x 1 blocks |
 //! | `weights` | the same for blocks w ⊗ I_d, and identities |
 
+mod blocks;
 mod kept;
 mod scalars;
 mod weights;

@@ -2,7 +2,7 @@ use super::*;
 use crate::{multiply, random};
 use coarsen_core::parallel;
 
-const SIZES: [(usize, usize); 6] = [(1, 1), (3, 3), (3, 6), (6, 6), (2, 3), (6, 1)];
+const SIZES: [(usize, usize); 8] = [(1, 1), (3, 3), (3, 6), (6, 6), (3, 12), (12, 12), (2, 3), (6, 1)];
 
 /// The same in 16ths, whose products and sums are exact in f32 too, fused or not.
 fn exact(mut a: Bsr<f64>) -> Bsr<f64> {

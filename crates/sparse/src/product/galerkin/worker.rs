@@ -6,6 +6,7 @@ use std::ops::Range;
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
 
+use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, row, whole, width};
 use super::kept::Kept;
 use crate::product::sums::Rows;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
@@ -141,6 +142,8 @@ impl<T: Real> Factors<'_, T> {
             (3, 3) => simd::run(Run::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
             (3, 6) => simd::run(Run::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData }), // displacements to rigid-body modes
             (6, 6) => simd::run(Run::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData }), // rigid-body modes on all coarser levels
+            (3, 12) => simd::run(Run::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData }), // displacements to affine motions
+            (12, 12) => simd::run(Run::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData }),
             _ => simd::run(Run::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
         }
     }
@@ -232,94 +235,6 @@ impl<T: Real> Factors<'_, T> {
         q.keep(fine, p.row(fine), rows);
         Ok(())
     }
-}
-
-/// Row x of a block whose rows have K numbers, at most as many as a pack has lanes. Lanes beyond K hold anything: what they add to is never read.
-#[inline(always)]
-fn row<T: Real, R: Pack<T>, const K: usize>(set: R::Set, block: &[T], x: usize) -> R {
-    const { assert!(K <= R::LANES) };
-    let rest = &block[x * K..];
-    if rest.len() >= R::LANES {
-        // SAFETY: as many numbers are there.
-        unsafe { R::load(set, rest.as_ptr()) }
-    } else {
-        let rest = &rest[..K];
-        // SAFETY: K numbers are there, and a pack has as many lanes, as asserted above.
-        unsafe { R::load_first::<T, K>(set, rest.as_ptr()) }
-    }
-}
-
-/// Row x of a block whose rows are as long as a pack.
-#[inline(always)]
-fn whole<T: Real, R: Pack<T>>(set: R::Set, block: &[T], x: usize) -> R {
-    let row = &block[x * R::LANES..(x + 1) * R::LANES];
-    // SAFETY: a pack of numbers is there.
-    unsafe { R::load(set, row.as_ptr()) }
-}
-
-/// C += L R with L of Y x X, the rows of R in a pack each and those of C as long as a pack; C is read and written once.
-#[inline(always)]
-fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usize>(
-    set: R::Set,
-    left: impl Fn(usize, usize) -> T,
-    right: impl Fn(usize) -> R,
-    c: &mut [T],
-) {
-    let c = &mut c[..Y * R::LANES];
-    // SAFETY: C has Y rows of a pack, as the line above sees to.
-    let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
-    for x in 0..X {
-        let right = right(x);
-        for (y, sum) in sums.iter_mut().enumerate() {
-            *sum = R::splat(set, left(y, x)).mul_add(right, *sum);
-        }
-    }
-    for (y, sum) in sums.into_iter().enumerate() {
-        // SAFETY: as above.
-        unsafe { sum.store(c.as_mut_ptr().add(y * R::LANES)) };
-    }
-}
-
-/// C += L R for any Y, X and W.
-#[inline(always)]
-fn add<'r, T: Real>(
-    (y, x, w): (usize, usize, usize),
-    left: impl Fn(usize, usize) -> T,
-    right: impl Fn(usize) -> &'r [T],
-    c: &mut [T],
-) {
-    for (y, c) in c.chunks_exact_mut(w).take(y).enumerate() {
-        for x in 0..x {
-            let l = left(y, x);
-            c.iter_mut().zip(right(x)).for_each(|(c, &r)| *c += l * r);
-        }
-    }
-}
-
-/// Numbers in which a row of a block is kept: whole registers for the blocks of P that have kernels.
-fn width(block: (usize, usize)) -> usize {
-    match block {
-        (3, 3) => 4,
-        (3 | 6, 6) => 8,
-        (_, k) => k,
-    }
-}
-
-/// In packs of how many numbers the rows of a block are kept.
-trait Width {
-    type Pack<T: Real, S: Set<T>>: Pack<T, Set = S>;
-}
-
-struct Four;
-
-impl Width for Four {
-    type Pack<T: Real, S: Set<T>> = S::Four;
-}
-
-struct Eight;
-
-impl Width for Eight {
-    type Pack<T: Real, S: Set<T>> = S::Eight;
 }
 
 /// [`Factors::rows`] as something that can be compiled for several instruction sets.
