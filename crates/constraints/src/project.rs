@@ -83,11 +83,6 @@ impl Projector {
         self.factors.groups.of.len() * self.factors.block
     }
 
-    /// Whether a constraint names the node.
-    pub fn is_filtered(&self, node: usize) -> bool {
-        self.factors.groups.of[node] != NONE
-    }
-
     /// Nodes that a constraint names.
     pub fn filtered(&self) -> usize {
         self.factors.groups.nodes.len()

@@ -101,19 +101,10 @@ fn scalars(a: &Bsr<f64>) -> impl Iterator<Item = (usize, usize, f64)> {
     })
 }
 
-/// Whether every stored block has its transpose opposite.
+/// Whether every stored block has its transpose opposite, to the bit.
 fn is_symmetric(a: &Bsr<f64>) -> bool {
     let (r, c) = a.block();
-    let (rows, columns) = a.shape();
-    let opposite = |i: usize, j: usize, block: &[f64]| {
-        a.pattern().find(j, i).is_some_and(|k| {
-            let other = a.value(k);
-            (0..r * r).all(|at| block[at] == other[at % r * r + at / r])
-        })
-    };
-    rows == columns
-        && r == c
-        && (0..a.pattern().rows()).all(|i| a.row(i).all(|(j, block)| opposite(i, j, block)))
+    r == c && a.pattern().is_symmetric() && a.asymmetric_pair(0.0).is_none()
 }
 
 /// Makes a file by writing beside it and renaming; a device or a pipe is written directly.
