@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use coarsen_backend::SetupError;
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, Pieces, each};
+use coarsen_core::{Real, by_bucket};
 use coarsen_sparse::NearKernel;
 
 /// A column counts as spanned when less than this share of its length is left: half the digits of f64. Rotations of a small aggregate far from the
@@ -147,16 +147,7 @@ fn norm(v: &[f64]) -> f64 {
 
 /// The nodes of each aggregate, in order: where each aggregate starts, and all of them.
 fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
-    let mut starts = vec![0; count + 1];
-    let of = || aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX);
-    of().for_each(|(_, &g)| starts[g as usize + 1] += 1);
-    (0..count).for_each(|g| starts[g + 1] += starts[g]);
-    let (mut next, mut members) = (starts.clone(), vec![0; starts[count]]);
-    for (i, &g) in of() {
-        members[next[g as usize]] = i as u32;
-        next[g as usize] += 1;
-    }
-    (starts, members)
+    by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }
 
 /// Consecutive aggregates with their rows of Q, to be cut between aggregates.
