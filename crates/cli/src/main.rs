@@ -1,69 +1,34 @@
 //! The coarsen command: solve a sparse system, look at one, make one.
 //!
-//! | file | what |
+//! Folders are layers: a file imports from those before it, and from its own.
+//!
+//! | folder | what |
 //! |---|---|
-//! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras`; `names` are what they choose between |
-//! | `input` | matrix or problem, right-hand side, and what is known beside them |
-//! | `ready` | the system in blocks, looked at |
-//! | `choose` | what is done: as asked, else as `coarsen::auto` says; `attempts` does it |
-//! | `solve` | from the input to the report |
-//! | `job` | one system to solve, and what a method made of it |
-//! | `iterate` | a Krylov method at one place and precision; `factor` is a direct one |
-//! | `stage` | places, and what can be set up there; `device` is one of OpenCL, `devices` lists them |
-//! | `ending` | how a solve ended, its cause and its cure |
-//! | `report` | the report for machines and for people |
-//! | `plot` | the residual history as a picture |
-//! | `sequence` | a system that changes from step to step |
-//! | `compare` | every method on one system; `table` and `chart` show it, `memory` counts bytes |
-//! | `dump` | a folder that makes a run again |
-//! | `minimize` | energies and descent methods; `elastic` joins a body and its preconditioner |
-//! | `info`, `generate`, `spy` | the simple commands |
-//! | `progress` | bars, on a terminal only |
-//! | `error` | what is wrong with the command line or a file |
+//! | `arguments` | what the command line says: `command` the options, `names` what they choose between; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras` |
+//! | `input` | what a run begins with: `system` the matrix or problem, right-hand side and what is known beside them; `ready` the system in blocks, looked at, with the seconds that took in `looks`; `renumber` another order of the nodes |
+//! | `decision` | what is done: as asked, else as `coarsen::auto` says |
+//! | `run` | that is done: `job` is one system to solve and what a method made of it, `attempts` are several, `iterate` a Krylov method at one place and precision, `factor` a direct one, `stage` and `device` the places; `follower` and `elastic` the preconditioners of sequences and bodies; `ending` how a solve ended, its cause and its cure |
+//! | `report` | what is written: `summary` for machines and people, `table`, `chart` and `plot` of several, `dump` a folder that makes a run again |
+//! | `commands` | one file a command |
+//!
+//! Beside them: `error`, what is wrong with the command line or a file, and `memory`, which counts bytes.
 
-mod aggregation;
-mod args;
-mod attempts;
-mod chart;
-mod choose;
-mod compare;
-#[cfg(feature = "opencl")]
-mod device;
-mod devices;
-mod domains;
-mod dump;
-mod elastic;
-mod ending;
+mod arguments;
+mod commands;
+mod decision;
 mod error;
-mod factor;
-mod generate;
-mod info;
 mod input;
-mod iterate;
-mod job;
-mod looks;
 mod memory;
-mod minimize;
-mod names;
-mod overlap;
-mod plot;
-mod progress;
-mod ready;
-mod renumber;
 mod report;
-mod sequence;
-mod solve;
-mod spy;
-mod stage;
-mod table;
+mod run;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command};
+use arguments::{Arguments, Command};
+use commands::{compare, devices, generate, info, minimize, sequence, solve, spy};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {

@@ -1,0 +1,3 @@
+//! What is done about a system: the third layer.
+
+pub(crate) mod choose;
