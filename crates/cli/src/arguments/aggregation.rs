@@ -8,6 +8,8 @@ use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen::sparse::Strength;
 use serde::Serialize;
 
+use super::value::share;
+
 /// What the user says of smoothed aggregation; `None` leaves the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Smoothed aggregation")]
@@ -146,13 +148,6 @@ impl Aggregation {
             ("--sa-modes", self.sa_modes.map(modes)),
         ];
         words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
-    }
-}
-
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(v) if (0.0..1.0).contains(&v) => Ok(v),
-        _ => Err("expected 0 or more and less than 1".to_owned()),
     }
 }
 

@@ -122,7 +122,7 @@ fn coupling(text: &str) -> Result<CouplingName, String> {
     if text == "adjacency" {
         return Ok(CouplingName::Adjacency);
     }
-    super::aggregation::share(text).map(CouplingName::Strength)
+    super::value::share(text).map(CouplingName::Strength)
 }
 
 /// Unknowns that `--mas-coarse exact` solves as one system.

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use crate::arguments::Devices;
-use crate::error::Failure;
 #[cfg(feature = "opencl")]
-use crate::say;
+use crate::console::say;
+use crate::error::Failure;
 
 /// Lists the devices; without any, says how to get one.
 #[cfg(feature = "opencl")]

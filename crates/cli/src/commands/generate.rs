@@ -7,11 +7,10 @@ use coarsen::matrix_market::{self, Symmetry};
 use coarsen::problems::Options;
 
 use crate::arguments::Generate;
+use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::problem;
 use crate::report::dump;
-use crate::report::summary::count;
-use crate::say;
 
 /// The seed of b, the one that `solve` takes unless told.
 const SEED: u64 = 1;

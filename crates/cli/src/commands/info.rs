@@ -10,12 +10,12 @@ use coarsen::parallel;
 use coarsen::sparse::Bsr;
 
 use crate::arguments::{Info, Solve};
-use crate::commands::solve::decide;
+use crate::console::say;
+use crate::decision::decide::decide;
+use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
-use crate::run::stage::Stages;
-use crate::say;
 
 /// `coarsen info`. What keeps `solve` from trying ends this command in the same way, after all that is known is said.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
 use coarsen::backend::Backend;
 use coarsen::elastic::{Follower, following};
 use coarsen::optimize::{
@@ -16,13 +14,13 @@ use coarsen::optimize::{
 use coarsen::problems::Scene;
 use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
-use crate::arguments::{Wanted, name, svg, tolerance};
-use crate::commands::solve::check_place;
+use crate::arguments::minimize::{Body, Inverse, Minimize, Way};
+use crate::arguments::name;
+use crate::arguments::place::check_place;
+use crate::console::{complain, count, say};
 use crate::error::Failure;
 use crate::report::plot::{self, Curve};
-use crate::report::summary::count;
 use crate::run::elastic::{Soft, build};
-use crate::{complain, say};
 
 /// The mesh of armadillo-stretch inside the folder of data.
 const ARMADILLO: &str = "meshes/ipc_Armadillo13K.msh.gz";
@@ -35,89 +33,6 @@ const WINDOW: usize = 8;
 
 /// The spectral radius that the accelerated gradient believes in.
 const RADIUS: f64 = 0.99;
-
-#[derive(Debug, Args)]
-pub(crate) struct Minimize {
-    /// `bar-twist:N`, a bar of 4N x N x N cells at rest under a twist; `armadillo-stretch`, one time step of a stretched body
-    #[arg(long, value_name = "NAME", default_value = "bar-twist:8")]
-    problem: Body,
-    /// Tetrahedra of armadillo-stretch, a file [default: the armadillo in the folder that COARSEN_DATA names]
-    #[arg(long, value_name = "FILE")]
-    mesh: Option<PathBuf>,
-    /// Where to go from a gradient
-    #[arg(long, value_enum, default_value_t = Way::Lbfgs)]
-    direction: Way,
-    /// Preconditioner of the Hessian
-    #[arg(long, value_enum, default_value_t = Inverse::Sa)]
-    precond: Inverse,
-    /// Where vectors live and the preconditioner works; energy, gradient and Hessian are computed on the CPU
-    #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
-    backend: Wanted,
-    /// Rebuild the preconditioner every N iterations; 0: at the start only
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    refresh: usize,
-    /// Gradient to reach, as a share of that at the start
-    #[arg(long, value_name = "T", default_value = "1e-5", value_parser = tolerance, allow_negative_numbers = true)]
-    tol: f64,
-    /// Iterations at most
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    max_iterations: usize,
-    /// Threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
-    /// Draw the history of the gradient
-    #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
-    plot: Option<PathBuf>,
-    /// Print nothing but errors
-    #[arg(long)]
-    quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Body {
-    BarTwist(usize),
-    ArmadilloStretch,
-}
-
-impl FromStr for Body {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match (text, text.strip_prefix("bar-twist:").map(str::parse)) {
-            ("armadillo-stretch", _) => Ok(Self::ArmadilloStretch),
-            (_, Some(Ok(n))) => Ok(Self::BarTwist(n)),
-            _ => Err("expected bar-twist:N with a whole number N, or armadillo-stretch"),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Way {
-    /// Newton's method with inexact conjugate gradients
-    Newton,
-    /// Limited-memory BFGS around the preconditioner
-    Lbfgs,
-    /// Nonlinear conjugate gradients (Dai and Kou)
-    Ncg,
-    /// Accelerated gradient descent (Wang and Yang)
-    Agd,
-    /// Gradient descent
-    Gradient,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Inverse {
-    /// No preconditioner
-    None,
-    /// The diagonal
-    Jacobi,
-    /// The diagonal blocks
-    BlockJacobi,
-    /// Smoothed aggregation
-    Sa,
-    /// Multilevel additive Schwarz
-    Mas,
-}
 
 pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     if let Some(file) = &options.plot {

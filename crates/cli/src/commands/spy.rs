@@ -10,12 +10,11 @@ use std::process::ExitCode;
 
 use coarsen::sparse::{Bsr, Graph, Permutation, morton, partition};
 
+use crate::arguments::place::check_place;
 use crate::arguments::{Reorder, Spy};
-use crate::commands::solve::check_place;
+use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::Input;
-use crate::report::summary::count;
-use crate::say;
 
 /// The most pixels along a side, frame included, and the pixels of the frame.
 const SIDE: usize = 1200;

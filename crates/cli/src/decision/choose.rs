@@ -1,10 +1,10 @@
 //! What is done about a system: as the command line asks, else as `coarsen::auto` says.
 
-use coarsen::auto::{Course, Event, Kind, Last, NoFactor, Plan, Reason};
-use coarsen::diagnose::{Definiteness, Diagnosis};
+use coarsen::auto::{Costs, Course, Event, Kind, Last, NoFactor, Plan, Reason};
+use coarsen::diagnose::Diagnosis;
 
 use crate::arguments::{Method, Precond, name};
-use crate::run::ending::Ending;
+use crate::input::ready::Ready;
 
 /// What will be done, and why.
 #[derive(Clone, Debug)]
@@ -33,13 +33,19 @@ pub(crate) struct Wish {
     pub(crate) memory: usize,
 }
 
+/// What is decided about a system.
+pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
+    let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(&ready.matrix, factor));
+    Choice::new(wish, ready.input.b.len(), &ready.diagnosis, costs)
+}
+
 impl Choice {
     /// Decides; `measure` is called where there is something to choose between, and told whether a factorisation is.
     pub(crate) fn new(
         wish: Wish,
         n: usize,
         diagnosis: &Diagnosis,
-        measure: impl FnOnce(bool) -> coarsen::auto::Costs,
+        measure: impl FnOnce(bool) -> Costs,
     ) -> Self {
         let Wish { iterate, varies, memory, .. } = wish;
         let auto = coarsen::auto::Wish { method: wish.method.into(), iterate, varies, memory };
@@ -136,28 +142,10 @@ impl From<Kind> for Precond {
     }
 }
 
-/// Why a method cannot be used on this matrix, where the matrix itself shows it.
-pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
-    let values = diagnosis.values.as_ref()?;
-    let symmetric = matches!(method, Method::Cg | Method::Fcg | Method::Minres);
-    if symmetric && !values.symmetry.holds() {
-        let (row, column, here, there) = values.symmetry.worst?;
-        return Some(Ending::Unsymmetric { row, column, here, there });
-    }
-    let why = match &values.definiteness {
-        Definiteness::Indefinite(witness) => witness.to_string(),
-        Definiteness::Negative | Definiteness::MaybeNegative => {
-            "every diagonal entry is negative (negate matrix and right-hand side)".to_owned()
-        }
-        _ => return None,
-    };
-    matches!(method, Method::Cg | Method::Fcg).then_some(Ending::Indefinite { why })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::auto::{Costs, MEMORY};
+    use coarsen::auto::MEMORY;
     use coarsen::diagnose::diagnose;
     use coarsen::sparse::Bsr;
     use coarsen::sparse::assembly::from_triplets;
@@ -181,16 +169,5 @@ mod tests {
         assert!(choice.plan.is_none(), "there is nothing to choose");
         let choice = choose(&a, Method::Auto, Precond::Auto, false);
         assert_eq!((choice.method, choice.preconds), (Method::Direct, vec![Precond::None]));
-    }
-
-    #[test]
-    fn methods_are_refused_where_the_matrix_shows_it() {
-        let refused = |method, entries| refuse(method, &diagnose(&square(entries))).map(|e| e.name());
-        assert_eq!(refused(Method::Cg, [2.0, 1.0, 0.0, 2.0]), Some("unsymmetric_matrix"));
-        assert_eq!(refused(Method::Fcg, [1.0, 2.0, 2.0, 1.0]), Some("indefinite_operator"));
-        assert_eq!(refused(Method::Cg, [-2.0, 1.0, 1.0, -2.0]), Some("indefinite_operator"));
-        assert_eq!(refused(Method::Minres, [1.0, 2.0, 2.0, 1.0]), None);
-        assert_eq!(refused(Method::Gmres, [2.0, 1.0, 0.0, 2.0]), None);
-        assert_eq!(refused(Method::Cg, [2.0, 1.0, 1.0, 2.0]), None);
     }
 }

@@ -4,19 +4,15 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use coarsen::auto::Costs;
 use coarsen::diagnose::{Diagnosis, diagnose};
 use coarsen::direct::Analysis;
-use coarsen::sparse::{Bsr, NearKernel, Permutation, System, Zeros, detect_block_size};
+use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 
-use crate::arguments::{Given, Method, NullSpace, Precond};
-use crate::decision::choose::{Choice, Wish};
+use super::looks::Looks;
+use super::renumber;
+use super::system::Input;
+use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
-use crate::input::looks::Looks;
-use crate::input::renumber;
-use crate::input::system::Input;
-use crate::run::job::Job;
-use crate::run::progress::Progress;
 
 /// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
@@ -32,9 +28,9 @@ pub(crate) struct Ready<'a> {
     pub(crate) matrix: Cow<'a, Bsr<f64>>,
     /// The order of the nodes of `matrix` and of all that goes with it, where it is not that of the input.
     pub(crate) order: Option<Permutation>,
-    positions: Option<Cow<'a, [[f64; 3]]>>,
-    near_kernel: Option<Cow<'a, NearKernel>>,
-    null_space: Option<NearKernel>,
+    pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
+    pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
+    pub(crate) null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
     /// What the looks took, here and later.
@@ -82,39 +78,6 @@ impl<'a> Ready<'a> {
             looks,
             ordered,
         })
-    }
-
-    /// What `auto` makes of it.
-    pub(crate) fn choose(&self, wish: Wish) -> Choice {
-        let costs = |factor| self.looks.borrow_mut().time("forecasts", || Costs::of(&self.matrix, factor));
-        Choice::new(wish, self.input.b.len(), &self.diagnosis, costs)
-    }
-
-    /// The system as a job for a method that is yet to be named.
-    pub(crate) fn job<'j>(&'j self, given: &Given, progress: &'j Progress) -> Job<'j> {
-        let (positions, near_kernel) = (self.positions.as_deref(), self.near_kernel.as_deref());
-        Job {
-            system: System { positions, near_kernel, ..(&*self.matrix).into() },
-            original: &self.input.matrix,
-            order: self.order.as_ref(),
-            b: &self.input.b,
-            x0: self.input.x0.as_deref(),
-            method: Method::Cg,
-            preconds: vec![Precond::None],
-            aggregation: given.aggregation.recipe(),
-            domains: given.domains.recipe(),
-            overlap: given.overlap.clone(),
-            null_space: self.null_space.clone(),
-            floats: self.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
-            tolerance: given.tol,
-            max_iterations: given.max_iterations,
-            progress,
-            begun: self.parsed,
-            deadline: None,
-            since: Cell::new(self.looks.borrow().mark()),
-            looks: &self.looks,
-            ordered: &self.ordered,
-        }
     }
 }
 

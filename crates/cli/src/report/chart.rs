@@ -5,9 +5,9 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::table::{Row, Table};
 use crate::arguments::{Method, Precond};
 use crate::error::Failure;
-use crate::report::table::{Row, Table};
 
 /// Width and height in pixels, and how much of the width is for the names.
 const SIZE: (u32, u32) = (1200, 520);

@@ -10,11 +10,11 @@ use coarsen::matrix_market::{self, Dense, Symmetry};
 use coarsen::sparse::NearKernel;
 use serde::Serialize;
 
+use super::json::{Versions, write_json};
 use crate::arguments::{NullSpace, Rhs, Solve, Source};
+use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::system::Input;
-use crate::report::summary::{Versions, write_json};
-use crate::run::stage::Stages;
 
 /// `options.json`.
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod chart;
 pub(crate) mod dump;
+pub(crate) mod json;
 pub(crate) mod plot;
 pub(crate) mod summary;
 pub(crate) mod table;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
+use super::summary::Report;
 use crate::error::Failure;
-use crate::report::summary::Report;
 
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (800, 500);

@@ -8,12 +8,14 @@ use std::time::Instant;
 use coarsen::diagnose::Severity;
 use serde::Serialize;
 
+use super::json::{Versions, write_json};
 use crate::arguments::{Method, Precision, Precond, Solve};
+use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::error::Failure;
 use crate::input::looks::Looks;
 use crate::input::ready::Ready;
-use crate::run::job::{Solution, Try};
+use crate::run::solution::{Solution, Try};
 
 /// What a run began with.
 pub(crate) struct Setting<'a> {
@@ -73,19 +75,6 @@ pub(crate) struct Report {
     /// What `diagnose` warns of.
     warnings: Vec<String>,
     versions: Versions,
-}
-
-/// What ran.
-#[derive(Serialize)]
-pub(crate) struct Versions {
-    coarsen: &'static str,
-    os: &'static str,
-    arch: &'static str,
-}
-
-impl Versions {
-    pub(crate) const THESE: Self =
-        Self { coarsen: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, arch: std::env::consts::ARCH };
 }
 
 impl Report {
@@ -148,29 +137,6 @@ impl Report {
             Precond::None => method,
             _ => format!("{method} with {precond}"),
         }
-    }
-}
-
-/// Writes any value as JSON, indented.
-pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    let mut text =
-        serde_json::to_string_pretty(value).map_err(std::io::Error::other).map_err(Failure::write(file))?;
-    text.push('\n');
-    fs::write(file, text).map_err(Failure::write(file))
-}
-
-/// Bytes in MiB.
-pub(crate) fn mib(bytes: usize) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
-/// `1 thread`, `2 threads`, `3 entries`, `4 refreshes`.
-pub(crate) fn count(n: usize, what: &str) -> String {
-    match what.strip_suffix('y') {
-        _ if n == 1 => format!("1 {what}"),
-        Some(stem) => format!("{n} {stem}ies"),
-        None if what.ends_with("sh") => format!("{n} {what}es"),
-        None => format!("{n} {what}s"),
     }
 }
 

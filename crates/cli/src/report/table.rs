@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::json::Versions;
 use crate::arguments::{Compare, Method, Precond, name};
-use crate::commands::compare::Auto;
+use crate::console::{count, mib};
 use crate::input::ready::Ready;
-use crate::report::summary::{Versions, count, mib};
-use crate::run::job::{Solution, Try};
+use crate::run::auto::Auto;
+use crate::run::solution::{Solution, Try};
 
 /// One method on the system.
 #[derive(Clone, Debug, Serialize)]

@@ -5,16 +5,17 @@ use std::time::Instant;
 use coarsen::Outcome;
 use coarsen::auto::{Course, End, Event, Factored, Meter, NoFactor, Step, Steps, Terms, drive};
 
+use super::attempt::{RANGE, attempt, fits};
+use super::ending::Ending;
+use super::factor::order;
+use super::job::Job;
+use super::progress::Progress;
+use super::solution::Solution;
 use crate::arguments::{Given, Method, Precision, Precond};
-use crate::commands::solve::{RANGE, attempt, fits};
 use crate::decision::choose::Choice;
+use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
-use crate::run::ending::Ending;
-use crate::run::factor::order;
-use crate::run::job::Solution;
-use crate::run::progress::Progress;
-use crate::run::stage::Stages;
 
 /// Where and until when.
 pub(crate) type Place<'a> = (&'a Stages, Precision, Option<Instant>);
@@ -29,7 +30,7 @@ pub(crate) fn by_choice(
 ) -> Result<Solution, Failure> {
     let (stages, precision, deadline) = place;
     let Some(plan) = choice.plan.take() else {
-        let mut job = ready.job(given, progress);
+        let mut job = Job::of(ready, given, progress);
         (job.method, job.preconds, job.deadline) = (choice.method, choice.preconds.clone(), deadline);
         let mut solution = attempt(&job, stages, precision, &ready.diagnosis, None)?;
         solution.notes.extend(choice.unbounded.map(|why| Event::NoFactor(why).to_string()));
@@ -76,7 +77,7 @@ impl Attempts<'_> {
         meter: Option<&mut Meter<'_>>,
     ) -> Result<End, Failure> {
         let (stages, _, deadline) = self.place;
-        let mut job = self.ready.job(self.given, self.progress);
+        let mut job = Job::of(self.ready, self.given, self.progress);
         (job.method, job.preconds, job.deadline) = (method, vec![precond], deadline);
         if let Some(best) = &self.best {
             job.x0 = Some(&best.x);

@@ -6,10 +6,10 @@ use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Real};
 
+use super::job::{Grids, Job};
+use super::stage::{Built, Operator, Stage, anywhere, domains};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
-use crate::run::job::{Grids, Job};
-use crate::run::stage::{Built, Operator, Stage, anywhere, domains};
 
 /// Bytes of a hierarchy as a multiple of those of its matrix: as much again for transfers, coarser levels, diagonal blocks and vectors.
 const HIERARCHY: u64 = 3;

@@ -8,7 +8,7 @@ use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::{AnyBackend, AnyVector, Identity};
 
-use crate::commands::minimize::Inverse;
+use crate::arguments::minimize::Inverse;
 
 /// What the scenes are made of.
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;

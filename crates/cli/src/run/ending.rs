@@ -8,7 +8,7 @@ use coarsen::backend::SetupError;
 use coarsen::direct::DirectError;
 use coarsen::krylov::NullSpaceError;
 
-use crate::report::summary::mib;
+use crate::console::mib;
 
 /// The end of a solve. All but [`Outcome::Converged`] are exit code 4.
 #[derive(Clone, Debug)]

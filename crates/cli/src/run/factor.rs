@@ -6,8 +6,9 @@ use coarsen::Outcome;
 use coarsen::direct::{Analysis, Direct, DirectError, Figures, Method};
 use coarsen::sparse::Bsr;
 
-use crate::run::ending::Ending;
-use crate::run::job::{Job, Solution};
+use super::ending::Ending;
+use super::job::Job;
+use super::solution::Solution;
 
 /// The residual that counts is judged against the tolerance: nothing is refused before.
 const DIRECT: Direct = Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY };

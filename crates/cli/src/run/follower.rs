@@ -7,11 +7,11 @@ use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Action, Preconditioner, Real, Upkeep};
 
+use super::stage::OVER_RELAXATION;
 use crate::arguments::domains::Form;
 use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
-use crate::run::stage::OVER_RELAXATION;
 
 /// Unknowns beyond which `auto` puts a hierarchy above the domains: the table by size of `benches/README.md`, contact changed in each step.
 const LARGE: usize = 100_000;

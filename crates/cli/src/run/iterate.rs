@@ -8,11 +8,12 @@ use coarsen::backend::SetupError;
 use coarsen::krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
 use coarsen::{Error, Iteration, Outcome, Preconditioner, Real, Stop, Vector, power_of_two};
 
+use super::ending::Ending;
+use super::job::Job;
+use super::solution::Solution;
+use super::stage::Stage;
 use crate::arguments::{Method, name};
 use crate::error::of_device;
-use crate::run::ending::Ending;
-use crate::run::job::{Job, Solution};
-use crate::run::stage::Stage;
 
 /// How often a solve may be continued because the residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;

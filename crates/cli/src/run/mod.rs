@@ -1,6 +1,8 @@
 //! What was decided is done: the fourth layer.
 
+pub(crate) mod attempt;
 pub(crate) mod attempts;
+pub(crate) mod auto;
 #[cfg(feature = "opencl")]
 mod device;
 pub(crate) mod elastic;
@@ -10,4 +12,6 @@ pub(crate) mod follower;
 pub(crate) mod iterate;
 pub(crate) mod job;
 pub(crate) mod progress;
+mod refuse;
+pub(crate) mod solution;
 pub(crate) mod stage;

@@ -5,12 +5,11 @@ use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
-use coarsen::{AnyBackend, BackendChoice, Error, Identity, LinearOperator, Narrow, Preconditioner, Real};
+use coarsen::{Error, Identity, LinearOperator, Narrow, Preconditioner, Real};
 
+use super::job::{Grids, Job};
+use crate::arguments::Precond;
 use crate::arguments::domains::Form;
-use crate::arguments::{Precision, Precond};
-use crate::error::Failure;
-use crate::run::job::{Grids, Job};
 
 /// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
 pub(crate) const OVER_RELAXATION: f64 = 1.3;
@@ -72,7 +71,7 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
     }
 }
 
-/// The preconditioners that are generic over a place; [`Stages::builds`] leaves the others out.
+/// The preconditioners that are generic over a place; [`Stages::builds`](crate::decision::places::Stages::builds) leaves the others out.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,
@@ -136,45 +135,4 @@ pub(crate) fn domains<B: Place>(
         table: built.to_string(),
     };
     Ok((Box::new(built), Some(grids)))
-}
-
-/// The places of one backend, in every precision.
-pub(crate) enum Stages {
-    Cpu,
-    #[cfg(feature = "opencl")]
-    Double(coarsen::opencl::OpenCl<f64>),
-    #[cfg(feature = "opencl")]
-    Single(coarsen::opencl::OpenCl<f32>),
-}
-
-impl Stages {
-    /// What a backend by name is on this machine, before anything is read or made.
-    pub(crate) fn open(choice: BackendChoice, precision: Precision) -> Result<Self, Failure> {
-        if precision == Precision::F32 {
-            return Ok(match AnyBackend::choose_single(choice)? {
-                #[cfg(feature = "opencl")]
-                AnyBackend::OpenCl(on) => Self::Single(on),
-                _ => Self::Cpu,
-            });
-        }
-        Ok(match AnyBackend::choose(choice)? {
-            #[cfg(feature = "opencl")]
-            AnyBackend::OpenCl(on) => Self::Double(on),
-            _ => Self::Cpu,
-        })
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            #[cfg(feature = "opencl")]
-            Self::Double(_) | Self::Single(_) => "opencl",
-        }
-    }
-
-    /// Whether a preconditioner can be applied there.
-    pub(crate) fn builds(&self, precond: Precond) -> bool {
-        matches!(self, Self::Cpu)
-            || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)
-    }
 }

@@ -17,12 +17,13 @@ use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Outcome, Stop, Upkeep, parallel};
 
+use crate::arguments::place::check_place;
 use crate::arguments::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
-use crate::commands::solve::{check_place, used};
+use crate::console::{complain, say};
+use crate::decision::decide::used;
 use crate::error::Failure;
-use crate::report::summary::write_json;
+use crate::report::json::write_json;
 use crate::run::follower::Follower;
-use crate::{complain, say};
 use table::{Row, Table};
 
 /// Whether the command line asks for a sequence.

@@ -6,7 +6,8 @@ use coarsen::problems::Sequence;
 use serde::Serialize;
 
 use crate::arguments::{Follow, Precond, Solve, name};
-use crate::report::summary::{Versions, count};
+use crate::console::count;
+use crate::report::json::Versions;
 
 use crate::run::follower::Follower;
 
