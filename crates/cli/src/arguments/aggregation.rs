@@ -108,8 +108,8 @@ impl Aggregation {
             Some(CycleName::K) => Cycle::K,
         };
         recipe.smoothing = match self.sa_smoother {
-            None => Smoothing::Fitted,
-            Some(SmootherName::Chebyshev) => recipe.smoothing,
+            None => recipe.smoothing,
+            Some(SmootherName::Chebyshev) => Multigrid::tamstorf().smoothing,
             Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
             Some(SmootherName::Jacobi) => Smoothing::Chebyshev(Chebyshev::damped()),
             Some(SmootherName::Spai0) => {
@@ -117,7 +117,7 @@ impl Aggregation {
             }
         };
         recipe.coarsening.spread = match self.sa_spread {
-            None => Spread::Fitted,
+            None => recipe.coarsening.spread,
             Some(1) => Spread::Neighbours,
             Some(_) => Spread::Second,
         };
@@ -156,11 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_fits_spread_and_smoother() {
-        let mut expected = Multigrid::smoothed_aggregation();
-        expected.coarsening.spread = Spread::Fitted;
-        expected.smoothing = Smoothing::Fitted;
-        assert_eq!(Aggregation::default().recipe(), expected);
+    fn nothing_said_is_the_default_of_the_library() {
+        assert_eq!(Aggregation::default().recipe(), Multigrid::smoothed_aggregation());
         assert!(Aggregation::default().words().is_empty());
     }
 

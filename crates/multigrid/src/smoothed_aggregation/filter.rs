@@ -165,7 +165,7 @@ mod tests {
         }
         let a = Bsr::new(pattern, block, values).unwrap();
         let modes = NearKernel::from_rows(1, (0..n * n).map(|i| 1.0 / scale(i)).collect()).unwrap();
-        let mut recipe = Multigrid::smoothed_aggregation();
+        let mut recipe = Multigrid::tamstorf();
         (recipe.coarsening.kernel_sweeps, recipe.coarsening.prune) = (0, 0.0);
         let m = recipe.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
         let p = m.prolongation(0).and_then(coarsen_sparse::Prolongation::matrix).unwrap();
@@ -187,7 +187,7 @@ mod tests {
         for (e, v) in a.values_mut()[9 * k..9 * (k + 1)].iter_mut().enumerate() {
             *v += 1e6 * normal[e / 3] * normal[e % 3];
         }
-        let m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new()).unwrap();
+        let m = Multigrid::tamstorf().build(&a, &Cpu::new()).unwrap();
         assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
     }
 
@@ -234,7 +234,7 @@ mod tests {
             let (a, b) = (&problem.matrix, problem.right_hand_side(1));
             let system = System { near_kernel: Some(&problem.near_kernel), ..a.into() };
             let run = |filter: bool| {
-                let mut recipe = Multigrid::smoothed_aggregation();
+                let mut recipe = Multigrid::tamstorf();
                 recipe.coarsening.filter = filter;
                 let mut m = recipe.build_from(system, &Cpu::new()).unwrap();
                 let mut x = vec![0.0; b.len()];

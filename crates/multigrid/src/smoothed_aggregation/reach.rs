@@ -98,7 +98,7 @@ mod tests {
         for (spec, fewer) in [("poisson3d:24", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
             let a = problem(spec);
             let coarse = |spread: Spread| {
-                let mut recipe = Multigrid::smoothed_aggregation();
+                let mut recipe = Multigrid::tamstorf();
                 recipe.coarsening.spread = spread;
                 recipe.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
             };

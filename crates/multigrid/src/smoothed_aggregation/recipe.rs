@@ -50,7 +50,7 @@ impl Default for SmoothedAggregation {
     fn default() -> Self {
         Self {
             strength: Strength::SpectralRadius { theta: 0.48 },
-            spread: Spread::Neighbours,
+            spread: Spread::Fitted,
             dominance: 0.05,
             modes: Modes::Known,
             rotations_from: 7,
