@@ -15,7 +15,7 @@ use faer::{Conj, MatMut, Par, Side, Spec};
 
 use crate::DirectError;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::factorization::{Factorization, Figures, Inertia, Pivots, room};
 use crate::products;
 
 /// The lower triangle of A, the structure of L, and L once it is computed.

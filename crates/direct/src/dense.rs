@@ -11,7 +11,7 @@ use faer::linalg::{evd, svd};
 use faer::{ColMut, MatMut, MatRef, Par, Spec};
 
 use crate::DirectError;
-use crate::factor::{check_finite, check_symmetric};
+use crate::factorization::{check_finite, check_symmetric};
 use crate::products;
 
 /// Dense pseudo-inverses for small systems: the coarsest grid, a subdomain, a singular test matrix.

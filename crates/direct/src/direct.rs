@@ -3,7 +3,7 @@
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
-use crate::factor::{check_finite, check_symmetric};
+use crate::factorization::{check_finite, check_symmetric};
 use crate::{Analysis, DirectError, Factor, Figures};
 
 /// A factorisation.

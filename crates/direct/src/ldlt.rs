@@ -17,7 +17,7 @@ use faer::{Conj, MatMut, Par, Side, Spec};
 use crate::DirectError;
 use crate::cholesky::figures;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots, room};
+use crate::factorization::{Factorization, Figures, Inertia, Pivots, room};
 use crate::products;
 
 /// Chooses supernodes whatever the fill; the entrywise variant does not pivot.

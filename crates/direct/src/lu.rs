@@ -15,7 +15,7 @@ use faer::{Conj, MatMut, Par, Spec};
 
 use crate::DirectError;
 use crate::columns::{Columns, Part};
-use crate::factor::{Factorization, Figures, Pivots, room};
+use crate::factorization::{Factorization, Figures, Pivots, room};
 use crate::products;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.

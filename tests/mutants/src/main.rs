@@ -45,7 +45,7 @@ mod sample;
 mod schema;
 mod verdicts;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
