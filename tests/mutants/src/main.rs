@@ -25,6 +25,7 @@
 //! | `judge` | the test programs, once for each mutant |
 //! | `alone` | what has no place in a schema: a build for each |
 //! | `verdicts` | what the tests said, and which of them were asked |
+//! | `mutant`, `error` | what a mutant is; what goes wrong |
 //! | `report` | counts, and a line for each survivor |
 //!
 //! It works in `target/mutants` on what is committed, and goes on where it was stopped. A commit that changes the sources of the eight crates, another `--mutants`, or
