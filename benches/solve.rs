@@ -93,7 +93,6 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
     let mut recipe = Multigrid::smoothed_aggregation();
-    recipe.coarsening.spread = Spread::Fitted;
     settings.change.iter().for_each(|change| change(&mut recipe));
     let (mut setup, mut solve, mut update) = (vec![], vec![], vec![]);
     let (mut iterations, mut table, mut bytes) = (0, String::new(), 0);
@@ -212,7 +211,6 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                     .change
                     .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
             }
-            ("--smoother", "fitted") => settings.change.push(Box::new(|m| m.smoothing = Smoothing::Fitted)),
             ("--smoother", "damped") => {
                 settings.change.push(Box::new(|m| m.smoothing = Smoothing::Chebyshev(Chebyshev::damped())));
             }

@@ -11,7 +11,7 @@ use coarsen::auto::{Costs, Kind};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::{Multigrid, Smoothing};
+use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::relax::{BlockJacobi, Ic0};
 use coarsen::sparse::{Bsr, System, Zeros};
@@ -104,7 +104,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         line("ic0", seconds, costs.setup(Kind::Ic0));
         iterations(Kind::Ic0, 1.0, &mut m);
     }
-    let sa = Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::smoothed_aggregation() };
+    let sa = Multigrid::smoothed_aggregation();
     let narrow = a.to::<f32>();
     let single = System {
         matrix: &narrow,

@@ -37,7 +37,7 @@ fn hierarchies_of_blocks(threads: usize) {
     let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
     let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
     let cloth = System { positions: Some(&sheet.positions), ..System::from(&sheet.matrix) };
-    let chebyshev = Multigrid::smoothed_aggregation().smoothing;
+    let chebyshev = Multigrid::tamstorf().smoothing;
     for (name, system, cycle, smoothing) in [
         ("V", elastic, Cycle::V, chebyshev),
         ("K", elastic, Cycle::K, chebyshev),

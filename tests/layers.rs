@@ -1,5 +1,8 @@
-//! The architecture, enforced: dependencies point to lower layers, features stay where they belong, files stay
-//! short, and no test build holds what only benches need.
+//! The architecture, enforced: dependencies point to lower layers, files do not import each other in large circles,
+//! features stay where they belong, files stay short, and no test build holds what only benches need.
+
+#[path = "layers/circles.rs"]
+mod circles;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -160,6 +163,57 @@ fn conditions_on_features_are_found_wherever_they_stand() {
     assert!(asks_for_feature(&attribute, true).is_some() && asks_for_feature(&branch, false).is_some());
     assert_eq!(asks_for_feature(&branch, true), None);
     assert_eq!(asks_for_feature("let cfg = 1; // a feature", false), None);
+}
+
+/// The most files of a crate that may import each other, directly or through others.
+const CIRCLE: usize = 3;
+
+/// Crates with a larger circle, and its files: none may grow.
+const LARGER: [(&str, usize); 7] = [
+    ("coarsen", 5),
+    ("coarsen-backend", 11),
+    ("coarsen-core", 5),
+    ("coarsen-multigrid", 7),
+    ("coarsen-opencl", 7),
+    ("coarsen-problems", 20),
+    ("coarsen-schwarz", 10),
+];
+
+#[test]
+fn no_circle_of_imports_has_more_than_three_files() {
+    let mut large = Vec::new();
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let manifest = Path::new(text(&package["manifest_path"]));
+        let folder = manifest.parent().expect("a folder").join("src");
+        let most = LARGER.iter().find(|(name, _)| *name == text(&package["name"])).map_or(CIRCLE, |c| c.1);
+        let circles = circles::Crate::read(&folder, &sources(&folder)).circles();
+        large.extend(circles.into_iter().filter(|circle| circle.len() > most));
+    }
+    let lines = |circle: &Vec<PathBuf>| {
+        let files = circle.iter().map(|file| file.strip_prefix(root()).unwrap_or(file).display().to_string());
+        files.collect::<Vec<_>>().join("\n  ")
+    };
+    let large: Vec<_> = large.iter().map(lines).collect();
+    assert!(large.is_empty(), "files that import each other:\n  {}", large.join("\nand\n  "));
+}
+
+/// The command's folders are layers: a file imports from its own and from those before it.
+#[test]
+fn the_command_imports_from_earlier_folders_only() {
+    let folder = root().join("crates/cli/src");
+    let order = ["arguments", "input", "decision", "run", "report", "commands"];
+    for (layer, name) in order.iter().enumerate() {
+        let files = sources(&folder.join(name));
+        assert!(!files.is_empty(), "{name} is gone");
+        for file in files {
+            let body = std::fs::read_to_string(&file).expect("a source file");
+            for later in &order[layer + 1..] {
+                let path = format!("crate::{later}");
+                assert!(!body.contains(&path), "{} imports from {later}", file.display());
+            }
+        }
+    }
 }
 
 /// A file is read at one sitting: none is longer than 450 lines, nine in ten of the sources have at most 290, half of them at most 150.

@@ -52,7 +52,7 @@ fn main() -> Outcome<()> {
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<f64>, f64>>> {
     let on = Cpu::new();
     Ok(match method {
-        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
         "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
         _ => Box::new(BlockJacobi::default().build_from(system, &on)?),

@@ -46,7 +46,7 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
     Ok(match method {
         "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
         "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
-        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+        "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
         _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
     })

@@ -23,10 +23,10 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
             "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
             "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
             "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-            "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+            "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
             "sa-contrast" => {
                 let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
-                let recipe = Multigrid { coarsening, ..Multigrid::smoothed_aggregation() };
+                let recipe = Multigrid { coarsening, ..Multigrid::tamstorf() };
                 Box::new(recipe.build_from(system, &Cpu::new())?)
             }
             other => unreachable!("no preconditioner {other}"),

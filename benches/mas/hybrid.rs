@@ -5,7 +5,7 @@ use std::time::Instant;
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Cycle, Modes, Multigrid, OverDomains, SmoothedAggregation, Smoothing};
+use coarsen_multigrid::{Cycle, Modes, Multigrid, OverDomains, SmoothedAggregation};
 use coarsen_problems::{Problem, cloth};
 use coarsen_schwarz::{Coarse, Schwarz};
 
@@ -39,12 +39,7 @@ pub(crate) fn hybrid() -> Outcome<()> {
         row(n, &p, "sa over 16, smoothed P", &other)?;
         other.coarsening.modes = Modes::Constants;
         row(n, &p, "sa over 16, constants", &other)?;
-        row(
-            n,
-            &p,
-            "sa alone",
-            &Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::smoothed_aggregation() },
-        )?;
+        row(n, &p, "sa alone", &Multigrid::smoothed_aggregation())?;
     }
     Ok(())
 }

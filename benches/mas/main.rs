@@ -40,7 +40,7 @@ use std::time::Instant;
 use coarsen_backend::{Backend, Cpu, Prepared, Setup};
 use coarsen_core::{Iteration, LinearOperator, Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Multigrid, Smoothing, Spread};
+use coarsen_multigrid::Multigrid;
 use coarsen_problems::Problem;
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Order, Schwarz};
@@ -101,11 +101,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             boxed(Schwarz { coupling, ..Schwarz::multilevel() }, system, Cpu::new())?
         }
         "mas sa" => boxed(Multigrid::over_domains(), system, Cpu::mixed())?,
-        "sa" => {
-            let mut sa = Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::smoothed_aggregation() };
-            sa.coarsening.spread = Spread::Fitted;
-            boxed(sa, system, Cpu::mixed())?
-        }
+        "sa" => boxed(Multigrid::smoothed_aggregation(), system, Cpu::mixed())?,
         _ => boxed(Schwarz::multilevel(), system, Cpu::new())?,
     })
 }

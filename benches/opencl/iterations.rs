@@ -24,7 +24,7 @@ fn build<B: Backend>(
 ) -> Result<Box<dyn Preconditioner<B::Vector>>, SetupError> {
     Ok(match name {
         "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
-        "sa" => Box::new(Multigrid::smoothed_aggregation().build(a, on)?),
+        "sa" => Box::new(Multigrid::tamstorf().build(a, on)?),
         _ => Box::new(BlockJacobi::default().build(a, on)?),
     })
 }

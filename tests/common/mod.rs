@@ -142,7 +142,7 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
 
 /// Smoothed aggregation down to 40 unknowns.
 pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
-    Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() }
+    Multigrid { cycle, coarse_size: 40, ..Multigrid::tamstorf() }
 }
 
 /// Multilevel additive Schwarz with domains small enough for several levels.

@@ -20,7 +20,7 @@ type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Smoothed aggregation with the translations and rotations of the points.
 fn sa(body: &mut Body, x: &[f64]) -> Follower {
-    let recipe = Multigrid { coarse_size: 100, ..Multigrid::smoothed_aggregation() };
+    let recipe = Multigrid { coarse_size: 100, ..Multigrid::tamstorf() };
     Follower::build(body, x, |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
@@ -176,7 +176,7 @@ fn stiff_parts_cost_few_iterations() {
     let iterations = [1e5, 1e10].map(|middle| {
         let Scene { mut body, start: mut x } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
         let mut norm = characteristic_norm(&body, 1e-7).unwrap();
-        let mut recipe = Multigrid::smoothed_aggregation();
+        let mut recipe = Multigrid::tamstorf();
         recipe.coarsening.prune = 1e-3;
         let m =
             Follower::build(&mut body, &x, |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))

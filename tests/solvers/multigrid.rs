@@ -29,7 +29,7 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
 
 #[test]
 fn iterations_do_not_grow_with_the_mesh() {
-    let sa = Multigrid::smoothed_aggregation();
+    let sa = Multigrid::tamstorf();
     let poisson = ["poisson3d:20", "poisson3d:40", "poisson3d:60"].map(|name| iterations(name, sa));
     assert!(poisson.iter().all(|&i| i <= 12), "{poisson:?}");
     assert!(poisson[2] as f64 <= 1.3 * poisson[0] as f64 + 1.0, "{poisson:?}");
@@ -58,7 +58,7 @@ const GROWTH: [(&str, usize); 8] = [
 /// At every size at most 1.1 times PyAMG's iterations plus one.
 fn within_pyamg(problems: &[(&str, usize)]) -> Vec<usize> {
     let count = |&(name, pyamg): &(&str, usize)| {
-        let count = iterations(name, Multigrid::smoothed_aggregation());
+        let count = iterations(name, Multigrid::tamstorf());
         println!("{name}: {count}, PyAMG {pyamg}");
         assert!(count as f64 <= 1.1 * pyamg as f64 + 1.0, "{name}: {count}, PyAMG {pyamg}");
         count
@@ -366,12 +366,12 @@ fn a_near_kernel_can_be_found() {
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
-    let mut recipe = Multigrid::smoothed_aggregation();
+    let mut recipe = Multigrid::tamstorf();
     recipe.coarsening.modes = Modes::Found(64);
     let error = recipe.build(p.system(), &Cpu::new()).err().expect("nothing is coarsened");
     assert!(matches!(error, SetupError::Stalled { unknowns: 27_000, .. }), "{error}");
     // One level is what a user may ask for.
-    Multigrid { levels: 1, ..Multigrid::smoothed_aggregation() }
+    Multigrid { levels: 1, ..Multigrid::tamstorf() }
         .build(&problem("poisson2d:30").matrix, &Cpu::new())
         .unwrap();
 }
@@ -380,7 +380,7 @@ fn a_stall_is_named_before_it_is_factored() {
 #[test]
 fn awkward_real_matrices_are_solved() {
     let Some(data) = common::data() else { return };
-    let sa = Multigrid::smoothed_aggregation();
+    let sa = Multigrid::tamstorf();
     assert!(solved(&common::read(&data, "hypre_tucker21935"), sa, "isolated nodes") < 40);
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let a = common::read(&data, name);
@@ -437,7 +437,7 @@ fn no_more_iterations_than_pyamg_on_real_matrices() {
         let a = common::read(&data, name);
         let b = detect_block_size(a.pattern());
         let a = a.reblock((b, b), Zeros::Keep).unwrap();
-        let count = solved(&a, Multigrid::smoothed_aggregation(), name);
+        let count = solved(&a, Multigrid::tamstorf(), name);
         println!("{name}: {count}, PyAMG {pyamg}");
         total += count;
         if count as f64 > 1.25 * pyamg as f64 + 2.0 {

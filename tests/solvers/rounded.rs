@@ -21,7 +21,7 @@ fn products_in_f32_cost_hardly_an_iteration() {
     {
         let p = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
         let (b, narrow) = (p.right_hand_side(1), p.matrix.to::<f32>());
-        let mut m = Multigrid::smoothed_aggregation().build_from(p.system(), &Cpu::mixed()).unwrap();
+        let mut m = Multigrid::tamstorf().build_from(p.system(), &Cpu::mixed()).unwrap();
         let mut count = |a: &dyn LinearOperator<Vec<f64>>, cg: &mut Cg<Vec<f64>>| {
             let mut x = vec![0.0; b.len()];
             let report = cg.solve(a, &mut m, &b, &mut x).unwrap().converged().unwrap();

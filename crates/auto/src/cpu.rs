@@ -98,12 +98,12 @@ impl<'a> Work<'a> {
                 let System { positions, near_kernel, links, .. } = self.system;
                 let matrix = self.system.matrix.to::<f32>();
                 let system = System { positions, near_kernel, links, ..System::from(&matrix) };
-                let built = hierarchy().build_from(system, &Cpu::single())?;
+                let built = Multigrid::smoothed_aggregation().build_from(system, &Cpu::single())?;
                 let complexity = built.operator_complexity();
                 Ok((Box::new(Narrow::new(built, matrix.shape().0)?), complexity))
             }
             (Kind::SmoothedAggregation, false) => {
-                let built = hierarchy().build_from(self.system, &Cpu::new())?;
+                let built = Multigrid::smoothed_aggregation().build_from(self.system, &Cpu::new())?;
                 let complexity = built.operator_complexity();
                 Ok((Box::new(built), complexity))
             }
@@ -200,11 +200,6 @@ impl Steps for Work<'_> {
             }
         })
     }
-}
-
-/// The recipe of the command: the smoother that takes the least time.
-fn hierarchy() -> Multigrid<coarsen_multigrid::SmoothedAggregation> {
-    Multigrid { smoothing: coarsen_multigrid::Smoothing::Fitted, ..Multigrid::smoothed_aggregation() }
 }
 
 fn one_level<S: Real>(

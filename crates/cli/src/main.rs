@@ -1,69 +1,35 @@
 //! The coarsen command: solve a sparse system, look at one, make one.
 //!
-//! | file | what |
+//! Folders are layers: a file imports from those before its own, and from its own.
+//!
+//! | folder | what |
 //! |---|---|
-//! | `main` | parse, dispatch, exit code |
-//! | `args` | the command line; `aggregation`, `domains` and `overlap` are the options of `--precond sa`, `mas`, and `as` and `ras`; `names` are what they choose between |
-//! | `input` | matrix or problem, right-hand side, and what is known beside them |
-//! | `ready` | the system in blocks, looked at |
-//! | `choose` | what is done: as asked, else as `coarsen::auto` says; `attempts` does it |
-//! | `solve` | from the input to the report |
-//! | `job` | one system to solve, and what a method made of it |
-//! | `iterate` | a Krylov method at one place and precision; `factor` is a direct one |
-//! | `stage` | places, and what can be set up there; `device` is one of OpenCL, `devices` lists them |
-//! | `ending` | how a solve ended, its cause and its cure |
-//! | `report` | the report for machines and for people |
-//! | `plot` | the residual history as a picture |
-//! | `sequence` | a system that changes from step to step |
-//! | `compare` | every method on one system; `table` and `chart` show it, `memory` counts bytes |
-//! | `dump` | a folder that makes a run again |
-//! | `minimize` | energies and descent methods; `elastic` joins a body and its preconditioner |
-//! | `info`, `generate`, `spy` | the simple commands |
-//! | `progress` | bars, on a terminal only |
-//! | `error` | what is wrong with the command line or a file |
+//! | `arguments` | the command line: `command` the options, `names` and `value` what they take; the options of `--precond sa` are in `aggregation`, those of `mas` in `domains`, of `as` and `ras` in `overlap` |
+//! | `input` | `system`: matrix or problem, right-hand side, and what is known beside them; `ready`: the system in blocks and its diagnosis; `renumber`: another order of the nodes |
+//! | `decision` | `choose` and `decide`: method and preconditioner, as asked or as `coarsen::auto` says; `candidates` of a comparison; `places` to solve at |
+//! | `run` | `job`, one system to solve, and `solution`, what a method made of it; `attempt` is one solve and `attempts` those of `auto`; `iterate` is a Krylov method, `factor` a direct one; `stage` and `device` build preconditioners at a place; `ending` is how a solve ended |
+//! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for machines, and `dump`, a folder that makes a run again |
+//! | `commands` | a file a command |
+//!
+//! Below all of them: `error`, what is wrong with the command line or a file; `console`, what is printed; `memory`, which
+//! counts bytes.
 
-mod aggregation;
-mod args;
-mod attempts;
-mod chart;
-mod choose;
-mod compare;
-#[cfg(feature = "opencl")]
-mod device;
-mod devices;
-mod domains;
-mod dump;
-mod elastic;
-mod ending;
+mod arguments;
+mod commands;
+mod console;
+mod decision;
 mod error;
-mod factor;
-mod generate;
-mod info;
 mod input;
-mod iterate;
-mod job;
-mod looks;
 mod memory;
-mod minimize;
-mod names;
-mod overlap;
-mod plot;
-mod progress;
-mod ready;
-mod renumber;
 mod report;
-mod sequence;
-mod solve;
-mod spy;
-mod stage;
-mod table;
+mod run;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command};
+use arguments::{Arguments, Command};
+use commands::{compare, devices, generate, info, minimize, sequence, solve, spy};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -77,18 +43,7 @@ fn main() -> ExitCode {
         Command::Minimize(options) => minimize::run(&options),
     };
     done.unwrap_or_else(|failure| {
-        complain(&format!("error: {}\n", failure.words()));
+        console::complain(&format!("error: {}\n", failure.words()));
         ExitCode::from(failure.code())
     })
-}
-
-/// Prints to the standard output; a reader that went away is no error of ours.
-fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Prints to the standard error, in the same way.
-fn complain(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,57 +1,13 @@
 //! Signs of eigenvalues, as far as the diagonal, dominance and small minors tell.
 
-use std::fmt;
-
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Classes};
 
 use super::Symmetry;
 use super::facts::Facts;
+use super::pair::{Pair, ratio};
 use super::values::Tally;
-
-/// What is known about the eigenvalues of a symmetric matrix without computing any.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Definiteness {
-    /// All eigenvalues are positive: a positive diagonal that dominates everywhere, and strictly somewhere in each connected
-    /// component (Gershgorin; Varga 2000, Theorem 1.21), up to round-off.
-    Positive,
-    /// All eigenvalues are negative, in the same way.
-    Negative,
-    /// The diagonal is positive and nothing speaks against positive definiteness.
-    MaybePositive,
-    /// The diagonal is negative and nothing speaks against negative definiteness.
-    MaybeNegative,
-    /// There are positive and negative eigenvalues.
-    Indefinite(Witness),
-    /// There are zeros on the diagonal, in empty rows, or no rows: nothing can be said.
-    Unknown,
-    /// The matrix is not symmetric.
-    Unsymmetric,
-}
-
-/// What proves that a symmetric matrix is indefinite. Rows are scalar.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Witness {
-    /// Diagonal entries of both signs.
-    Diagonal {
-        /// A row with a positive diagonal entry.
-        positive: usize,
-        /// A row with a negative one.
-        negative: usize,
-    },
-    /// a_ij² > a_ii a_jj: the 2x2 minor is negative.
-    Pair {
-        /// The rows i and j.
-        rows: (usize, usize),
-        /// a_ij² / (a_ii a_jj), the largest of all pairs; infinite for a zero diagonal.
-        ratio: f64,
-    },
-    /// a_ij² = a_ii a_jj, so that x = a_jj e_i − a_ij e_j has xᵀ A x = 0, but (A x)_k ≠ 0: the 3x3 minor is negative.
-    Triple {
-        /// The rows i, j and k.
-        rows: (usize, usize, usize),
-    },
-}
+use super::witness::{Definiteness, Witness};
 
 impl Definiteness {
     pub(super) fn of<T: Real>(
@@ -109,17 +65,6 @@ fn dominates(facts: &Facts, components: &Classes) -> bool {
     if b == 1 { strict.into_iter().all(|s| s) } else { all() }
 }
 
-/// a_ij² / (a_ii a_jj) with i and j.
-pub(super) type Pair = (f64, usize, usize);
-
-/// The larger ratio; the earlier pair wins ties.
-pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
-    match (p, q) {
-        (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),
-        (p, q) => p.or(q),
-    }
-}
-
 /// The nonzero off-diagonal entries of block row i, as (row, column, value).
 fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, usize, f64)> {
     let b = a.block().0;
@@ -127,12 +72,6 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
         block.iter().enumerate().map(move |(e, v)| (i * b + e / b, j * b + e % b, v.wide()))
     });
     entries.filter(|&(i, j, v)| i != j && v != 0.0)
-}
-
-/// a_ij² / (a_ii a_jj).
-pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
-    // Two divisions, since the product of two diagonals may overflow or vanish.
-    (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()
 }
 
 /// The first pair whose 2x2 minor vanishes while rows i and j are not in proportion.
@@ -159,37 +98,4 @@ fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usi
             if settled[i] || std::mem::replace(&mut settled[j], true) { None } else { witness(pair) }
         })
     })
-}
-
-impl fmt::Display for Definiteness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Positive => "positive definite by diagonal dominance",
-            Self::Negative => "negative definite by diagonal dominance",
-            Self::MaybePositive => "positive diagonal, possibly positive definite",
-            Self::MaybeNegative => "negative diagonal, possibly negative definite",
-            Self::Indefinite(_) => "indefinite",
-            Self::Unknown => "signs of eigenvalues unknown",
-            Self::Unsymmetric => "signs of eigenvalues not looked at",
-        })
-    }
-}
-
-impl fmt::Display for Witness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Diagonal { positive, negative } => {
-                write!(f, "the diagonal is positive in row {positive} and negative in row {negative}")
-            }
-            Self::Pair { rows: (i, j), ratio } => {
-                write!(
-                    f,
-                    "rows {i} and {j} have a_ij^2 = {ratio:.3} a_ii a_jj, more than a definite matrix allows"
-                )
-            }
-            Self::Triple { rows: (i, j, k) } => {
-                write!(f, "the minor of rows {i}, {j} and {k} is negative")
-            }
-        }
-    }
 }

@@ -7,20 +7,23 @@
 //! | `values` | what follows from all rows together |
 //! | `symmetry` | A against Aᵀ |
 //! | `definiteness` | what the diagonal, dominance and small minors prove |
+//! | `pair`, `witness` | couplings that come near to indefiniteness; what proves it |
 //! | `finding` | findings, their severity and what to do |
 
 mod definiteness;
 mod facts;
 mod finding;
+mod pair;
 mod structure;
 mod symmetry;
 mod values;
+mod witness;
 
-pub use definiteness::{Definiteness, Witness};
 pub use finding::{Finding, Sample, Severity};
 pub use structure::{Memory, Structure};
 pub use symmetry::Symmetry;
 pub use values::Values;
+pub use witness::{Definiteness, Witness};
 
 use std::fmt;
 

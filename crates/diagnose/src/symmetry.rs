@@ -7,8 +7,8 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
 use coarsen_sparse::Bsr;
 
-use super::definiteness::{Pair, ratio, worse};
 use super::facts::Facts;
+use super::pair::{Pair, ratio, worse};
 use super::{Finding, Sample};
 
 /// How far A is from Aᵀ.

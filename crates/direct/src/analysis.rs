@@ -6,7 +6,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::cholesky::Cholesky;
-use crate::factor::Factorization;
+use crate::factorization::Factorization;
 use crate::ldlt::Ldlt;
 use crate::lu::Lu;
 use crate::{Direct, DirectError, Factor, Figures, Method};

@@ -16,7 +16,7 @@ use faer::{Conj, MatMut, Par, Side, Spec};
 use crate::DirectError;
 use crate::check::room;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots};
+use crate::factorization::{Factorization, Figures, Inertia, Pivots};
 use crate::products;
 
 /// The lower triangle of A, the structure of L, and L once it is computed.

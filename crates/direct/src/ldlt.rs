@@ -18,7 +18,7 @@ use crate::DirectError;
 use crate::check::room;
 use crate::cholesky::figures;
 use crate::columns::{Columns, Part, analyse};
-use crate::factor::{Factorization, Figures, Inertia, Pivots};
+use crate::factorization::{Factorization, Figures, Inertia, Pivots};
 use crate::products;
 
 /// Chooses supernodes whatever the fill; the entrywise variant does not pivot.

@@ -10,6 +10,7 @@
 //! | [`direct`](Direct) | chooses the factorisation |
 //! | [`analysis`](Analysis) | the matrix ordered, and not yet factored |
 //! | [`factor`](Factor) | the factored matrix: solve, apply, update |
+//! | `factorization` | what Cholesky, LDLᵀ and LU have in common |
 //! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
 //! | `ldlt` | A = L B Lᵀ for symmetric A, pivots of order 1 and 2 |
 //! | `lu` | A = L U with row exchanges, for everything else |
@@ -29,6 +30,7 @@ mod dense;
 mod direct;
 mod error;
 mod factor;
+mod factorization;
 mod ldlt;
 mod lu;
 mod products;
@@ -39,4 +41,6 @@ pub use analysis::Analysis;
 pub use dense::{Dense, PseudoInverse};
 pub use direct::{Direct, Method};
 pub use error::DirectError;
-pub use factor::{Factor, Figures, Inertia, Solved};
+pub use factor::Factor;
+pub use factorization::{Figures, Inertia};
+pub use refine::Solved;

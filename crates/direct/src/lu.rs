@@ -16,7 +16,7 @@ use faer::{Conj, MatMut, Par, Spec};
 use crate::DirectError;
 use crate::check::room;
 use crate::columns::{Columns, Part};
-use crate::factor::{Factorization, Figures, Pivots};
+use crate::factorization::{Factorization, Figures, Pivots};
 use crate::products;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.

@@ -3,7 +3,7 @@
 use coarsen_core::LinearOperator;
 use coarsen_sparse::Bsr;
 
-use crate::factor::{Factorization, Pivots, Solved};
+use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
 /// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 / ε.
@@ -12,6 +12,15 @@ const STRONG_PIVOT: f64 = 1e-10;
 const SINGULAR: f64 = 1e-3;
 /// A relative residual that refinement cannot improve.
 const EXACT: f64 = f64::EPSILON;
+
+/// How a direct solve ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solved {
+    /// ‖b − A x‖ / ‖b‖, recomputed from the given matrix in `f64` before x is rounded to its own type.
+    pub relative_residual: f64,
+    /// Steps of iterative refinement taken.
+    pub refinements: usize,
+}
 
 /// Vectors of a refined solve.
 pub(crate) struct Work {

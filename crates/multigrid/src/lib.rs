@@ -31,4 +31,4 @@ pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, LevelSmoother, Multigrid, R
 pub use over_domains::OverDomains;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
-pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading};
+pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading, Thresholds};

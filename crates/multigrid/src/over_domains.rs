@@ -55,7 +55,7 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
     /// Larger domains need more iterations here, not fewer: each has one node of the next level, and what that cannot represent grows with
     /// them.
     pub fn over_domains() -> Self {
-        let sa = Multigrid::smoothed_aggregation();
+        let sa = Multigrid::tamstorf();
         let schwarz = Schwarz { domain: 16, ..Schwarz::multilevel() };
         let domains = DampedDomains { schwarz, ..DampedDomains::default() };
         Self {

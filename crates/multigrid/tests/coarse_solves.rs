@@ -191,7 +191,7 @@ fn coarse_solves_follow_their_values() {
 /// The finest level says what a cycle is, whatever looks at the levels below.
 #[test]
 fn the_finest_matrix_decides_the_class() {
-    let recipe = Multigrid { coarse_size: 5, ..Multigrid::smoothed_aggregation() };
+    let recipe = Multigrid { coarse_size: 5, ..Multigrid::tamstorf() };
     for (skew, class) in [(0.0, Class::Symmetric), (0.1, Class::Linear)] {
         let m = recipe.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
         assert!(m.levels() > 2);
@@ -267,7 +267,7 @@ fn free_motions_get_a_diagonal() {
 #[test]
 fn a_patch_keeps_prolongations() {
     let a = problem("poisson2d:12").matrix;
-    let recipe = Multigrid { coarse_size: 5, ..Multigrid::smoothed_aggregation() };
+    let recipe = Multigrid { coarse_size: 5, ..Multigrid::tamstorf() };
     let mut m = recipe.build(&a, &Cpu::new()).unwrap();
     let (levels, p) = (m.levels(), m.prolongation(0).unwrap().clone());
     let mut entries: Vec<_> =
@@ -299,12 +299,8 @@ fn bytes_are_those_of_the_parts() {
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
     for (cycle, vectors) in [(Cycle::V, 2), (Cycle::K, 5)] {
-        let recipe = Multigrid {
-            cycle,
-            levels: 2,
-            smoothing: Smoothing::GaussSeidel(SSOR),
-            ..Multigrid::smoothed_aggregation()
-        };
+        let recipe =
+            Multigrid { cycle, levels: 2, smoothing: Smoothing::GaussSeidel(SSOR), ..Multigrid::tamstorf() };
         let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
         let (p, coarse, nodes) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap(), 31 * 31);
         let (k, unknowns) = (p.block().1, coarse.shape().0);

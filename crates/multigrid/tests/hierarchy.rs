@@ -79,7 +79,7 @@ fn cycles_are_their_recursions() {
     let r = noise(256, 3);
     for kind in [Cycle::V, Cycle::W, Cycle::F, Cycle::K, Cycle::Additive] {
         for keep in [Keep::Transfers, Keep::Aggregates] {
-            let sa = Multigrid::smoothed_aggregation();
+            let sa = Multigrid::tamstorf();
             let recipe =
                 Multigrid { cycle: kind, smoothing: Smoothing::GaussSeidel(SSOR), coarse_size: 2, ..sa };
             let found = recipe.build(&a, &Cpu::new()).unwrap();
@@ -112,7 +112,7 @@ fn cycles_are_their_recursions() {
 #[test]
 fn levels_end_where_they_are_told_to() {
     let a = problem("poisson2d:40").matrix;
-    let sa = Multigrid { coarse_size: 10, ..Multigrid::smoothed_aggregation() };
+    let sa = Multigrid { coarse_size: 10, ..Multigrid::tamstorf() };
     let whole = sa.build(&a, &Cpu::new()).unwrap();
     assert!(whole.levels() > 2);
     for count in 1..=whole.levels() {

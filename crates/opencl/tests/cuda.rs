@@ -94,7 +94,7 @@ fn assembled_there(on: &OpenCl<f64>) {
         found
     };
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()));
-    let recipe = Multigrid { coarse_size: 20, ..Multigrid::smoothed_aggregation() };
+    let recipe = Multigrid { coarse_size: 20, ..Multigrid::tamstorf() };
     let mut m = recipe.build(p.system(), on).unwrap();
     assert!(m.levels() > 1);
     let mut plan = m.numeric_plan().unwrap();

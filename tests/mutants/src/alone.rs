@@ -6,11 +6,12 @@
 use std::path::Path;
 
 use crate::build::{self, LeftOut, Program};
+use crate::error::Error;
+use crate::files;
 use crate::judge::{self, Timed};
 use crate::lines::Lines;
-use crate::sample::Mutant;
+use crate::mutant::Mutant;
 use crate::verdicts::{Asked, Verdict, Verdicts};
-use crate::{Error, files};
 
 /// Judges them; what does not compile joins `unviable`.
 pub(crate) fn all(
@@ -93,7 +94,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::sample::{Genre, Position, Span};
+    use crate::mutant::{Genre, Position, Span};
 
     #[test]
     fn the_text_is_changed_between_its_ends() {

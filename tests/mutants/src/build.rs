@@ -8,9 +8,10 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error::Error;
+use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
-use crate::sample::Mutant;
-use crate::{CRATES, Error, files, place, schema};
+use crate::{files, place, schema};
 
 /// Packages whose tests judge beside those of the sample's own crates.
 const JUDGES: [&str; 8] = [

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::error::Error;
 
 pub(crate) fn text(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|e| Error::File(path.to_path_buf(), e))

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::build::Program;
-use crate::sample::Mutant;
+use crate::error::Error;
+use crate::mutant::{CRATES, Mutant};
 use crate::verdicts::{Asked, Verdict, Verdicts};
-use crate::{CRATES, Error};
 
 /// A program, and how long it takes without a mutant.
 pub(crate) type Timed = (Program, Duration);

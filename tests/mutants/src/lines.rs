@@ -5,7 +5,7 @@ use std::ops::Range;
 use proc_macro2::LineColumn;
 use syn::spanned::Spanned;
 
-use crate::sample::{Position, Span};
+use crate::mutant::{Position, Span};
 
 /// The bytes of a file, line by line.
 pub(crate) struct Lines {

@@ -25,6 +25,7 @@
 //! | `judge` | the test programs, once for each mutant |
 //! | `alone` | what has no place in a schema: a build for each |
 //! | `verdicts` | what the tests said, and which of them were asked |
+//! | `mutant`, `error` | what a mutant is; what goes wrong |
 //! | `report` | counts, and a line for each survivor |
 //!
 //! It works in `target/mutants` on what is committed, and goes on where it was stopped. A commit that changes the sources of the eight crates, another `--mutants`, or
@@ -32,10 +33,12 @@
 
 mod alone;
 mod build;
+mod error;
 mod files;
 mod found;
 mod judge;
 mod lines;
+mod mutant;
 mod place;
 mod refuse;
 mod report;
@@ -43,16 +46,14 @@ mod sample;
 mod schema;
 mod verdicts;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use sample::Mutant;
+use error::Error;
+use mutant::{CRATES, Mutant};
 use verdicts::{Asked, Verdicts};
-
-/// The crates that the sample is drawn from, in the order of their layers.
-const CRATES: [&str; 8] = ["core", "krylov", "sparse", "optimize", "direct", "relax", "schwarz", "multigrid"];
 
 /// Mutation tests of a sample, in one build.
 #[derive(Parser)]
@@ -75,29 +76,6 @@ struct Arguments {
     /// Forget what an earlier run found.
     #[arg(long)]
     fresh: bool,
-}
-
-/// What went wrong, and where.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("{0}: {1}")]
-    File(PathBuf, std::io::Error),
-    #[error("`{0}` did not run: {1}")]
-    Program(String, std::io::Error),
-    #[error("`{command}` failed:\n{output}")]
-    Failed { command: String, output: String },
-    #[error("{0} is not what this program reads: {1}")]
-    Json(String, serde_json::Error),
-    #[error("{0} is no Rust source: {1}")]
-    Source(String, syn::Error),
-    #[error("the tests do not compile:\n{0}")]
-    Compiler(String),
-    #[error("no mutant is numbered {0}; the list is target/mutants/sample.json")]
-    NoMutant(u32),
-    #[error("mutant {0} is not in the test programs: it {1}")]
-    LeftOut(u32, &'static str),
-    #[error("{0} fails without a mutant; its tests must pass first")]
-    Baseline(String),
 }
 
 fn main() -> ExitCode {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::Error;
+use crate::error::Error;
 use crate::found::{Found, Place};
-use crate::sample::{Genre, Mutant};
+use crate::mutant::{Genre, Mutant};
 
 /// One change of a file.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ fn edit(source: &str, mutant: &Mutant, found: &Found) -> Option<(Range<usize>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Position, Span};
+    use crate::mutant::{Position, Span};
     use crate::schema::render;
 
     const SOURCE: &str = "fn f(µ: f64) -> f64 {

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::CRATES;
 use crate::build::LeftOut;
-use crate::sample::Mutant;
+use crate::mutant::{CRATES, Mutant};
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
 /// The table and the list, as the book prints them. Where only a mutant's own crate was asked, what the workspace caught before survives.

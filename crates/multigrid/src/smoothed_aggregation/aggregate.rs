@@ -13,12 +13,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, each};
 use coarsen_sparse::Pattern;
 
-use super::Spread;
-
 const NONE: u32 = u32::MAX;
-
-/// The smallest aggregate that holds six rigid-body modes.
-const SMALLEST: usize = 3;
 
 /// Nodes of a chunk.
 const CHUNK: usize = 8192;
@@ -44,10 +39,15 @@ impl Couplings<'_> {
     }
 }
 
-/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of their roots.
-pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> (Vec<u32>, usize) {
+/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of their roots. None has fewer than
+/// `smallest` nodes where it has a neighbour; `twice` lets it reach second neighbours.
+pub(super) fn aggregate(
+    a: &Couplings<'_>,
+    special: &[bool],
+    twice: bool,
+    smallest: usize,
+) -> (Vec<u32>, usize) {
     let n = special.len();
-    let twice = spread == Spread::Second;
     let mut root = vec![NONE; n]; // 2
     let mut border = vec![false; n];
     let pieces = (0..n, &mut root[..], &mut border[..]);
@@ -78,7 +78,7 @@ pub(super) fn aggregate(a: &Couplings<'_>, special: &[bool], spread: Spread) -> 
     }
     let mut sizes = vec![0_u32; n];
     of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
-    dissolve_small(a, &mut of, &mut sizes);
+    dissolve_small(a, smallest, &mut of, &mut sizes);
     number(of, sizes)
 }
 
@@ -115,11 +115,11 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate below [`SMALLEST`] joins, whole, the one that its strongest outward coupling leads to.
+/// Pass 3: an aggregate of fewer than `smallest` nodes joins, whole, the one that its strongest outward coupling leads to.
 ///
 /// `sizes` holds the number of nodes of each root.
-fn dissolve_small(a: &Couplings<'_>, of: &mut [u32], sizes: &mut [u32]) {
-    let small = |size: u32| (1..SMALLEST as u32).contains(&size);
+fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
+    let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
     for (i, &g) in of.iter().enumerate() {
         if g != NONE && small(sizes[g as usize]) {
@@ -128,7 +128,7 @@ fn dissolve_small(a: &Couplings<'_>, of: &mut [u32], sizes: &mut [u32]) {
     }
     let roots: Vec<u32> = members.keys().copied().collect();
     for own in roots {
-        let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < SMALLEST).cloned() else { continue };
+        let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < smallest).cloned() else { continue };
         let mut best: Option<(u32, f32)> = None;
         for (j, weight, _) in nodes.iter().flat_map(|&i| a.of(i)) {
             if of[j] != NONE && of[j] != own && weight > best.map_or(0.0, |b| b.1) {
@@ -177,11 +177,7 @@ mod tests {
         let strength = Strength::SpectralRadius { theta: 0.48 };
         let weights = strength.weights(a).unwrap();
         let strong = strength.strong(a.pattern(), &weights);
-        aggregate(
-            &Couplings { pattern: a.pattern(), weights: &weights, strong: &strong },
-            special,
-            Spread::Neighbours,
-        )
+        aggregate(&Couplings { pattern: a.pattern(), weights: &weights, strong: &strong }, special, false, 3)
     }
 
     #[test]
@@ -198,7 +194,7 @@ mod tests {
         assert_eq!(of[5], NONE);
         assert!(of.iter().enumerate().all(|(i, &g)| (g == NONE) == (i == 5)));
         for g in 0..count as u32 {
-            assert!(of.iter().filter(|&&o| o == g).count() >= SMALLEST, "{of:?}");
+            assert!(of.iter().filter(|&&o| o == g).count() >= 3, "{of:?}");
         }
     }
 
@@ -226,9 +222,9 @@ mod tests {
         let weights = strength.weights(&a).unwrap();
         let strong = strength.strong(a.pattern(), &weights);
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
-        let (of, count) = aggregate(&couplings, &[false; 25], Spread::Second);
+        let (of, count) = aggregate(&couplings, &[false; 25], true, 3);
         assert!(of.iter().all(|&g| g != NONE), "nobody is lost: {of:?}");
-        assert!(count < aggregate(&couplings, &[false; 25], Spread::Neighbours).1, "{of:?}");
+        assert!(count < aggregate(&couplings, &[false; 25], false, 3).1, "{of:?}");
     }
 
     #[test]

@@ -13,33 +13,38 @@ use coarsen_core::parallel::{self, each, tree};
 use coarsen_sparse::{Pattern, Strength};
 
 use super::tentative::Held;
-
-/// θ of the finest level: couplings up to θ (‖A_ii‖ ‖A_jj‖)^½ are weak.
-const WEAK: f64 = 0.08;
-
-/// Share of the couplings of the finest level that must be weak for them to be left out on all levels.
-const MANY: f64 = 0.45;
+use super::thresholds::Thresholds;
+use crate::Grid;
 
 /// Nodes that one task looks at.
 const LEAF: usize = 1024;
 
-/// From this on a coupling ties two nodes: what holds them is each other.
-const TIED: f32 = 0.75;
-
-/// Share of the nodes that may be tied for weak couplings to be left out at all.
-const TIES: f64 = 0.005;
-
 /// Which couplings of a level are strong here.
-pub(super) fn measure(depth: usize) -> Strength {
-    Strength::Symmetric { theta: WEAK * 0.5_f64.powi(depth.min(60) as i32) }
+pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
+    Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
+}
+
+/// The couplings that smooth P, by their `weights`; `None` for all of them: few are weak on the finest level, or many nodes are tied.
+pub(super) fn strong<T: Real>(
+    at: &Thresholds,
+    fine: &Grid<'_, T>,
+    norms: Strength,
+    weights: &[f32],
+) -> Option<Vec<bool>> {
+    let (pattern, scalars) = (fine.a.pattern(), fine.a.block() == (1, 1));
+    let mut strong = norms.strong(pattern, weights);
+    let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong);
+    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, weights, &strong));
+    filtered.then_some(strong)
 }
 
 /// Couplings of nodes that a stiff one ties to another, as contact does, are strong: beside that one all others look weak, also in directions in which it does not hold.
 ///
 /// False where many nodes are tied: then all couplings had better be.
-pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
+fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
     let columns = pattern.indices();
-    let is_tied = |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && weights[k] > TIED);
+    let is_tied =
+        |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > at.tied);
     let mut tied = vec![false; pattern.rows()];
     let pieces = (0..pattern.rows(), &mut tied[..]);
     each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
@@ -49,7 +54,7 @@ pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool])
     if ties == 0 {
         return true;
     }
-    if ties as f64 > TIES * pattern.rows() as f64 {
+    if ties as f64 > at.many_tied * pattern.rows() as f64 {
         return false;
     }
     for i in 0..pattern.rows() {
@@ -62,7 +67,7 @@ pub(super) fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool])
 }
 
 /// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil of many equal neighbours has, do not count.
-pub(super) fn many_weak(pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
+fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
         for i in rows {
@@ -79,7 +84,7 @@ pub(super) fn many_weak(pattern: &Pattern, weights: &[f32], strong: &[bool]) -> 
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let worth = parallel::worth(weights.len());
     let [coupled, weak] = tree(0..pattern.rows(), LEAF, worth, &count, &add);
-    weak as f64 > MANY * coupled as f64
+    weak as f64 > at.many_weak * coupled as f64
 }
 
 /// s of every node of `block` unknowns.
@@ -119,9 +124,9 @@ mod tests {
             ("elasticity3d:6", false),
         ] {
             let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
-            let weights = measure(0).weights(&a).unwrap();
-            let strong = measure(0).strong(a.pattern(), &weights);
-            assert_eq!(many_weak(a.pattern(), &weights, &strong), expected, "{spec}");
+            let weights = measure(&Thresholds::default(), 0).weights(&a).unwrap();
+            let strong = measure(&Thresholds::default(), 0).strong(a.pattern(), &weights);
+            assert_eq!(many_weak(&Thresholds::default(), a.pattern(), &weights, &strong), expected, "{spec}");
         }
     }
 
@@ -139,8 +144,13 @@ mod tests {
             })
             .collect();
         let a = coarsen_sparse::assembly::from_triplets(n * n * n, n * n * n, &entries).unwrap();
-        let weights = measure(0).weights(&a).unwrap();
-        assert!(!many_weak(a.pattern(), &weights, &measure(0).strong(a.pattern(), &weights)));
+        let weights = measure(&Thresholds::default(), 0).weights(&a).unwrap();
+        assert!(!many_weak(
+            &Thresholds::default(),
+            a.pattern(),
+            &weights,
+            &measure(&Thresholds::default(), 0).strong(a.pattern(), &weights)
+        ));
     }
 
     /// Rows of A that add up to nothing on K have P K_c = K, whatever the unknowns are scaled by.
@@ -155,7 +165,7 @@ mod tests {
         }
         let a = Bsr::new(pattern, block, values).unwrap();
         let modes = NearKernel::from_rows(1, (0..n * n).map(|i| 1.0 / scale(i)).collect()).unwrap();
-        let mut recipe = Multigrid::smoothed_aggregation();
+        let mut recipe = Multigrid::tamstorf();
         (recipe.coarsening.kernel_sweeps, recipe.coarsening.prune) = (0, 0.0);
         let m = recipe.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
         let p = m.prolongation(0).and_then(coarsen_sparse::Prolongation::matrix).unwrap();
@@ -177,7 +187,7 @@ mod tests {
         for (e, v) in a.values_mut()[9 * k..9 * (k + 1)].iter_mut().enumerate() {
             *v += 1e6 * normal[e / 3] * normal[e % 3];
         }
-        let m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new()).unwrap();
+        let m = Multigrid::tamstorf().build(&a, &Cpu::new()).unwrap();
         assert_ne!(m.aggregates(0).unwrap()[node], u32::MAX);
     }
 
@@ -205,10 +215,14 @@ mod tests {
         };
         for (pairs, kept) in [(0, true), (2, true), (100, false)] {
             let a = tied(pairs);
-            let weights = measure(0).weights(&a).unwrap();
-            let mut strong = measure(0).strong(a.pattern(), &weights);
+            let weights = measure(&Thresholds::default(), 0).weights(&a).unwrap();
+            let mut strong = measure(&Thresholds::default(), 0).strong(a.pattern(), &weights);
             let before = strong.clone();
-            assert_eq!(keep_tied(a.pattern(), &weights, &mut strong), kept, "{pairs} pairs");
+            assert_eq!(
+                keep_tied(&Thresholds::default(), a.pattern(), &weights, &mut strong),
+                kept,
+                "{pairs} pairs"
+            );
             assert_eq!(strong == before, pairs != 2, "{pairs} pairs");
         }
     }
@@ -220,7 +234,7 @@ mod tests {
             let (a, b) = (&problem.matrix, problem.right_hand_side(1));
             let system = System { near_kernel: Some(&problem.near_kernel), ..a.into() };
             let run = |filter: bool| {
-                let mut recipe = Multigrid::smoothed_aggregation();
+                let mut recipe = Multigrid::tamstorf();
                 recipe.coarsening.filter = filter;
                 let mut m = recipe.build_from(system, &Cpu::new()).unwrap();
                 let mut x = vec![0.0; b.len()];

@@ -9,13 +9,11 @@ use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
+use super::parts::Parts;
+use super::recipe::{Modes, SmoothedAggregation};
 use super::scaled::fitted;
 use super::special::Special;
-use super::{Modes, Parts, SmoothedAggregation};
 use crate::Grid;
-
-/// Damped Jacobi sweeps that turn random vectors into a near-kernel.
-pub(super) const FINDING: usize = 20;
 
 /// Nodes that one task relaxes.
 const LEAF: usize = 1024;
@@ -43,7 +41,8 @@ pub(super) fn choose<'a, T: Real>(
         return Ok((modes, vectors));
     }
     let modes = if fewer { Cow::Owned(first(&modes, b)?) } else { modes };
-    let modes = if given { modes } else { Cow::Owned(fitted(fine.a, modes.into_owned())?) };
+    let modes =
+        if given { modes } else { Cow::Owned(fitted(&recipe.thresholds, fine.a, modes.into_owned())?) };
     let modes =
         if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &special.rows)?) };
     let vectors = modes.vectors();

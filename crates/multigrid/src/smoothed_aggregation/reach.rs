@@ -10,12 +10,7 @@ use coarsen_core::parallel::tree;
 use coarsen_sparse::Pattern;
 
 use super::aggregate::Couplings;
-
-/// Share of the finer matrix that a coarser one may fill before wider aggregates pay.
-const FULL: f64 = 0.45;
-
-/// Share of couplings that must be strong: along one direction alone, wide aggregates are long ones.
-const EVEN: f64 = 0.8;
+use super::thresholds::Thresholds;
 
 /// Rows that one task counts.
 const LEAF: usize = 1024;
@@ -26,14 +21,14 @@ const SAMPLES: usize = 32;
 /// Whether a matrix of scalars should be coarsened by wider aggregates than these.
 ///
 /// *Cost* a pass over the aggregates and the flags; 32 coarse rows.
-pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
+pub(super) fn too_full(at: &Thresholds, a: &Couplings<'_>, aggregates: &[u32], count: usize) -> bool {
     let look = |rows: Range<usize>| {
         let couplings = rows.flat_map(|i| a.of(i));
         couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = tree(0..a.pattern.rows(), LEAF, a.worth(), &look, &add);
-    strong as f64 > EVEN * all as f64 && filled(a.pattern, aggregates, count) > FULL
+    strong as f64 > at.even * all as f64 && filled(a.pattern, aggregates, count) > at.full
 }
 
 /// Entries of PᵀAP as a share of those of A, estimated from a few coarse rows.
@@ -74,8 +69,11 @@ mod tests {
         let strong = strength.strong(a.pattern(), &weights);
         let couplings = Couplings { pattern: a.pattern(), weights: &weights, strong: &strong };
         let special = vec![false; a.pattern().rows()];
-        let (aggregates, count) = aggregate(&couplings, &special, Spread::Neighbours);
-        (filled(a.pattern(), &aggregates, count), too_full(&couplings, &aggregates, count))
+        let (aggregates, count) = aggregate(&couplings, &special, false, 3);
+        (
+            filled(a.pattern(), &aggregates, count),
+            too_full(&Thresholds::default(), &couplings, &aggregates, count),
+        )
     }
 
     fn problem(spec: &str) -> Bsr<f64> {
@@ -100,7 +98,7 @@ mod tests {
         for (spec, fewer) in [("poisson3d:24", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
             let a = problem(spec);
             let coarse = |spread: Spread| {
-                let mut recipe = Multigrid::smoothed_aggregation();
+                let mut recipe = Multigrid::tamstorf();
                 recipe.coarsening.spread = spread;
                 recipe.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
             };

@@ -11,17 +11,17 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, tree};
 use coarsen_sparse::{Bsr, NearKernel};
 
-/// How much less energy the scaled modes must have: where nothing is scaled, modes are exact as they are.
-const CLEARLY: f64 = 0.5;
-
-/// Scales that differ less than this are those of boundaries and meshes.
-const SPREAD: f64 = 4.0;
+use super::thresholds::Thresholds;
 
 /// Nodes that one task adds up.
 const LEAF: usize = 2048;
 
 /// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes differ.
-pub(super) fn fitted<T: Real>(a: &Bsr<T>, modes: NearKernel) -> Result<NearKernel, SetupError> {
+pub(super) fn fitted<T: Real>(
+    at: &Thresholds,
+    a: &Bsr<T>,
+    modes: NearKernel,
+) -> Result<NearKernel, SetupError> {
     let (b, k) = (a.block().0, modes.vectors());
     let diagonal = a.diagonal();
     let range = |part: Groups<&[T]>| {
@@ -31,12 +31,12 @@ pub(super) fn fitted<T: Real>(a: &Bsr<T>, modes: NearKernel) -> Result<NearKerne
     let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
     let worth = parallel::worth(4 * diagonal.len());
     let (least, most) = tree(Groups(&diagonal[..], b), LEAF, worth, &range, &wider);
-    if most <= SPREAD * least || k == 0 {
+    if most <= at.scale_ratio * least || k == 0 {
         return Ok(modes);
     }
     let rows = modes.values().chunks_exact(b * k).zip(diagonal.chunks_exact(b).map(scale));
     let scaled = NearKernel::from_rows(k, rows.flat_map(|(v, s)| v.iter().map(move |v| v * s)).collect())?;
-    let clearly = energy(a, &diagonal, &scaled) < CLEARLY * energy(a, &diagonal, &modes);
+    let clearly = energy(a, &diagonal, &scaled) < at.scaled_energy * energy(a, &diagonal, &modes);
     Ok(if clearly { scaled } else { modes })
 }
 
@@ -97,8 +97,8 @@ mod tests {
                 3 => NearKernel::rigid_body_modes(&problem.positions, 3).unwrap(),
                 _ => NearKernel::constants(a.shape().0, b).unwrap(),
             };
-            assert_eq!(fitted(a, modes()).unwrap(), modes());
-            let scaled = fitted(&rescaled(a), modes()).unwrap();
+            assert_eq!(fitted(&Thresholds::default(), a, modes()).unwrap(), modes());
+            let scaled = fitted(&Thresholds::default(), &rescaled(a), modes()).unwrap();
             // Neighbours have scales of 10^(k mod 5 - 2): their modes are as 10 to 1.
             let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
             assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");

@@ -13,7 +13,7 @@ use coarsen_core::{Compiled, Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
-use super::Parts;
+use super::parts::Parts;
 use super::tentative::Basis;
 
 /// Which blocks a row of P has.
@@ -29,12 +29,6 @@ pub(super) enum Reach<'a> {
 
 /// Rows that one task makes: enough to share its buffers between.
 const ROWS: usize = 2048;
-
-/// Traces of the strong couplings, all taken as positive, as a share of that of D_F: 1 where each pulls and nothing else holds, less with mass.
-const PULL: f64 = 1.25;
-
-/// How much larger than those of P̂ entries of P may become.
-const LARGE: f64 = 4.0;
 
 /// Columns of a row that are sorted on the spot.
 const FEW: usize = 12;
@@ -132,6 +126,9 @@ pub(super) struct Filter<'a, T> {
     pub(super) strong: &'a [bool],
     /// s of each node.
     pub(super) sizes: Vec<T>,
+    /// [`Thresholds::pull`](super::Thresholds::pull) and [`growth`](super::Thresholds::growth).
+    pub(super) pull: f64,
+    pub(super) growth: f64,
 }
 
 /// What every row needs.
@@ -221,7 +218,7 @@ impl<T: Real> Smoother<'_, T> {
         row: &mut Row<T>,
     ) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        let Filter { strong, sizes } = filter;
+        let Filter { strong, sizes, .. } = filter;
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
         let trace = |block: &[T]| (0..b).fold(T::zero(), |sum, d| sum + block[d * (b + 1)]);
@@ -240,7 +237,7 @@ impl<T: Real> Smoother<'_, T> {
             row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let held = pull > T::zero() && pull <= T::of(PULL) * trace(&row.lumped);
+        let held = pull > T::zero() && pull <= T::of(filter.pull) * trace(&row.lumped);
         let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
@@ -255,7 +252,7 @@ impl<T: Real> Smoother<'_, T> {
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        matches!(self.reach, Reach::Pattern(_)) || largest(&row.values) <= T::of(LARGE) * own
+        matches!(self.reach, Reach::Pattern(_)) || largest(&row.values) <= T::of(filter.growth) * own
     }
 
     /// An empty row with the columns that are there from the start.

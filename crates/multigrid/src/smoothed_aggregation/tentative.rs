@@ -11,12 +11,7 @@ use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_core::{Real, by_bucket};
 use coarsen_sparse::NearKernel;
 
-/// A column counts as spanned when less than this share of its length is left: half the digits of f64. Rotations of a small aggregate far from the
-/// centre of a large body come near it, so that it does not grow with the square root of the precision of T.
-const SPANNED: f64 = 1e-8;
-
-/// The same in units of the precision of T: a K that was relaxed with an A of T, or that came from a coarse A of T, has noise of this size.
-const NOISE: f64 = 16.0;
+use super::thresholds::Thresholds;
 
 /// Aggregates that one task takes.
 const LEAF: usize = 64;
@@ -72,6 +67,7 @@ impl<T: Real> Basis<T> {
 
 /// Q and R for nodes of `block` unknowns in `count` aggregates.
 pub(super) fn tentative<T: Real>(
+    at: &Thresholds,
     modes: Held<'_>,
     block: usize,
     aggregates: &[u32],
@@ -79,19 +75,20 @@ pub(super) fn tentative<T: Real>(
 ) -> Basis<T> {
     let k = modes.vectors;
     let (starts, members) = members(aggregates, count);
-    let mut at = vec![u32::MAX; aggregates.len()];
-    members.iter().enumerate().for_each(|(m, &i)| at[i as usize] = m as u32);
+    let mut places = vec![u32::MAX; aggregates.len()];
+    members.iter().enumerate().for_each(|(m, &i)| places[i as usize] = m as u32);
     let mut q = vec![T::zero(); members.len() * block * k];
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
     let shares = Shares { aggregates: 0..count, starts: &starts, size: block * k, q: &mut q };
     let pieces = (shares, Groups(&mut r[..], k * k), Groups(&mut live[..], k));
+    let spanned = at.spanned.max(at.noise * T::EPSILON.wide());
     let leaf = |(shares, r, live): (Shares<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
         let (mut local, mut q) = (Vec::new(), shares.q);
         let outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
         for (g, (r, live)) in shares.aggregates.zip(outputs) {
             let nodes = &members[starts[g]..starts[g + 1]];
             let (own, rest) = std::mem::take(&mut q).split_at_mut(nodes.len() * block * k);
-            factor(modes, block, nodes, &mut local, (own, r, live));
+            factor((modes, spanned), block, nodes, &mut local, (own, r, live));
             q = rest;
         }
     };
@@ -99,12 +96,12 @@ pub(super) fn tentative<T: Real>(
         each(pieces, LEAF, parallel::worth(4 * members.len() * block * k * k), &leaf);
     }
     let dead = (0..live.len()).filter(|&c| !live[c]).map(|c| c as u32).collect();
-    Basis { q, at, block, columns: k, dead, r }
+    Basis { q, at: places, block, columns: k, dead, r }
 }
 
-/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; `local` is scratch.
+/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; a column of which less than the share `spanned` is left is dead; `local` is scratch.
 fn factor<T: Real>(
-    modes: Held<'_>,
+    (modes, spanned): (Held<'_>, f64),
     block: usize,
     nodes: &[u32],
     local: &mut Vec<f64>,
@@ -128,7 +125,7 @@ fn factor<T: Real>(
             }
         }
         let after = norm(column);
-        if after > SPANNED.max(NOISE * T::EPSILON.wide()) * before {
+        if after > spanned * before {
             r[c * k + c] = after;
             column.iter_mut().for_each(|v| *v /= after);
         } else {
@@ -180,8 +177,13 @@ mod tests {
 
     /// K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I but for dead columns.
     fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> Basis<f64> {
-        let basis =
-            tentative::<f64>(Held { modes, vectors: modes.vectors(), rows: &[] }, block, aggregates, count);
+        let basis = tentative::<f64>(
+            &Thresholds::default(),
+            Held { modes, vectors: modes.vectors(), rows: &[] },
+            block,
+            aggregates,
+            count,
+        );
         let (k, coarse) = (basis.columns, basis.near_kernel().unwrap());
         let zeros = vec![0.0; k];
         let q = |row: usize| {
@@ -235,8 +237,8 @@ mod tests {
         let modes = NearKernel::from_columns(&[&ones, &other]).unwrap();
         let held = Held { modes: &modes, vectors: 2, rows: &[] };
         let aggregates = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1];
-        assert_eq!(tentative::<f32>(held, 1, &aggregates, 2).dead, [1, 3]);
-        assert_eq!(tentative::<f64>(held, 1, &aggregates, 2).dead, []);
+        assert_eq!(tentative::<f32>(&Thresholds::default(), held, 1, &aggregates, 2).dead, [1, 3]);
+        assert_eq!(tentative::<f64>(&Thresholds::default(), held, 1, &aggregates, 2).dead, []);
     }
 
     #[test]

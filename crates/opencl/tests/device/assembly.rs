@@ -178,7 +178,7 @@ fn matrices_are_filled_where_they_are() {
         assert_eq!(&zero, a, "{format:?}");
     }
     let mut there = on.matrix(a).unwrap();
-    let mut m = Multigrid::smoothed_aggregation().build(p.system(), &on).unwrap();
+    let mut m = Multigrid::tamstorf().build(p.system(), &on).unwrap();
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
     m.update_here(&there, &mut plan).unwrap();
@@ -217,7 +217,7 @@ fn a_step_stays_on_the_device() {
         // ANCHOR: once
         let nodes = host.pattern().rows();
         let mut a = on.matrix(host)?;
-        let mut m = Multigrid::smoothed_aggregation().build(problem.system(), &on)?;
+        let mut m = Multigrid::tamstorf().build(problem.system(), &on)?;
         let mut plan = m.numeric_plan()?; // which products make which coarse block
         let row = |i: usize| host.pattern().row(i).iter().map(move |&j| (i as u32, j));
         let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();

@@ -11,7 +11,7 @@ use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
 use coarsen_sparse::{Bsr, System, assembly};
 
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
-    Multigrid { smoothing, coarse_size: 30, ..Multigrid::smoothed_aggregation() }
+    Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
 }
 
 /// The same places, other stiffness: S A S with S between 0.8 and 1.2, constant on a node.
@@ -156,7 +156,7 @@ fn faults_are_named() {
 fn one_level_follows() {
     let Some(on) = common::place::<f64>() else { return };
     let p = problem("poisson2d:5");
-    let mut m = Multigrid::smoothed_aggregation().build(p.system(), &on).unwrap();
+    let mut m = Multigrid::tamstorf().build(p.system(), &on).unwrap();
     assert_eq!(m.levels(), 1);
     let mut plan = m.numeric_plan().unwrap();
     let mut twice = p.matrix.clone();

@@ -29,7 +29,7 @@ const RECIPES: [&str; 13] = [
 ];
 
 fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
-    let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..Multigrid::smoothed_aggregation() };
+    let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..Multigrid::tamstorf() };
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     Ok(match name {
         "jacobi" => Box::new(Jacobi::default().build(a, on)?),

@@ -1,0 +1,171 @@
+//! The options of `--precond sa`, and the recipe they make.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
+use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen::sparse::Strength;
+use serde::Serialize;
+
+use super::value::share;
+
+/// What the user says of smoothed aggregation; `None` leaves the default of the library.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "Smoothed aggregation")]
+pub(crate) struct Aggregation {
+    /// Couplings below this share of the strongest of their row are weak [default: 0.48]
+    #[arg(long, value_name = "F", value_parser = share, allow_negative_numbers = true)]
+    pub(crate) sa_theta: Option<f64>,
+    /// How the levels are visited [default: v]
+    #[arg(long, value_enum)]
+    pub(crate) sa_cycle: Option<CycleName>,
+    /// What relaxes the error on each level [default: gs on a CPU for symmetric 2x2, 3x3 or 6x6 blocks coupled in thick chunks of
+    /// rows, jacobi there for scalars, chebyshev else]
+    #[arg(long, value_enum)]
+    pub(crate) sa_smoother: Option<SmootherName>,
+    /// How far aggregates reach from the node they grow from, in strong couplings [default: 1, and 2 on levels of scalars
+    /// that would leave half of their entries]
+    #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub(crate) sa_spread: Option<u32>,
+    /// Levels at most [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) sa_levels: Option<u32>,
+    /// Unknowns that are solved directly [default: 500]
+    #[arg(long, value_name = "N")]
+    pub(crate) sa_coarse_size: Option<usize>,
+    /// Near-kernel: `known` (given, else rigid-body modes, else constants, scaled as the matrix is), `constants`, or
+    /// K vectors found by relaxation [default: known]
+    #[arg(long, value_name = "known|constants|found:K")]
+    pub(crate) sa_modes: Option<ModesName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CycleName {
+    /// Each level once
+    V,
+    /// Each coarser level twice from every visit
+    W,
+    /// An F-cycle between two V-cycles from every visit
+    F,
+    /// Two flexible conjugate gradient steps on each coarser level; under the method fcg
+    K,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SmootherName {
+    /// A Chebyshev polynomial of degree 2
+    Chebyshev,
+    /// Gauss-Seidel, forward before the coarse correction and backward after it
+    Gs,
+    /// Block Jacobi, with a damping that is found
+    Jacobi,
+    /// SPAI-0, with a damping that is found
+    Spai0,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModesName {
+    Known,
+    Constants,
+    Found(usize),
+}
+
+impl FromStr for ModesName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = text.strip_prefix("found:").and_then(|k| k.parse().ok()).filter(|k| (1..=64).contains(k));
+        match (text, found) {
+            ("known", _) => Ok(Self::Known),
+            ("constants", _) => Ok(Self::Constants),
+            (_, Some(k)) => Ok(Self::Found(k)),
+            _ => Err("expected known, constants, or found:K with K from 1 to 64".to_owned()),
+        }
+    }
+}
+
+impl Aggregation {
+    /// Whether the cycle is no linear map, so that only flexible methods take it.
+    pub(crate) fn varies(&self) -> bool {
+        self.sa_cycle == Some(CycleName::K)
+    }
+
+    /// The recipe.
+    pub(crate) fn recipe(&self) -> Multigrid<SmoothedAggregation> {
+        let mut recipe = Multigrid::smoothed_aggregation();
+        if let Some(theta) = self.sa_theta {
+            recipe.coarsening.strength = Strength::SpectralRadius { theta };
+        }
+        recipe.cycle = match self.sa_cycle {
+            None => recipe.cycle,
+            Some(CycleName::V) => Cycle::V,
+            Some(CycleName::W) => Cycle::W,
+            Some(CycleName::F) => Cycle::F,
+            Some(CycleName::K) => Cycle::K,
+        };
+        recipe.smoothing = match self.sa_smoother {
+            None => recipe.smoothing,
+            Some(SmootherName::Chebyshev) => Multigrid::tamstorf().smoothing,
+            Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
+            Some(SmootherName::Jacobi) => Smoothing::Chebyshev(Chebyshev::damped()),
+            Some(SmootherName::Spai0) => {
+                Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() })
+            }
+        };
+        recipe.coarsening.spread = match self.sa_spread {
+            None => recipe.coarsening.spread,
+            Some(1) => Spread::Neighbours,
+            Some(_) => Spread::Second,
+        };
+        recipe.levels = self.sa_levels.map_or(recipe.levels, |n| n as usize);
+        recipe.coarse_size = self.sa_coarse_size.unwrap_or(recipe.coarse_size);
+        recipe.coarsening.modes = match self.sa_modes {
+            None | Some(ModesName::Known) => Modes::Known,
+            Some(ModesName::Constants) => Modes::Constants,
+            Some(ModesName::Found(k)) => Modes::Found(k),
+        };
+        recipe
+    }
+
+    /// The options given, as they are typed.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let modes = |modes: ModesName| match modes {
+            ModesName::Known => "known".to_owned(),
+            ModesName::Constants => "constants".to_owned(),
+            ModesName::Found(k) => format!("found:{k}"),
+        };
+        let words = [
+            ("--sa-theta", self.sa_theta.map(|v| v.to_string())),
+            ("--sa-cycle", self.sa_cycle.map(super::names::name)),
+            ("--sa-smoother", self.sa_smoother.map(super::names::name)),
+            ("--sa-spread", self.sa_spread.map(|v| v.to_string())),
+            ("--sa-levels", self.sa_levels.map(|v| v.to_string())),
+            ("--sa-coarse-size", self.sa_coarse_size.map(|v| v.to_string())),
+            ("--sa-modes", self.sa_modes.map(modes)),
+        ];
+        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_is_the_default_of_the_library() {
+        assert_eq!(Aggregation::default().recipe(), Multigrid::smoothed_aggregation());
+        assert!(Aggregation::default().words().is_empty());
+    }
+
+    #[test]
+    fn modes_are_words() {
+        assert_eq!("found:7".parse(), Ok(ModesName::Found(7)));
+        for bad in ["found:0", "found:", "found", "rigid", ""] {
+            assert!(bad.parse::<ModesName>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The options of `--precond mas`, and the recipe they make.
+
+use clap::{Args, ValueEnum};
+use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
+use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage, Weights};
+use serde::Serialize;
+
+use crate::error::Failure;
+
+/// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "Multilevel additive Schwarz")]
+pub(crate) struct Domains {
+    /// Nodes of a domain at most [default: 32]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) mas_domain: Option<u32>,
+    /// Levels with domains at most [default: 8]
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) mas_levels: Option<u32>,
+    /// Solve the first level of at most so many unknowns as one system; 0 cuts every level into domains [default: where
+    /// its factor is small]
+    #[arg(long, value_name = "N")]
+    pub(crate) mas_exact: Option<usize>,
+    /// What stands above the finest domains: domains, a factor, or smoothed aggregation [default: a factor where it is
+    /// small, else domains]
+    #[arg(long, value_enum, conflicts_with = "mas_exact")]
+    pub(crate) mas_coarse: Option<CoarseName>,
+    /// One level after the other (multiplicative), not all at once
+    #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
+    pub(crate) mas_hybrid: bool,
+    /// What the coarse levels move of a supernode, all levels at once [default: constants]
+    #[arg(long, value_enum, conflicts_with_all = ["mas_hybrid", "mas_exact", "mas_coarse", "mas_weights"])]
+    pub(crate) mas_modes: Option<ModesName>,
+    /// The factors of the levels [default: ones]
+    #[arg(long, value_enum, conflicts_with = "mas_hybrid")]
+    pub(crate) mas_weights: Option<WeightsName>,
+    /// Where domains begin to grow [default: auto]
+    #[arg(long, value_enum)]
+    pub(crate) mas_order: Option<OrderName>,
+    /// Grow along couplings above this share of the strongest, or along all of them alike [default: 0.25]
+    #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
+    pub(crate) mas_coupling: Option<CouplingName>,
+    /// Numbers of the inverses [default: f32]
+    #[arg(long, value_enum)]
+    pub(crate) mas_precision: Option<PrecisionName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CoarseName {
+    /// A factor where it is small, else domains
+    Auto,
+    /// Domains on every level
+    Domains,
+    /// A sparse factor on the first level of up to 60000 unknowns
+    Exact,
+    /// Smoothed aggregation, one level after the other
+    Sa,
+}
+
+/// What the options ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    /// All levels at once.
+    Additive(Schwarz),
+    /// One after the other.
+    Multiplicative(Multigrid<SmoothedAggregation, OverDomains>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OrderName {
+    /// Along a curve where there are coordinates, else as the graph says
+    Auto,
+    /// Along a Morton curve through the coordinates
+    Curve,
+    /// The Cuthill-McKee order
+    Graph,
+    /// The Cuthill-McKee order of strong couplings
+    Strong,
+    /// As it is
+    Natural,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModesName {
+    /// One value for each unknown of a node
+    Constants,
+    /// Rigid-body modes
+    Rigid,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WeightsName {
+    /// 1 for each
+    Ones,
+    /// Those of least energy
+    Energy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PrecisionName {
+    /// 32 bits
+    F32,
+    /// Computed in 64 bits, stored in 32
+    Mixed,
+    /// 64 bits
+    F64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CouplingName {
+    Adjacency,
+    Strength(f64),
+}
+
+fn coupling(text: &str) -> Result<CouplingName, String> {
+    if text == "adjacency" {
+        return Ok(CouplingName::Adjacency);
+    }
+    super::value::share(text).map(CouplingName::Strength)
+}
+
+/// Unknowns that `--mas-coarse exact` solves as one system.
+const EXACT: usize = 60_000;
+
+impl Domains {
+    /// The recipe.
+    pub(crate) fn recipe(&self) -> Form {
+        let over = match (self.mas_hybrid, self.mas_coarse) {
+            (true, _) => Multigrid::hybrid(),
+            (false, Some(CoarseName::Sa)) => Multigrid::over_domains(),
+            (false, _) if self.mas_modes == Some(ModesName::Rigid) => Multigrid::additive(),
+            _ => return Form::Additive(self.schwarz(Schwarz::multilevel())),
+        };
+        let OverDomains { domains, levels, below } = over.smoothing;
+        let schwarz = self.schwarz(domains.schwarz);
+        let levels = self.mas_levels.map_or(levels, |l| l as usize);
+        let smoothing = OverDomains { domains: DampedDomains { schwarz, ..domains }, levels, below };
+        Form::Multiplicative(Multigrid { smoothing, ..over })
+    }
+
+    /// Refuses factors of levels that follow each other.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match (self.mas_coarse, self.mas_weights) {
+            (Some(CoarseName::Sa), Some(WeightsName::Energy)) => Err(Failure::NothingAdded),
+            _ => Ok(()),
+        }
+    }
+
+    /// The domains.
+    fn schwarz(&self, mut recipe: Schwarz) -> Schwarz {
+        recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);
+        recipe.levels = self.mas_levels.map_or(recipe.levels, |l| l as usize);
+        recipe.coarse = match (self.mas_exact, self.mas_coarse) {
+            (Some(0), _) | (None, Some(CoarseName::Domains)) => Coarse::Domains,
+            (Some(unknowns), _) => Coarse::Exact { unknowns },
+            (None, Some(CoarseName::Exact)) => Coarse::Exact { unknowns: EXACT },
+            (None, _) => recipe.coarse,
+        };
+        recipe.weights = match self.mas_weights {
+            None => recipe.weights,
+            Some(WeightsName::Ones) => Weights::Ones,
+            Some(WeightsName::Energy) => Weights::Energy,
+        };
+        recipe.order = match self.mas_order {
+            None => recipe.order,
+            Some(OrderName::Auto) => Order::Auto,
+            Some(OrderName::Curve) => Order::Curve,
+            Some(OrderName::Graph) => Order::Graph,
+            Some(OrderName::Strong) => Order::Strong,
+            Some(OrderName::Natural) => Order::Natural,
+        };
+        recipe.coupling = match self.mas_coupling {
+            None => recipe.coupling,
+            Some(CouplingName::Adjacency) => Coupling::Adjacency,
+            Some(CouplingName::Strength(theta)) => Coupling::Strength { theta },
+        };
+        (recipe.storage, recipe.arithmetic) = match self.mas_precision {
+            None => (recipe.storage, recipe.arithmetic),
+            Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
+            Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
+            Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
+        };
+        recipe
+    }
+
+    /// The options given, as they are typed.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let words = [
+            ("--mas-domain", self.mas_domain.map(|v| v.to_string())),
+            ("--mas-levels", self.mas_levels.map(|v| v.to_string())),
+            ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
+            ("--mas-coarse", self.mas_coarse.map(super::names::name)),
+            ("--mas-hybrid", self.mas_hybrid.then(String::new)),
+            ("--mas-modes", self.mas_modes.map(super::names::name)),
+            ("--mas-weights", self.mas_weights.map(super::names::name)),
+            ("--mas-order", self.mas_order.map(super::names::name)),
+            (
+                "--mas-coupling",
+                self.mas_coupling.map(|coupling| match coupling {
+                    CouplingName::Adjacency => "adjacency".to_owned(),
+                    CouplingName::Strength(theta) => theta.to_string(),
+                }),
+            ),
+            ("--mas-precision", self.mas_precision.map(super::names::name)),
+        ];
+        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_is_the_default_of_the_library() {
+        assert_eq!(Domains::default().recipe(), Form::Additive(Schwarz::multilevel()));
+        let over = Domains { mas_coarse: Some(CoarseName::Sa), ..Domains::default() };
+        assert_eq!(over.recipe(), Form::Multiplicative(Multigrid::over_domains()));
+        assert!(Domains::default().words().is_empty());
+        assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
+        assert!(coupling("1.5").is_err() && coupling("weak").is_err());
+    }
+}

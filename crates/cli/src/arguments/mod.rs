@@ -1,0 +1,14 @@
+//! What the command line says: the first layer.
+
+pub(crate) mod aggregation;
+mod command;
+pub(crate) mod domains;
+pub(crate) mod minimize;
+mod names;
+pub(crate) mod overlap;
+pub(crate) mod place;
+mod value;
+
+pub(crate) use command::{Arguments, Command, Compare, Devices, Generate, Given, Info, Solve, Source, Spy};
+pub(crate) use names::{Follow, Method, Precision, Precond, Reorder, name};
+pub(crate) use value::{NullSpace, Rhs};

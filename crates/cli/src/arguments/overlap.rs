@@ -1,0 +1,78 @@
+//! The options of `--precond as` and `--precond ras`, and the recipe they make.
+
+use clap::{Args, ValueEnum};
+use coarsen::schwarz::{AdditiveSchwarz, Inner};
+use serde::Serialize;
+
+/// What the user says of additive Schwarz on one level; `None` leaves the default of the library.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "Additive Schwarz on one level")]
+pub(crate) struct Overlap {
+    /// Nodes of a domain at most, without its overlap [default: 32, with ras 256]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) as_domain: Option<u32>,
+    /// Layers of neighbours beside each domain [default: 1]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub(crate) as_overlap: Option<u32>,
+    /// How domains are solved [default: inverses up to 64 nodes and sweeps beyond, with ras factors]
+    #[arg(long, value_enum)]
+    pub(crate) as_inner: Option<InnerName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum InnerName {
+    /// Dense inverses: symmetric matrices
+    Inverses,
+    /// Eight multicolour Gauss-Seidel sweeps
+    Sweeps,
+    /// Sparse factors: any matrix
+    Factors,
+}
+
+/// Nodes up to which a domain is inverted unless something else is asked for.
+const SMALL: usize = 64;
+
+impl Overlap {
+    /// The recipe.
+    pub(crate) fn recipe(&self, restricted: bool) -> AdditiveSchwarz {
+        let mut recipe =
+            if restricted { AdditiveSchwarz::restricted() } else { AdditiveSchwarz::overlapping() };
+        recipe.domain = self.as_domain.map_or(recipe.domain, |m| m as usize);
+        recipe.overlap = self.as_overlap.map_or(recipe.overlap, |k| k as usize);
+        let sweeps = Inner::Sweeps { pairs: 4 };
+        recipe.inner = match self.as_inner {
+            Some(InnerName::Inverses) => Inner::Inverses,
+            Some(InnerName::Sweeps) => sweeps,
+            Some(InnerName::Factors) => Inner::Factors,
+            None if !restricted && recipe.domain > SMALL => sweeps,
+            None => recipe.inner,
+        };
+        recipe
+    }
+
+    /// The options given, as they are typed.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let words = [
+            ("--as-domain", self.as_domain.map(|v| v.to_string())),
+            ("--as-overlap", self.as_overlap.map(|v| v.to_string())),
+            ("--as-inner", self.as_inner.map(super::names::name)),
+        ];
+        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_is_the_default_of_the_library() {
+        assert_eq!(Overlap::default().recipe(false), AdditiveSchwarz::overlapping());
+        assert_eq!(Overlap::default().recipe(true), AdditiveSchwarz::restricted());
+        assert!(Overlap::default().words().is_empty());
+        let large = Overlap { as_domain: Some(1000), as_overlap: Some(0), as_inner: None };
+        assert_eq!(large.recipe(false), AdditiveSchwarz::swept(1000));
+        assert_eq!(large.recipe(true).inner, Inner::Factors);
+    }
+}

@@ -1,0 +1,112 @@
+//! Values of options, as they are typed.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use coarsen::{BackendChoice, Unavailable};
+use serde::Serialize;
+
+/// A backend by name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wanted(pub(crate) BackendChoice);
+
+impl FromStr for Wanted {
+    type Err = Unavailable;
+
+    fn from_str(text: &str) -> Result<Self, Unavailable> {
+        text.parse().map(Self)
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            BackendChoice::Auto => f.write_str("auto"),
+            BackendChoice::Cpu => f.write_str("cpu"),
+            BackendChoice::OpenCl(None) => f.write_str("opencl"),
+            BackendChoice::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+        }
+    }
+}
+
+impl Serialize for Wanted {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// Where a right-hand side comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rhs {
+    Ones,
+    Random(u64),
+    File(PathBuf),
+}
+
+impl FromStr for Rhs {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match (text, text.strip_prefix("random:")) {
+            ("ones", _) => Self::Ones,
+            (_, Some(seed)) => Self::Random(seed.parse()?),
+            _ => Self::File(text.into()),
+        })
+    }
+}
+
+/// What A does not see.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NullSpace {
+    None,
+    Constants,
+    File(PathBuf),
+}
+
+impl FromStr for NullSpace {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "none" => Self::None,
+            "constants" => Self::Constants,
+            file => Self::File(file.into()),
+        })
+    }
+}
+
+/// A share of what there was at the start.
+pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
+        _ => Err("expected a finite number, 0 or more, like 1e-8".to_owned()),
+    }
+}
+
+/// A plot is written as SVG, whatever its name says, so its name must say that.
+pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
+    let file = PathBuf::from(text);
+    match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("svg")) {
+        true => Ok(file),
+        false => Err("plots are SVG files: give a name that ends with .svg"),
+    }
+}
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if s > 0.0 && s <= 1e6 => Ok(s),
+        _ => Err("expected seconds, above 0 and up to 1e6".to_owned()),
+    }
+}
+
+/// A share of a whole.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(v) if (0.0..1.0).contains(&v) => Ok(v),
+        _ => Err("expected 0 or more and less than 1".to_owned()),
+    }
+}

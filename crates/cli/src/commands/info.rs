@@ -1,0 +1,78 @@
+//! `coarsen info`: what diagnose finds, block size, scale, memory estimates, and what `solve` would do.
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use coarsen::auto::Price;
+use coarsen::diagnose::{Diagnosis, diagnose};
+use coarsen::direct::{Direct, Method as Factorisation};
+use coarsen::parallel;
+use coarsen::sparse::Bsr;
+
+use crate::arguments::{Info, Solve};
+use crate::console::say;
+use crate::decision::decide::decide;
+use crate::decision::places::Stages;
+use crate::error::Failure;
+use crate::input::ready::Ready;
+use crate::input::system::Input;
+
+/// `coarsen info`. What keeps `solve` from trying ends this command in the same way, after all that is known is said.
+pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
+    let threads = available_parallelism().map_or(1, usize::from);
+    parallel::threads(threads, || look(&Solve::of(&options.matrix)))?
+}
+
+fn look(options: &Solve) -> Result<ExitCode, Failure> {
+    let mut refused = None;
+    let mut input = Input::matrix(&options.given.source, |source| {
+        let (matrix, why) = source.matrix_and_refusal()?;
+        refused = why;
+        Ok(matrix)
+    })?;
+    if let Some(why) = refused {
+        say(&described(&diagnose(&input.matrix)));
+        return Err(why.into());
+    }
+    input.b = vec![0.0; input.matrix.shape().0];
+    let ready = Ready::new(&options.given, &input, true)?;
+    // Of the matrix as it was read; what decides is that of its blocks.
+    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
+    let choice = decide(options, &Stages::Cpu, &ready)?;
+    say(&format!("solve would take\n  {}\n  {}\n", choice.because[0], choice.because[1]));
+    if let Some(plan) = &choice.plan {
+        let factor = match plan.price {
+            Price::None(_) => "",
+            _ => ", and a factor once as much work as it costs is spent",
+        };
+        say(&format!("  after {}, as long as it promises to be the cheapest{factor}\n", plan.trial));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(diagnosis: &Diagnosis) -> String {
+    let blocks = diagnosis.structure.blocking.map_or_else(
+        || "block size 1".to_owned(),
+        |best| format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill),
+    );
+    format!("{diagnosis}{blocks}\n")
+}
+
+/// What a direct solve would need, from structure alone.
+fn factor(a: &Bsr<f64>) -> String {
+    match Direct::default().estimate(a) {
+        Ok((Factorisation::Lu, _)) => "direct: LU, whose fill depends on its pivots".to_owned(),
+        Ok((method, figures)) => {
+            let mut text =
+                format!("direct: {method:?}, {:.1} MiB", figures.bytes as f64 / f64::from(1 << 20));
+            if let Some(nnz) = figures.nnz {
+                text += &format!(", {nnz} entries in the factor");
+            }
+            if let Some(flops) = figures.flops {
+                text += &format!(", {flops:.1e} operations");
+            }
+            text
+        }
+        Err(error) => format!("direct: {error}"),
+    }
+}

@@ -1,0 +1,143 @@
+//! `coarsen minimize`: an energy, a direction, a preconditioner.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use coarsen::backend::Backend;
+use coarsen::elastic::{Follower, following};
+use coarsen::optimize::{
+    AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
+    Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,
+};
+use coarsen::problems::Scene;
+use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
+
+use crate::arguments::minimize::{Body, Inverse, Minimize, Way};
+use crate::arguments::name;
+use crate::arguments::place::check_place;
+use crate::console::{complain, count, say};
+use crate::error::Failure;
+use crate::report::plot::{self, Curve};
+use crate::run::elastic::{Soft, build};
+
+/// The mesh of armadillo-stretch inside the folder of data.
+const ARMADILLO: &str = "meshes/ipc_Armadillo13K.msh.gz";
+
+/// The time step of armadillo-stretch in seconds.
+const STEP: f64 = 1.0 / 30.0;
+
+/// Pairs of L-BFGS: Wang et al. 2020, §5.1.
+const WINDOW: usize = 8;
+
+/// The spectral radius that the accelerated gradient believes in.
+const RADIUS: f64 = 0.99;
+
+pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
+    if let Some(file) = &options.plot {
+        check_place(file)?;
+    }
+    let threads =
+        options.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let on = AnyBackend::choose(options.backend.0)?;
+    let begin = Instant::now();
+    let (text, report, history) = parallel::threads(threads, || minimize(options, &on))??;
+    if !options.quiet {
+        say(&format!(
+            "{text}minimize  {:.3} s on {}, ",
+            begin.elapsed().as_secs_f64(),
+            count(threads, "thread")
+        ));
+        say(&format!(
+            "{} ({} inner), {}, {}, {}, {}\n",
+            count(report.iterations, "iteration"),
+            report.inner,
+            count(report.values, "value"),
+            count(report.gradients, "gradient"),
+            count(report.refreshes, "refresh"),
+            count(report.retreats, "retreat")
+        ));
+        say(&format!(
+            "outcome   {}, gradient {:.2e} of its start (asked {:.0e}), value {:.8e}\n",
+            report.outcome,
+            report.gradient / report.initial_gradient,
+            options.tol,
+            report.value
+        ));
+    }
+    if let Some(file) = &options.plot {
+        let title = format!("{} with {}", name(options.direction), name(options.precond));
+        plot::curve(
+            file,
+            &Curve { title, what: "relative gradient", history: &history, tolerance: options.tol },
+        )?;
+    }
+    match report.converged() {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        Err(failure) => {
+            complain(&format!("error: {failure}\n"));
+            Ok(ExitCode::from(4))
+        }
+    }
+}
+
+/// The head of the report, how the descent ended, and relative gradients.
+fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
+    let (problem, Scene { mut body, mut start }) = match options.problem {
+        Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
+        Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
+        Body::ArmadilloStretch => {
+            let data = std::env::var_os("COARSEN_DATA").map(|folder| PathBuf::from(folder).join(ARMADILLO));
+            let file = options.mesh.clone().or(data).ok_or(Failure::NoMesh)?;
+            ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
+        }
+    };
+    let inverse = build(options.precond, &mut body, &start, on)?;
+    // Newton's method asks the objective for a preconditioner, the others have their own.
+    let (own, of_objective) = if options.direction == Way::Newton {
+        (Follower::constant(Box::new(Identity)), inverse)
+    } else {
+        (inverse, Follower::constant(Box::new(Identity)))
+    };
+    let (mut direction, search) = way(options.direction, options.precond, own);
+    let (mut f, mut x) =
+        (Soft::new(body, &start, of_objective, on)?.projecting_on_demand(), on.vector(&start)?);
+    let mut descent =
+        Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
+    descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
+    let mut history = DescentHistory::default();
+    let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history);
+    // The first failure of a device says more than what a descent made of it.
+    on.read(&x, &mut start)?;
+    let report = report?;
+    let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
+    let text = format!(
+        "problem   {problem}: {}\nmethod    {} with {}, vectors on {on}\n",
+        count(start.len(), "unknown"),
+        name(options.direction),
+        name(options.precond)
+    );
+    Ok((text, report, relative))
+}
+
+/// A direction around a preconditioner that follows the body, and the line search that suits it.
+fn way(
+    way: Way,
+    precond: Inverse,
+    inverse: Follower<AnyVector>,
+) -> (Box<dyn Direction<AnyVector, Soft>>, Box<dyn LineSearch<f64>>) {
+    let armijo = Box::new(Backtracking::default());
+    match way {
+        Way::Newton => (Box::new(Newton::inexact()), armijo),
+        Way::Lbfgs if precond == Inverse::None => {
+            (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
+        }
+        Way::Lbfgs => (Box::new(following(Lbfgs::new(WINDOW, inverse))), armijo),
+        Way::Ncg => {
+            (Box::new(following(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
+        }
+        Way::Agd => (Box::new(following(AcceleratedGradient::new(RADIUS, inverse))), armijo),
+        Way::Gradient => (Box::new(following(Gradient::scaled(inverse))), armijo),
+    }
+}

@@ -1,0 +1,138 @@
+//! `coarsen solve --problem cloth-contact:200 --steps 20`: a system that changes from step to step, and a preconditioner that follows.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | the loop over the steps |
+//! | `table` | a line a step, for people and for machines |
+//! | `picture` | iterations, decisions and seconds over the steps |
+
+mod picture;
+mod table;
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use coarsen::krylov::{Cg, Krylov};
+use coarsen::problems::{Options, Sequence};
+use coarsen::{BackendChoice, Outcome, Stop, Upkeep, parallel};
+
+use crate::arguments::place::check_place;
+use crate::arguments::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
+use crate::console::{complain, say};
+use crate::decision::decide::used;
+use crate::error::Failure;
+use crate::report::json::write_json;
+use crate::run::follower::Follower;
+use table::{Row, Table};
+
+/// Whether the command line asks for a sequence.
+pub(crate) fn is_asked(options: &Solve) -> bool {
+    options.steps.is_some() || options.given.source.problem.as_deref().is_some_and(Sequence::is_named)
+}
+
+/// `coarsen solve` of a sequence.
+pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
+    for file in [&options.report, &options.plot].into_iter().flatten() {
+        check_place(file)?;
+    }
+    check(options)?;
+    let threads =
+        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let table = parallel::threads(threads, || solve(options, threads))??;
+    if !options.quiet {
+        say(&table.to_string());
+    }
+    if let Some(file) = &options.plot {
+        picture::write(file, &table)?;
+    }
+    if let Some(file) = &options.report {
+        write_json(file, &table)?;
+    }
+    match table.worst() {
+        None => Ok(ExitCode::SUCCESS),
+        Some(row) => {
+            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, row.advice));
+            Ok(ExitCode::from(4))
+        }
+    }
+}
+
+/// All steps.
+fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
+    let source = &options.given.source;
+    let spec = source.problem.as_deref().unwrap_or_default();
+    let steps = options.steps.unwrap_or(20) as usize;
+    let mut sequence =
+        Sequence::parse(spec, steps, &Options { dt: source.dt, jump: source.jump, share: source.share })?;
+    let b = match options.given.rhs {
+        Rhs::Random(seed) => sequence.right_hand_side(seed),
+        _ => vec![1.0; sequence.elastic().shape().0],
+    };
+    let stop = Stop { max_iterations: options.given.max_iterations, ..Stop::relative(options.given.tol) };
+    let mut cg = Cg::new(stop);
+    let mut follower = Follower::new(options, &sequence);
+    let mut upkeep = Upkeep::default();
+    let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
+    loop {
+        let begun = Instant::now();
+        let (action, reused) = follower.follow(&sequence, &mut upkeep)?;
+        let setup_seconds = begun.elapsed().as_secs_f64();
+        let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
+        let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
+        // A solve that failed says nothing of what the preconditioner is worth: untold, it makes the next step build.
+        if report.outcome == Outcome::Converged {
+            upkeep.learn(report.iterations);
+        }
+        rows.push(Row {
+            step: sequence.step(),
+            pairs: sequence.pairs(),
+            touched: sequence.touched().len(),
+            action: action.name(),
+            because: match options.follow {
+                Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: asked for", action.name()),
+                _ => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
+            },
+            reused,
+            assembly_seconds,
+            setup_seconds,
+            iterations: report.iterations,
+            solve_seconds: begun.elapsed().as_secs_f64(),
+            residual: report.true_residual,
+            outcome: report.outcome.name(),
+            advice: report.outcome.advice(),
+        });
+        let begun = Instant::now();
+        if !sequence.advance()? {
+            break;
+        }
+        assembly_seconds = begun.elapsed().as_secs_f64();
+    }
+    Ok(Table::new(options, threads, &sequence, &follower, rows))
+}
+
+/// Refuses options that a sequence would ignore.
+fn check(options: &Solve) -> Result<(), Failure> {
+    let given = &options.given;
+    if given.source.problem.is_none() {
+        return Err(Failure::NoSequence);
+    }
+    let ignored = [
+        (given.source.coordinates.is_some(), "--coordinates"),
+        (given.x0.is_some(), "--x0"),
+        (given.block_size.is_some(), "--block-size"),
+        (given.near_kernel.is_some(), "--near-kernel"),
+        (given.null_space != NullSpace::None, "--null-space"),
+        (matches!(given.rhs, Rhs::File(_)), "a file for --rhs"),
+        (!matches!(options.method, Method::Auto | Method::Cg), "--method other than cg"),
+        (matches!(options.precond, Precond::None), "--precond none (there is nothing to follow)"),
+        (matches!(options.precision, Precision::F32), "--precision f32"),
+        (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
+        (options.out.is_some(), "--out"),
+        (options.dump.is_some(), "--dump"),
+    ];
+    if let Some((_, option)) = ignored.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::Sequence { option });
+    }
+    used(given, &[Follower::taken(options.precond)], options.precond == Precond::Auto)
+}

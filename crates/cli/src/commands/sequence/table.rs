@@ -1,0 +1,128 @@
+//! What happened in every step.
+
+use std::fmt;
+
+use coarsen::problems::Sequence;
+use serde::Serialize;
+
+use crate::arguments::{Follow, Precond, Solve, name};
+use crate::console::count;
+use crate::report::json::Versions;
+
+use crate::run::follower::Follower;
+
+/// One step.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) step: usize,
+    /// Pairs of nodes in contact.
+    pub(crate) pairs: usize,
+    /// Block rows whose pairs came or went.
+    pub(crate) touched: usize,
+    pub(crate) action: &'static str,
+    /// Why that was done.
+    pub(crate) because: String,
+    pub(crate) reused: String,
+    pub(crate) assembly_seconds: f64,
+    pub(crate) setup_seconds: f64,
+    pub(crate) iterations: usize,
+    pub(crate) solve_seconds: f64,
+    pub(crate) residual: f64,
+    pub(crate) outcome: &'static str,
+    #[serde(skip)]
+    pub(crate) advice: &'static str,
+}
+
+impl Row {
+    fn converged(&self) -> bool {
+        self.outcome == coarsen::Outcome::Converged.name()
+    }
+}
+
+/// All steps of a run.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    pub(crate) source: String,
+    n: usize,
+    pub(crate) precond: Precond,
+    /// Why `auto` chose its form.
+    because: &'static str,
+    pub(crate) follow: Follow,
+    threads: usize,
+    tolerance: f64,
+    pub(crate) rows: Vec<Row>,
+    versions: Versions,
+}
+
+impl Table {
+    pub(super) fn new(
+        options: &Solve,
+        threads: usize,
+        sequence: &Sequence,
+        follower: &Follower,
+        rows: Vec<Row>,
+    ) -> Self {
+        Self {
+            source: sequence.name().to_owned(),
+            n: sequence.elastic().shape().0,
+            precond: follower.precond(),
+            because: follower.because(),
+            follow: options.follow,
+            threads,
+            tolerance: options.given.tol,
+            rows,
+            versions: Versions::THESE,
+        }
+    }
+
+    /// The first step that did not converge.
+    pub(super) fn worst(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| !row.converged())
+    }
+
+    /// The sum of some column.
+    fn sum(&self, column: fn(&Row) -> f64) -> f64 {
+        self.rows.iter().map(column).sum()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, n, threads, tolerance, because, .. } = self;
+        let (precond, follow) = (name(self.precond), name(self.follow));
+        let [unknowns, steps, threads] = [(*n, "unknown"), (self.rows.len(), "step"), (*threads, "thread")]
+            .map(|(n, what)| count(n, what));
+        writeln!(f, "{source}: {unknowns}, {steps}, to {tolerance:.0e}")?;
+        writeln!(f, "cg with {precond}{because}, followed by {follow}, on {threads}\n")?;
+        writeln!(
+            f,
+            "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"
+        )?;
+        for row in &self.rows {
+            write!(
+                f,
+                "{:>4} {:>9} {:>8}  {:<7} {:<19} {:>10.3} {:>8.3} {:>11} {:>8.3}  {:.2e}",
+                row.step,
+                row.pairs,
+                row.touched,
+                row.action,
+                row.reused,
+                row.assembly_seconds,
+                row.setup_seconds,
+                row.iterations,
+                row.solve_seconds,
+                row.residual
+            )?;
+            let ended =
+                if row.converged() { String::new() } else { format!(" {}", row.outcome.replace('_', " ")) };
+            writeln!(f, "{ended}")?;
+        }
+        let [assembly, setup, solve] =
+            [|r: &Row| r.assembly_seconds, |r: &Row| r.setup_seconds, |r: &Row| r.solve_seconds]
+                .map(|column| self.sum(column));
+        let iterations = self.sum(|row| row.iterations as f64);
+        writeln!(f, "all {:>51} {assembly:>10.3} {setup:>8.3} {iterations:>11} {solve:>8.3}", "")?;
+        writeln!(f, "\nsetup and solve together {:.3} s; why:", setup + solve)?;
+        self.rows.iter().try_for_each(|row| writeln!(f, "{:>4}  {}", row.step, row.because))
+    }
+}

@@ -1,0 +1,118 @@
+//! From the input to the report.
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use coarsen::matrix_market;
+use coarsen::parallel;
+
+use crate::arguments::place::check_place;
+use crate::arguments::{Follow, Solve};
+use crate::console::{complain, say};
+use crate::decision::choose::Choice;
+use crate::decision::decide::decide;
+use crate::decision::places::Stages;
+use crate::error::Failure;
+use crate::input::ready::Ready;
+use crate::input::system::Input;
+use crate::report::summary::{Report, Setting};
+use crate::report::{dump, plot};
+use crate::run::attempts::by_choice;
+use crate::run::progress::Progress;
+use crate::run::solution::Solution;
+
+/// `coarsen solve`.
+pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
+    for file in [&options.out, &options.report, &options.plot].into_iter().flatten() {
+        check_place(file)?;
+    }
+    if options.follow != Follow::Upkeep {
+        return Err(Failure::NotSequence { option: "--follow" });
+    }
+    let threads =
+        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let begun = Instant::now();
+    let stages = Stages::open(options.backend.0, options.precision)?;
+    let report = parallel::threads(threads, || solve(options, &stages, threads, begun))??;
+    if !options.quiet {
+        say(&report.to_string());
+    }
+    if report.converged() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    complain(&format!("error: {}: {}\n", report.outcome, report.advice));
+    Ok(ExitCode::from(4))
+}
+
+fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Result<Report, Failure> {
+    let progress = Progress::new(options.quiet);
+    progress.phase("reading");
+    let begin = Instant::now();
+    let loaded = Input::load(&options.given);
+    if let Some(folder) = &options.dump {
+        progress.phase("dumping");
+        dump::write(folder, options, (threads, stages), &loaded)?;
+    }
+    let mut input = loaded?;
+    let mut filter = input.filter.take();
+    let read_seconds = begin.elapsed().as_secs_f64();
+
+    progress.phase("setting up");
+    let mut run = Run::new(options, stages, &input, &progress, true)?;
+    if run.ready.order.is_some() && run.solution.ending.names_a_row() {
+        run = Run::new(options, stages, &input, &progress, false)?.after(&run);
+    }
+    let Run { ready, choice, mut solution } = run;
+    progress.clear();
+    if let Some(filter) = &mut filter {
+        filter.recover(&mut solution.x)?;
+        solution.notes.insert(0, format!("{}", filter.density()));
+    }
+
+    let setting = Setting { options, threads, begun, read_seconds, ready: &ready };
+    let report = Report::new(&setting, &choice, &solution);
+    if let Some(file) = &options.out {
+        matrix_market::write_vector(file, &solution.x)?;
+    }
+    if let Some(file) = &options.plot {
+        plot::write(file, &report)?;
+    }
+    let folder = options.dump.as_ref().map(|folder| folder.join("report.json"));
+    for file in options.report.iter().chain(&folder) {
+        report.write(file)?;
+    }
+    Ok(report)
+}
+
+/// What was found out, chosen and done.
+struct Run<'a> {
+    ready: Ready<'a>,
+    choice: Choice,
+    solution: Solution,
+}
+
+impl<'a> Run<'a> {
+    /// Looks, chooses, solves; in another order of the nodes where that pays and `renumber` allows it.
+    fn new(
+        options: &Solve,
+        stages: &Stages,
+        input: &'a Input,
+        progress: &Progress,
+        renumber: bool,
+    ) -> Result<Self, Failure> {
+        let ready = Ready::new(&options.given, input, renumber)?;
+        let mut choice = decide(options, stages, &ready)?;
+        let place = (stages, options.precision, None);
+        let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
+        Ok(Self { ready, choice, solution })
+    }
+
+    /// With a run before it that came to nothing: its steps and attempts took time as well.
+    fn after(mut self, before: &Self) -> Self {
+        self.ready.looks.get_mut().add(&before.ready.looks.borrow());
+        let tried = before.solution.tries.iter().copied().chain([before.solution.tried()]);
+        self.solution.tries.splice(0..0, tried);
+        self
+    }
+}

@@ -1,0 +1,106 @@
+//! The decision about a system, and the options that it would ignore.
+
+use coarsen::diagnose::Severity;
+
+use super::choose::{Choice, Wish, choose};
+use super::places::Stages;
+use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name};
+use crate::error::Failure;
+use crate::input::ready::Ready;
+
+/// What is done about a system, or why nothing can be: the decision that `solve` acts on and `info` tells.
+///
+/// # Errors
+/// Options that what was decided would ignore; a finding that no method survives, where the method is left to `auto`.
+pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
+    let given = &options.given;
+    if options.method == Method::Auto {
+        check_solvable(given, ready)?;
+    }
+    let wish = Wish {
+        method: options.method,
+        precond: options.precond,
+        iterate: options.precond != Precond::Auto
+            || !matches!(options.precision, Precision::Auto | Precision::F64)
+            || !matches!(stages, Stages::Cpu)
+            || given.null_space != NullSpace::None,
+        varies: given.aggregation.varies(),
+        memory: given.memory(),
+    };
+    let mut choice = choose(ready, wish);
+    check_direct(options, stages, &choice)?;
+    leave_to_the_cpu(stages, &mut choice)?;
+    check_words(options, &choice)?;
+    Ok(choice)
+}
+
+/// Refuses what no method solves. With a method that is named, or a null space, empty rows may be meant.
+pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Failure> {
+    let grave = ready.diagnosis.findings.iter().find(|finding| finding.severity() == Severity::Error);
+    match grave.filter(|_| given.null_space == NullSpace::None) {
+        Some(finding) => {
+            Err(Failure::Unsolvable { file: ready.input.source.clone(), finding: finding.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses options that a direct solve would ignore.
+fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(), Failure> {
+    if choice.method != Method::Direct {
+        return Ok(());
+    }
+    let ignored = [
+        (!matches!(stages, Stages::Cpu), "--backend: it works on the CPU"),
+        (!matches!(options.precond, Precond::Auto | Precond::None), "--precond"),
+        (options.given.null_space != NullSpace::None, "--null-space"),
+        (!matches!(options.precision, Precision::Auto | Precision::F64), "--precision: it works in f64"),
+    ];
+    match ignored.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::Direct { option }),
+        None => Ok(()),
+    }
+}
+
+/// Takes out what only the CPU can apply.
+pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
+    let first = choice.preconds[0];
+    choice.keep(|precond| stages.builds(precond), "is left to the CPU");
+    match choice.preconds.is_empty() {
+        true => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses options of a preconditioner that is not used, and a K-cycle under a method that needs the same map each time.
+fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
+    let hint = options.precond == Precond::Auto && options.method != Method::Direct;
+    used(&options.given, &choice.preconds, hint)?;
+    if options.given.aggregation.varies()
+        && choice.preconds.contains(&Precond::Sa)
+        && choice.method != Method::Fcg
+    {
+        return Err(Failure::Varies { method: name(choice.method) });
+    }
+    Ok(())
+}
+
+/// Refuses options of preconditioners that are not among `preconds`; those of smoothed aggregation may be a `hint` to `auto`, which takes it where it
+/// pays.
+pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<(), Failure> {
+    let first = |words: Vec<(&'static str, String)>, by: &[Precond]| {
+        let taken = preconds.iter().any(|precond| by.contains(precond));
+        words.into_iter().map(|(option, _)| option).find(|_| !taken)
+    };
+    if let Some(option) = first(given.domains.words(), &[Precond::Mas]) {
+        return Err(Failure::NotDomains { option });
+    }
+    given.domains.check()?;
+    if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
+        return Err(Failure::NotOverlap { option });
+    }
+    match first(given.aggregation.words(), &[Precond::Sa]).filter(|_| !hint) {
+        Some(option) => Err(Failure::NotAggregation { option }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,47 @@
+//! Where the command solves.
+
+use coarsen::{AnyBackend, BackendChoice};
+
+use crate::arguments::{Precision, Precond};
+use crate::error::Failure;
+
+/// The places of one backend, in every precision.
+pub(crate) enum Stages {
+    Cpu,
+    #[cfg(feature = "opencl")]
+    Double(coarsen::opencl::OpenCl<f64>),
+    #[cfg(feature = "opencl")]
+    Single(coarsen::opencl::OpenCl<f32>),
+}
+
+impl Stages {
+    /// What a backend by name is on this machine, before anything is read or made.
+    pub(crate) fn open(choice: BackendChoice, precision: Precision) -> Result<Self, Failure> {
+        if precision == Precision::F32 {
+            return Ok(match AnyBackend::choose_single(choice)? {
+                #[cfg(feature = "opencl")]
+                AnyBackend::OpenCl(on) => Self::Single(on),
+                _ => Self::Cpu,
+            });
+        }
+        Ok(match AnyBackend::choose(choice)? {
+            #[cfg(feature = "opencl")]
+            AnyBackend::OpenCl(on) => Self::Double(on),
+            _ => Self::Cpu,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            #[cfg(feature = "opencl")]
+            Self::Double(_) | Self::Single(_) => "opencl",
+        }
+    }
+
+    /// Whether a preconditioner can be applied there.
+    pub(crate) fn builds(&self, precond: Precond) -> bool {
+        matches!(self, Self::Cpu)
+            || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)
+    }
+}

@@ -1,0 +1,6 @@
+//! What a run begins with: the second layer.
+
+pub(crate) mod looks;
+pub(crate) mod ready;
+pub(crate) mod renumber;
+pub(crate) mod system;

@@ -1,0 +1,137 @@
+//! A system in blocks, looked at: what `solve` and `compare` begin with.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+use coarsen::diagnose::{Diagnosis, diagnose};
+use coarsen::direct::Analysis;
+use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
+
+use super::looks::Looks;
+use super::renumber;
+use super::system::Input;
+use crate::arguments::{Given, NullSpace};
+use crate::error::Failure;
+
+/// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
+pub(crate) const NULL: f64 = 1e-6;
+
+/// Unknowns of a node that coordinates alone are believed to mean: shells have 6, a few more belong to several fields.
+const MOST: usize = 12;
+
+/// An input, and all that is found out about it before a method is chosen.
+pub(crate) struct Ready<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) diagnosis: Diagnosis,
+    /// The matrix in blocks, renumbered by `order`.
+    pub(crate) matrix: Cow<'a, Bsr<f64>>,
+    /// The order of the nodes of `matrix` and of all that goes with it, where it is not that of the input.
+    pub(crate) order: Option<Permutation>,
+    pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
+    pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
+    pub(crate) null_space: Option<NearKernel>,
+    /// When the matrix was parsed.
+    pub(crate) parsed: Instant,
+    /// What the looks took, here and later.
+    pub(crate) looks: RefCell<Looks>,
+    /// `matrix` as it was ordered for a factor.
+    pub(crate) ordered: Cell<Option<Analysis>>,
+}
+
+impl<'a> Ready<'a> {
+    /// Looks at the matrix, puts it in blocks and, where that pays and is allowed, in another order.
+    pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
+        let (parsed, mut looks) = (Instant::now(), Looks::default());
+        let block = looks.time("block size", || block_size(given, input))?;
+        let mut matrix = if input.matrix.block() == (block, block) {
+            Cow::Borrowed(&input.matrix)
+        } else {
+            let blocked = looks.time("blocks", || input.matrix.reblock((block, block), Zeros::Keep));
+            Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
+        };
+        let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
+        let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
+        if let Some(order) = &order {
+            matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
+        }
+        let by = order.as_ref();
+        let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
+        let arranged = |points| looks.time("positions", || renumber::arranged(by, 1, points));
+        let positions = points.map(arranged);
+        let arranged = |known| looks.time("near-kernel", || renumber::arranged_modes(by, block, known));
+        let near_kernel = input.near_kernel.as_ref().map(arranged).transpose()?;
+        let null_space = match given.null_space {
+            NullSpace::None => None,
+            _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
+        };
+        let (looks, ordered) = (RefCell::new(looks), Cell::new(None));
+        Ok(Self {
+            input,
+            diagnosis,
+            matrix,
+            order,
+            positions,
+            near_kernel,
+            null_space,
+            parsed,
+            looks,
+            ordered,
+        })
+    }
+}
+
+/// What is asked for, else what the coordinates say, else the natural blocks, else what the pattern shows.
+fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
+    let n = input.b.len();
+    let natural = input.matrix.block().0;
+    let nodes = input.positions.as_ref().filter(|_| given.source.coordinates.is_some()).map(Vec::len);
+    let asked = given.block_size.map(|size| size as usize);
+    let size = match (asked, nodes) {
+        (Some(size), _) => size,
+        (None, Some(nodes)) => match n.checked_div(nodes).unwrap_or(1) {
+            size if size > MOST => {
+                let file = given.source.coordinates.clone().unwrap_or_default();
+                return Err(Failure::Blocks { file, nodes, size, n });
+            }
+            size => size,
+        },
+        (None, None) if natural > 1 => natural,
+        (None, None) => detect_block_size(input.matrix.pattern()),
+    };
+    if !n.is_multiple_of(size) {
+        return Err(Failure::BlockSize { size, n });
+    }
+    match (nodes, &given.source.coordinates) {
+        (Some(nodes), Some(file)) if nodes * size != n => Err(Failure::Rows {
+            file: file.clone(),
+            what: "one per node of --block-size unknowns",
+            expected: n / size,
+            found: nodes,
+        }),
+        _ => Ok(size),
+    }
+}
+
+/// The vectors that A does not see: those of the file, or constants, one for each unknown of a node where A does
+/// not see these either.
+fn null_space(
+    given: &Given,
+    input: &Input,
+    a: &Bsr<f64>,
+    order: Option<&Permutation>,
+) -> Result<Option<NearKernel>, Failure> {
+    Ok(match given.null_space {
+        NullSpace::None => None,
+        NullSpace::File(_) => match &input.null_space {
+            Some(vectors) => Some(renumber::arranged_modes(order, a.block().0, vectors)?.into_owned()),
+            None => None,
+        },
+        NullSpace::Constants => {
+            let n = input.b.len();
+            let each = NearKernel::constants(n, a.block().0)?;
+            let unseen = each.quality(a)?.iter().all(|q| q.all <= NULL);
+            Some(if unseen { each } else { NearKernel::constants(n, 1)? })
+        }
+    })
+}

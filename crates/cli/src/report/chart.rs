@@ -1,0 +1,140 @@
+//! The picture of `compare`: the residuals of all methods, against iterations and against time.
+
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::table::{Row, Table};
+use crate::arguments::{Method, Precond};
+use crate::error::Failure;
+
+/// Width and height in pixels, and how much of the width is for the names.
+const SIZE: (u32, u32) = (1200, 520);
+const NAMES: u32 = 260;
+
+/// Decades below the tolerance that are shown: what lies lower differs by luck.
+const BELOW: f64 = 1e-2;
+
+/// The colour of a method, the same in every picture: those of Okabe & Ito, told apart by all eyes, without yellow, which white
+/// paper swallows; brown and grey for what is left.
+fn colour(row: &Row) -> RGBColor {
+    match row.precond {
+        Precond::Sa => RGBColor(213, 94, 0),
+        Precond::Mas => RGBColor(170, 0, 60),
+        Precond::As | Precond::Ras => RGBColor(120, 90, 20),
+        Precond::Ic0 | Precond::Ilu0 => RGBColor(0, 114, 178),
+        Precond::Chebyshev => RGBColor(0, 158, 115),
+        Precond::BlockJacobi => RGBColor(86, 180, 233),
+        Precond::Jacobi => RGBColor(204, 121, 167),
+        Precond::Gs => RGBColor(230, 159, 0),
+        Precond::Ssor => RGBColor(130, 90, 40),
+        Precond::None | Precond::Auto if row.method == Method::Direct => RGBColor(0, 0, 0),
+        Precond::None | Precond::Auto => RGBColor(150, 150, 150),
+    }
+}
+
+const INK: RGBColor = RGBColor(60, 60, 60);
+const FAINT: RGBColor = RGBColor(225, 225, 225);
+
+type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Draws a table.
+pub(crate) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
+    draw(file, table).map_err(std::io::Error::other).map_err(Failure::write(file))
+}
+
+fn draw(file: &Path, table: &Table) -> Drawn {
+    let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
+    canvas.fill(&WHITE)?;
+    let title = format!("{}, {} unknowns", table.source, table.n);
+    let canvas = canvas.titled(&title, ("sans-serif", 20).into_font().color(&INK))?;
+    let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
+    let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
+    // A start at iteration 0 has no place on a logarithm.
+    panel(left, table, "iterations + 1", &|_, k| k as f64 + 1.0)?;
+    panel(right, table, "seconds, setup included", &|row, k| row.times[k].max(1e-6))?;
+    legend(&names, table)?;
+    canvas.present()?;
+    Ok(())
+}
+
+/// Relative residuals over what `across` says of each look.
+fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(&Row, usize) -> f64) -> Drawn {
+    let floor = BELOW * table.tolerance;
+    let line = |row: &Row| -> Vec<(f64, f64)> {
+        let looks = row.history.iter().enumerate().map(|(k, &r)| (across(row, k), r));
+        looks.filter(|(_, r)| *r > 0.0 && r.is_finite()).map(|(x, r)| (x, r.max(floor))).collect()
+    };
+    let all: Vec<(f64, f64)> = table.rows.iter().flat_map(line).collect();
+    let span = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (first, last) = span(&mut all.iter().map(|p| p.0).chain([1.0]).take(all.len().max(1)));
+    let (low, high) = span(&mut all.iter().map(|p| p.1).chain([1.0, table.tolerance.max(1e-16)]));
+    let decade = |r: f64, to: fn(f64) -> f64| 10.0_f64.powf(to(r.log10()).clamp(-300.0, 300.0));
+    let heights = (decade(low, f64::floor)..decade(high, f64::ceil).max(10.0)).log_scale();
+    let mut chart = ChartBuilder::on(area)
+        .margin(14)
+        .x_label_area_size(46)
+        .y_label_area_size(62)
+        .build_cartesian_2d((first..(1.2 * last).max(2.0 * first)).log_scale(), heights)?;
+    chart
+        .configure_mesh()
+        .x_desc(what)
+        .y_desc("relative residual")
+        .x_label_formatter(&|x| short(*x))
+        .y_label_formatter(&|y| format!("{y:.0e}"))
+        .axis_style(INK)
+        .label_style(("sans-serif", 13).into_font().color(&INK))
+        .light_line_style(WHITE)
+        .bold_line_style(FAINT)
+        .draw()?;
+    if table.tolerance > 0.0 {
+        let ends = [(first, table.tolerance), (1.2 * last, table.tolerance)];
+        chart.draw_series(DashedLineSeries::new(ends, 4, 4, INK.stroke_width(1)))?;
+    }
+    // The fastest, which comes first, is drawn last and lies on top.
+    for row in table.rows.iter().rev() {
+        let (points, colour) = (line(row), colour(row));
+        let end = points.last().copied();
+        chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        if let Some(end) = end {
+            let dot = if row.converged() { colour.filled() } else { colour.stroke_width(2) };
+            chart.draw_series([Circle::new(end, 4, dot)])?;
+        }
+    }
+    Ok(())
+}
+
+/// The methods in the order of the table, with what they took.
+fn legend(area: &Canvas<'_>, table: &Table) -> Drawn {
+    let font = ("sans-serif", 14).into_font().color(&INK);
+    let small = ("sans-serif", 12).into_font().color(&RGBColor(120, 120, 120));
+    for (k, row) in table.rows.iter().enumerate() {
+        let (y, colour) = (24 + 40 * k as i32, colour(row));
+        area.draw(&PathElement::new([(8, y), (34, y)], colour.stroke_width(3)))?;
+        let mark = if row.auto { "  (auto)" } else { "" };
+        area.draw(&Text::new(format!("{}{mark}", row.label()), (42, y - 8), font.clone()))?;
+        let took = match row.converged() {
+            true => {
+                let steps = if row.method == Method::Direct { "refinements" } else { "iterations" };
+                format!("{} {steps}, {} s", row.iterations, short(row.total_seconds))
+            }
+            false => row.outcome.replace('_', " "),
+        };
+        area.draw(&Text::new(took, (42, y + 9), small.clone()))?;
+    }
+    Ok(())
+}
+
+/// Two digits, without an exponent where that is readable.
+fn short(v: f64) -> String {
+    if v >= 10.0 || v == 0.0 {
+        format!("{v:.0}")
+    } else {
+        let decimals = (1.0 - v.log10().floor()).clamp(0.0, 6.0) as usize;
+        format!("{v:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}

@@ -1,0 +1,147 @@
+//! A folder that makes a run again: matrix, right-hand side, options, versions.
+//!
+//! Written before the solve, so that it is there whatever the solve does. Numbers come back with the same bits.
+
+use std::fs;
+use std::path::Path;
+
+use coarsen::BackendChoice;
+use coarsen::matrix_market::{self, Dense, Symmetry};
+use coarsen::sparse::NearKernel;
+use serde::Serialize;
+
+use super::json::{Versions, write_json};
+use crate::arguments::{NullSpace, Rhs, Solve, Source};
+use crate::decision::places::Stages;
+use crate::error::Failure;
+use crate::input::system::Input;
+
+/// `options.json`.
+#[derive(Serialize)]
+struct Options<'a> {
+    /// The command line of the run.
+    command: Vec<String>,
+    /// The command line that makes it again from this folder; none where a file could not be read.
+    again: Option<Vec<String>>,
+    options: &'a Solve,
+    threads: usize,
+    versions: Versions,
+    /// What is wrong with the input.
+    error: Option<String>,
+}
+
+/// Fills the folder: the system as it was read, or, where that failed, copies of the files that were named.
+pub(crate) fn write(
+    folder: &Path,
+    options: &Solve,
+    (threads, stages): (usize, &Stages),
+    loaded: &Result<Input, Failure>,
+) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(Failure::write(folder))?;
+    match loaded {
+        Ok(input) => system(folder, input)?,
+        Err(_) => copies(folder, options)?,
+    }
+    let described = Options {
+        command: std::env::args().collect(),
+        again: loaded.as_ref().ok().map(|input| again(options, (threads, stages), input)),
+        options,
+        threads,
+        versions: Versions::THESE,
+        error: loaded.as_ref().err().map(ToString::to_string),
+    };
+    write_json(&folder.join("options.json"), &described)
+}
+
+/// Writes the vectors of a near-kernel or null space, a column each.
+pub(crate) fn write_columns(file: &Path, vectors: &NearKernel) -> Result<(), Failure> {
+    let columns = (0..vectors.vectors()).flat_map(|j| vectors.column(j)).collect();
+    let dense = Dense::new(vectors.size(), vectors.vectors(), columns).map_err(std::io::Error::other);
+    Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
+}
+
+/// Writes points, a row each.
+pub(crate) fn write_points(file: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
+    let axes = (0..3).flat_map(|axis| points.iter().map(move |p| p[axis])).collect();
+    let dense = Dense::new(points.len(), 3, axes).map_err(std::io::Error::other);
+    Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
+}
+
+fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
+    matrix_market::write(folder.join("A.mtx"), &input.matrix, Symmetry::Detect)?;
+    matrix_market::write_vector(folder.join("b.mtx"), &input.b)?;
+    if let Some(x0) = &input.x0 {
+        matrix_market::write_vector(folder.join("x0.mtx"), x0)?;
+    }
+    if let Some(points) = &input.positions {
+        write_points(&folder.join("coordinates.mtx"), points)?;
+    }
+    if let Some(vectors) = &input.near_kernel {
+        write_columns(&folder.join("near_kernel.mtx"), vectors)?;
+    }
+    if let Some(vectors) = &input.null_space {
+        write_columns(&folder.join("null_space.mtx"), vectors)?;
+    }
+    Ok(())
+}
+
+/// The words after `coarsen` that solve the dumped system in the same way.
+fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) -> Vec<String> {
+    let given = &options.given;
+    // Points of a problem speak of its natural blocks, which another block size overrules.
+    let nodes =
+        input.positions.is_some() && (given.source.coordinates.is_some() || given.block_size.is_none());
+    let mut words: Vec<String> = ["solve", "A.mtx", "--rhs", "b.mtx"].map(str::to_owned).into();
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    for (option, file, there) in [
+        ("--x0", "x0.mtx", input.x0.is_some()),
+        ("--coordinates", "coordinates.mtx", nodes),
+        ("--near-kernel", "near_kernel.mtx", input.near_kernel.is_some()),
+        ("--null-space", "null_space.mtx", input.null_space.is_some()),
+    ] {
+        if there {
+            add(option, file.to_owned());
+        }
+    }
+    if given.null_space == NullSpace::Constants {
+        add("--null-space", "constants".to_owned());
+    }
+    if let Some(size) = given.block_size {
+        add("--block-size", size.to_string());
+    }
+    add("--method", crate::arguments::name(options.method));
+    add("--precond", crate::arguments::name(options.precond));
+    add("--precision", crate::arguments::name(options.precision));
+    // What `auto` is depends on the machine and its variables.
+    let backend = match options.backend.0 {
+        BackendChoice::Auto => stages.name().to_owned(),
+        _ => options.backend.to_string(),
+    };
+    add("--backend", backend);
+    add("--threads", threads.to_string());
+    add("--memory", given.memory_mib.to_string());
+    add("--tol", format!("{:e}", given.tol));
+    add("--max-iterations", given.max_iterations.to_string());
+    let methods =
+        given.aggregation.words().into_iter().chain(given.domains.words()).chain(given.overlap.words());
+    for (option, value) in methods {
+        words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a switch has no value
+    }
+    words
+}
+
+/// Copies the files that were named, as they are, those of them that can be copied.
+fn copies(folder: &Path, options: &Solve) -> Result<(), Failure> {
+    let given = &options.given;
+    let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };
+    let null_space = if let NullSpace::File(file) = &given.null_space { Some(file) } else { None };
+    let Source { matrix, contact, coordinates, .. } = &given.source;
+    let named = [matrix, contact, coordinates, &given.x0, &given.near_kernel];
+    let files = named.into_iter().flatten().chain(rhs).chain(null_space);
+    for file in files.filter(|file| file.is_file()) {
+        if let Some(name) = file.file_name() {
+            fs::copy(file, folder.join(name)).map_err(Failure::write(folder))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! What is written about it: the fifth layer.
+
+pub(crate) mod chart;
+pub(crate) mod dump;
+pub(crate) mod json;
+pub(crate) mod plot;
+pub(crate) mod summary;
+pub(crate) mod table;

@@ -1,0 +1,201 @@
+//! The report, for machines (JSON) and for people.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use coarsen::diagnose::Severity;
+use serde::Serialize;
+
+use super::json::{Versions, write_json};
+use crate::arguments::{Method, Precision, Precond, Solve};
+use crate::console::{count, mib};
+use crate::decision::choose::Choice;
+use crate::error::Failure;
+use crate::input::looks::Looks;
+use crate::input::ready::Ready;
+use crate::run::solution::{Solution, Try};
+
+/// What a run began with.
+pub(crate) struct Setting<'a> {
+    pub(crate) options: &'a Solve,
+    pub(crate) threads: usize,
+    /// When the command began.
+    pub(crate) begun: Instant,
+    pub(crate) read_seconds: f64,
+    pub(crate) ready: &'a Ready<'a>,
+}
+
+/// All that a run has to say; numbers that are not finite become `null`.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    source: String,
+    n: usize,
+    /// Stored entries, both triangles.
+    nnz: usize,
+    block_size: usize,
+    method: Method,
+    precond: Precond,
+    backend: &'static str,
+    precision: Precision,
+    threads: usize,
+    read_seconds: f64,
+    /// From the parsed matrix to the first iteration: looks, preconditioner or factors; without `tries`.
+    setup_seconds: f64,
+    /// Looking at the matrix, of that: each step with its seconds.
+    looks: Looks,
+    solve_seconds: f64,
+    /// Of the command, from its beginning to this report.
+    total_seconds: f64,
+    /// Of the method that ended the solve; of a direct one, steps of refinement.
+    iterations: usize,
+    /// What was tried before, with its own iterations and seconds.
+    tries: Vec<Try>,
+    max_iterations: usize,
+    pub(crate) tolerance: f64,
+    /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
+    true_relative_residual: f64,
+    pub(crate) outcome: &'static str,
+    /// Cause and cure; empty when converged.
+    pub(crate) advice: String,
+    pub(crate) history: Vec<f64>,
+    /// Grids of a hierarchy; 1 without one.
+    levels: usize,
+    /// Entries on all grids over those of the matrix.
+    operator_complexity: f64,
+    /// The levels, for people.
+    #[serde(skip)]
+    table: Option<String>,
+    condition_estimate: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    /// What was chosen, and why: a line on the method, a line on the preconditioner.
+    choice: [String; 2],
+    notes: Vec<String>,
+    /// What `diagnose` warns of.
+    warnings: Vec<String>,
+    versions: Versions,
+}
+
+impl Report {
+    pub(crate) fn new(setting: &Setting<'_>, choice: &Choice, solution: &Solution) -> Self {
+        let (options, ready) = (setting.options, setting.ready);
+        let input = ready.input;
+        let grave = ready.diagnosis.findings.iter().filter(|f| f.severity() >= Severity::Warning);
+        Self {
+            source: input.source.clone(),
+            n: input.b.len(),
+            nnz: input.matrix.nnz(),
+            block_size: ready.matrix.block().0,
+            method: choice.method,
+            precond: solution.precond,
+            backend: solution.backend,
+            precision: solution.precision,
+            threads: setting.threads,
+            read_seconds: setting.read_seconds,
+            setup_seconds: ready.looks.borrow().seconds() + solution.setup_seconds,
+            looks: ready.looks.borrow().clone(),
+            solve_seconds: solution.solve_seconds,
+            total_seconds: setting.begun.elapsed().as_secs_f64(),
+            iterations: solution.iterations,
+            tries: solution.tries.clone(),
+            max_iterations: options.given.max_iterations,
+            tolerance: options.given.tol,
+            true_relative_residual: solution.residual,
+            outcome: solution.ending.name(),
+            advice: solution.ending.to_string(),
+            history: solution.history.clone(),
+            levels: solution.grids.as_ref().map_or(1, |grids| grids.levels),
+            operator_complexity: solution.grids.as_ref().map_or(1.0, |grids| grids.operator_complexity),
+            table: solution.grids.as_ref().map(|grids| grids.table.clone()),
+            condition_estimate: solution.condition,
+            peak_memory_bytes: peak_memory(),
+            choice: choice.because.clone(),
+            notes: solution.notes.clone(),
+            warnings: grave.map(ToString::to_string).collect(),
+            versions: Versions::THESE,
+        }
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome == coarsen::Outcome::Converged.name()
+    }
+
+    /// Writes the JSON.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
+        write_json(file, self)
+    }
+
+    /// `cg with ic0 on bcsstk14.mtx`, the title of a picture.
+    pub(crate) fn title(&self) -> String {
+        format!("{} on {}", self.solver(), self.source)
+    }
+
+    fn solver(&self) -> String {
+        let (method, precond) = (crate::arguments::name(self.method), crate::arguments::name(self.precond));
+        match self.precond {
+            Precond::None => method,
+            _ => format!("{method} with {precond}"),
+        }
+    }
+}
+
+/// The most memory this process has held, where the system says so.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
+        writeln!(
+            f,
+            "system    {}: {}, {}, {b} x {b} blocks",
+            self.source,
+            count(*n, "unknown"),
+            count(*nnz, "entry")
+        )?;
+        writeln!(f, "method    {}", choice[0])?;
+        let stored = if self.precision == Precision::Mixed { "; stored in f32" } else { "" };
+        writeln!(f, "precond   {}{stored}", choice[1])?;
+        for note in &self.notes {
+            writeln!(f, "          {note}")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning   {warning}")?;
+        }
+        for line in self.table.iter().flat_map(|table| table.lines()) {
+            writeln!(f, "          {line}")?;
+        }
+        let memory = self
+            .peak_memory_bytes
+            .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
+        writeln!(f, "reading   {:.3} s", self.read_seconds)?;
+        writeln!(f, "looks     {}", self.looks)?;
+        for tried in &self.tries {
+            let (method, precond) =
+                (crate::arguments::name(tried.method), crate::arguments::name(tried.precond));
+            writeln!(f, "tried     {method} with {precond}: {tried}")?;
+        }
+        writeln!(
+            f,
+            "setup     {:.3} s on {}, looks included",
+            self.setup_seconds,
+            count(*threads, "thread")
+        )?;
+        let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
+        writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;
+        let condition =
+            self.condition_estimate.map_or(String::new(), |c| format!(", condition about {c:.0e}"));
+        writeln!(
+            f,
+            "outcome   {}, true relative residual {:.2e} (asked {:.0e}){condition}",
+            self.outcome.replace('_', " "),
+            self.true_relative_residual,
+            self.tolerance
+        )
+    }
+}

@@ -1,0 +1,211 @@
+//! What `compare` found, for machines (JSON) and for people.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::json::Versions;
+use crate::arguments::{Compare, Method, Precond, name};
+use crate::console::{count, mib};
+use crate::input::ready::Ready;
+use crate::run::auto::Auto;
+use crate::run::solution::{Solution, Try};
+
+/// One method on the system.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) method: Method,
+    pub(crate) precond: Precond,
+    backend: &'static str,
+    /// Whether labels name the backend.
+    #[serde(skip)]
+    several: bool,
+    /// Whether it is what `auto` takes.
+    pub(crate) auto: bool,
+    /// Of the last attempt.
+    setup_seconds: f64,
+    /// Of the last attempt.
+    solve_seconds: f64,
+    /// Of all attempts.
+    pub(crate) total_seconds: f64,
+    /// Of the last attempt; of a direct method, steps of refinement.
+    pub(crate) iterations: usize,
+    /// The attempts before the last, with their own iterations and seconds.
+    tries: Vec<Try>,
+    /// The most it held at once, vectors included.
+    memory_bytes: usize,
+    pub(crate) outcome: &'static str,
+    advice: String,
+    true_relative_residual: f64,
+    levels: usize,
+    operator_complexity: f64,
+    pub(crate) history: Vec<f64>,
+    /// When the residuals of the history were seen, in seconds from the start of the setup.
+    pub(crate) times: Vec<f64>,
+}
+
+impl Row {
+    /// `several` backends are compared, so that labels name them.
+    pub(crate) fn new(
+        (method, precond): (Method, Precond),
+        solution: &Solution,
+        bytes: usize,
+        several: bool,
+    ) -> Self {
+        let grids = solution.grids.as_ref();
+        let tried: f64 = solution.tries.iter().map(Try::seconds).sum();
+        Self {
+            method,
+            precond,
+            backend: solution.backend,
+            several,
+            auto: false,
+            setup_seconds: solution.setup_seconds,
+            solve_seconds: solution.solve_seconds,
+            total_seconds: tried + solution.setup_seconds + solution.solve_seconds,
+            iterations: solution.iterations,
+            tries: solution.tries.clone(),
+            memory_bytes: bytes,
+            outcome: solution.ending.name(),
+            advice: solution.ending.to_string(),
+            true_relative_residual: solution.residual,
+            levels: grids.map_or(1, |g| g.levels),
+            operator_complexity: grids.map_or(1.0, |g| g.operator_complexity),
+            history: solution.history.clone(),
+            times: solution.times.clone(),
+        }
+    }
+
+    pub(crate) fn is(&self, method: Method, precond: Precond) -> bool {
+        (self.method, self.precond) == (method, precond)
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome == coarsen::Outcome::Converged.name()
+    }
+
+    /// `cg + sa`.
+    pub(crate) fn label(&self) -> String {
+        label((self.method, self.precond), self.several.then_some(self.backend))
+    }
+}
+
+/// A method, its preconditioner, and where it runs if that is to be told: `cg + sa, cpu`.
+pub(crate) fn label((method, precond): (Method, Precond), backend: Option<&str>) -> String {
+    let on = backend.map_or_else(String::new, |backend| format!(", {backend}"));
+    match precond {
+        Precond::None => name(method) + &on,
+        precond => format!("{} + {}{on}", name(method), name(precond)),
+    }
+}
+
+/// All methods, the fastest first.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    pub(crate) source: String,
+    pub(crate) n: usize,
+    nnz: usize,
+    /// What constraints filtered out of it.
+    filtered: Option<String>,
+    block_size: usize,
+    threads: usize,
+    pub(crate) tolerance: f64,
+    limit_seconds: f64,
+    /// The look at the matrix that all share: diagnosis, conversion to blocks.
+    looking_seconds: f64,
+    /// What `auto` takes beyond that, choice and solution.
+    auto_seconds: f64,
+    /// How that ended.
+    auto_outcome: &'static str,
+    /// What `auto` takes, and why: a line on the method, a line on the preconditioner.
+    choice: [String; 2],
+    pub(crate) rows: Vec<Row>,
+    versions: Versions,
+}
+
+impl Table {
+    pub(crate) fn new(
+        options: &Compare,
+        threads: usize,
+        ready: &Ready<'_>,
+        auto: &Auto,
+        looking_seconds: f64,
+        mut rows: Vec<Row>,
+    ) -> Self {
+        rows.sort_by(|a, b| {
+            let rank = |row: &Row| (!row.converged(), row.total_seconds);
+            rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1))
+        });
+        Self {
+            source: ready.input.source.clone(),
+            n: ready.input.b.len(),
+            nnz: ready.input.matrix.nnz(),
+            filtered: ready.input.filter.as_ref().map(|filter| filter.density().to_string()),
+            block_size: ready.matrix.block().0,
+            threads,
+            tolerance: options.given.tol,
+            limit_seconds: options.limit,
+            looking_seconds,
+            auto_seconds: auto.seconds,
+            auto_outcome: auto.ending.name(),
+            choice: auto.choice.because.clone(),
+            rows,
+            versions: Versions::THESE,
+        }
+    }
+
+    pub(crate) fn any_converged(&self) -> bool {
+        self.rows.iter().any(Row::converged)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, n, nnz, block_size: b, tolerance, .. } = self;
+        writeln!(
+            f,
+            "{source}: {}, {}, {b} x {b} blocks, to {tolerance:.0e}",
+            count(*n, "unknown"),
+            count(*nnz, "entry")
+        )?;
+        if let Some(filtered) = &self.filtered {
+            writeln!(f, "{filtered}")?;
+        }
+        writeln!(
+            f,
+            "looking at it took {:.3} s; {}, {} s for each method\n",
+            self.looking_seconds,
+            count(self.threads, "thread"),
+            self.limit_seconds
+        )?;
+        writeln!(
+            f,
+            "  method                     setup s   solve s   total s  iterations       MiB  outcome"
+        )?;
+        for row in &self.rows {
+            let mark = if row.auto { '*' } else { ' ' };
+            writeln!(
+                f,
+                "{mark} {:<25} {:>8.3}  {:>8.3}  {:>8.3}  {:>10}  {:>8.1}  {}",
+                row.label(),
+                row.setup_seconds,
+                row.solve_seconds,
+                row.total_seconds,
+                row.iterations,
+                mib(row.memory_bytes),
+                row.outcome.replace('_', " "),
+            )?;
+        }
+        for row in &self.rows {
+            for tried in &row.tries {
+                writeln!(f, "\n{}: stored in f32 it came to nothing before: {tried}", row.label())?;
+            }
+        }
+        for row in self.rows.iter().filter(|row| !row.converged()) {
+            writeln!(f, "\n{}: {}", row.label(), row.advice)?;
+        }
+        let outcome = self.auto_outcome.replace('_', " ");
+        writeln!(f, "\n* auto, {:.3} s with its choice, {outcome}:", self.auto_seconds)?;
+        self.choice.iter().try_for_each(|why| writeln!(f, "  {why}"))
+    }
+}

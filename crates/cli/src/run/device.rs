@@ -1,0 +1,95 @@
+//! An OpenCL device as a place that the command solves at.
+
+use coarsen::backend::{Backend, Setup, SetupError};
+use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
+use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
+use coarsen::sparse::{Bsr, System};
+use coarsen::{Error, Real};
+
+use super::job::{Grids, Job};
+use super::stage::{Built, Operator, Stage, anywhere, domains};
+use crate::arguments::Precond;
+use crate::arguments::domains::Form;
+
+/// Bytes of a hierarchy as a multiple of those of its matrix: as much again for transfers, coarser levels, diagonal blocks and vectors.
+const HIERARCHY: u64 = 3;
+
+impl<V: Real, S: Real> Stage for OpenCl<V, S> {
+    fn remark(&self) -> Option<String> {
+        Some(format!("on {}", self.device()))
+    }
+
+    fn check_room(&self, job: &Job<'_>) -> Result<(), Error> {
+        let precond = job.preconds.first().copied().unwrap_or(Precond::None);
+        self.check_room(needed(self, job.system.matrix, precond, &job.domains))
+    }
+
+    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError> {
+        match (precond, &job.domains) {
+            (Precond::Mas, Form::Additive(recipe))
+                if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
+            {
+                computed_here(recipe, job.system, self)
+            }
+            // A factor, found weights and smoothed aggregation are the host's.
+            (Precond::Mas, form) => domains(form, job.system, self),
+            (other, _) => anywhere(other, job, self),
+        }
+    }
+
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error> {
+        Ok(Operator::Made(Box::new(self.plain().matrix(a)?)))
+    }
+}
+
+/// Bytes of the matrix, of a dozen vectors, and of the preconditioner.
+fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
+    let inner = on.matrix_bytes(a);
+    let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
+    let preconditioner = match (precond, form) {
+        (Precond::Sa, _) => HIERARCHY * inner,
+        (Precond::Mas, Form::Additive(recipe)) => domains(recipe),
+        (Precond::Mas, Form::Multiplicative(over)) => {
+            HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)
+        }
+        (Precond::Gs | Precond::Ssor | Precond::Chebyshev, _) => inner,
+        _ => 0,
+    };
+    let vectors = 12 * a.shape().0 * size_of::<V>();
+    on.plain().matrix_bytes(a) + preconditioner + vectors as u64
+}
+
+/// Multilevel domains whose inverses are computed on the device; domains on the coarsest level too.
+fn computed_here<V: Real, S: Real>(
+    recipe: &Schwarz,
+    system: System<'_, f64>,
+    on: &OpenCl<V, S>,
+) -> Result<Built<<OpenCl<V, S> as Backend>::Vector>, SetupError> {
+    let built = DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build_from(system, on)?;
+    let nodes = built.nodes()?;
+    let grids = Grids {
+        levels: nodes.len(),
+        operator_complexity: 1.0 + built.values() as f64 / system.matrix.nnz().max(1) as f64,
+        table: table(&built, &nodes, recipe.domain)?,
+    };
+    Ok((Box::new(built), Some(grids)))
+}
+
+/// A line a level.
+fn table<V: Real, S: Real>(
+    built: &DeviceSubdomains<V, S>,
+    nodes: &[usize],
+    domain: usize,
+) -> Result<String, Error> {
+    let repairs = built.repairs()?;
+    let lines = nodes.iter().enumerate().map(|(level, nodes)| {
+        let repaired = |what| repairs.iter().filter(|r| r.0 == level && r.2 == what).count();
+        let [shifted, diagonal] = [Repair::Shifted, Repair::BlockDiagonal].map(repaired);
+        format!("{level:>5} {nodes:>9} {shifted:>9} {diagonal:>9}\n")
+    });
+    let head = format!(
+        "multilevel additive schwarz computed on the device, domains of {domain} nodes on every level\n{:>5} {:>9} {:>9} {:>9}\n",
+        "level", "nodes", "shifted", "diagonal"
+    );
+    Ok(lines.fold(head, |text, line| text + &line))
+}

@@ -1,0 +1,193 @@
+//! The preconditioner of a sequence, and what is done with it in a step.
+
+use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen::multigrid::{Multigrid, SmoothedAggregation};
+use coarsen::problems::Sequence;
+use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::sparse::{Bsr, System};
+use coarsen::{Action, Preconditioner, Real, Upkeep};
+
+use super::stage::OVER_RELAXATION;
+use crate::arguments::domains::Form;
+use crate::arguments::overlap::Overlap;
+use crate::arguments::{Follow, Precision, Precond, Solve};
+use crate::error::Failure;
+
+/// Unknowns beyond which `auto` puts a hierarchy above the domains: the table by size of `benches/README.md`, contact changed in each step.
+const LARGE: usize = 100_000;
+
+/// Unknowns beyond which `auto` takes smoothed aggregation alone, by the same table.
+const LARGEST: usize = 250_000;
+
+/// What `auto` takes for so many unknowns, `asked` for a form of domains or not, and why.
+fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
+    match unknowns {
+        _ if asked => (Precond::Mas, " (auto, in the form asked for)"),
+        n if n > LARGEST => {
+            (Precond::Sa, " (auto: beyond 250,000 unknowns its few iterations pay for a setup in each step)")
+        }
+        n if n > LARGE => (
+            Precond::Mas,
+            " with a hierarchy above (auto: beyond 100,000 unknowns its iterations pay for its setup)",
+        ),
+        _ => (
+            Precond::Mas,
+            " (auto: up to 100,000 unknowns a patch of domains is the cheapest to follow contact)",
+        ),
+    }
+}
+
+/// A preconditioner that is built, updated and patched.
+pub(crate) struct Follower {
+    precond: Precond,
+    follow: Follow,
+    mixed: bool,
+    aggregation: Multigrid<SmoothedAggregation>,
+    /// What is said of the choice of `auto`.
+    because: &'static str,
+    domains: Form,
+    overlap: Overlap,
+    built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
+    /// The elastic matrix of the last build or update: rows that a patch does not name must be as they were.
+    elastic: Bsr<f64>,
+}
+
+impl Follower {
+    pub(crate) fn new(options: &Solve, sequence: &Sequence) -> Self {
+        let auto = options.precond == Precond::Auto;
+        let asked = !options.given.domains.words().is_empty();
+        let unknowns = sequence.elastic().shape().0;
+        let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
+        let large = auto && !asked && unknowns > LARGE;
+        let domains = if large {
+            Form::Multiplicative(Multigrid::over_domains())
+        } else {
+            options.given.domains.recipe()
+        };
+        Self {
+            precond,
+            follow: options.follow,
+            mixed: options.precision == Precision::Mixed,
+            aggregation: options.given.aggregation.recipe(),
+            because,
+            domains,
+            overlap: options.given.overlap.clone(),
+            built: None,
+            elastic: sequence.elastic().clone(),
+        }
+    }
+
+    /// Whose options may be given: `auto` follows those of domains.
+    pub(crate) fn taken(asked: Precond) -> Precond {
+        if asked == Precond::Auto { Precond::Mas } else { asked }
+    }
+
+    pub(crate) fn precond(&self) -> Precond {
+        self.precond
+    }
+
+    /// What a report says beside the name.
+    pub(crate) fn because(&self) -> &'static str {
+        self.because
+    }
+
+    /// Decides and does what is decided; what could be reused, in words.
+    pub(crate) fn follow(
+        &mut self,
+        sequence: &Sequence,
+        upkeep: &mut Upkeep,
+    ) -> Result<(Action, String), Failure> {
+        let decided = upkeep.decide(!sequence.touched().is_empty());
+        let action = match (self.follow, decided, &self.built) {
+            (_, _, None) | (Follow::Build, ..) => Action::Build,
+            (Follow::Update, ..) => Action::Update,
+            (Follow::Upkeep, decided, _) => decided,
+        };
+        let reused = match (&mut self.built, action) {
+            (Some(built), Action::Patch) => {
+                let system = System { matrix: &self.elastic, ..sequence.system() };
+                Some(built.patch_from(system, sequence.touched())?)
+            }
+            (Some(built), Action::Update) => Some(built.update_from(sequence.system())?),
+            (Some(_), Action::Keep) => None,
+            _ => {
+                self.built = Some(self.build(sequence.system())?);
+                Some(Reused::Nothing)
+            }
+        };
+        if matches!(action, Action::Build | Action::Update) {
+            self.elastic.values_mut().copy_from_slice(sequence.elastic().values());
+        }
+        let words = match reused {
+            None => "everything".to_owned(),
+            Some(Reused::Structure) => "structure".to_owned(),
+            Some(Reused::Rest { redone, of }) => format!("{} of {of} parts", of - redone),
+            Some(Reused::Nothing) => "nothing".to_owned(),
+        };
+        Ok((action, words))
+    }
+
+    /// What was built.
+    pub(crate) fn built(&mut self) -> Result<&mut dyn Preconditioner<Vec<f64>>, Failure> {
+        match &mut self.built {
+            Some(built) => Ok(&mut **built),
+            None => Err(Failure::Sequence { option: "--precond none: there is nothing to follow" }),
+        }
+    }
+
+    fn build(&self, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        if self.mixed { self.build_on(system, &Cpu::mixed()) } else { self.build_on(system, &Cpu::new()) }
+    }
+
+    fn build_on<S: Real>(
+        &self,
+        system: System<'_, f64>,
+        on: &Cpu<f64, S>,
+    ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+        match self.precond {
+            Precond::Sa => boxed(&self.aggregation, system, on),
+            Precond::Mas | Precond::Auto => match &self.domains {
+                Form::Additive(recipe) => boxed(recipe, system, on),
+                Form::Multiplicative(recipe) => boxed(recipe, system, on),
+            },
+            Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
+            Precond::Jacobi => boxed(&Jacobi::default(), system, on),
+            Precond::Gs => boxed(&GaussSeidel::default(), system, on),
+            Precond::Ssor => boxed(&ssor, system, on),
+            Precond::Ic0 => boxed(&Ic0::default(), system, on),
+            Precond::Ilu0 => boxed(&Ilu0, system, on),
+            Precond::As | Precond::Ras => {
+                boxed(&self.overlap.recipe(self.precond == Precond::Ras), system, on)
+            }
+            Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
+        }
+    }
+}
+
+fn boxed<R, B>(
+    recipe: &R,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError>
+where
+    B: Backend<Vector = Vec<f64>>,
+    R: Setup<f64, B>,
+    R::Built: Prepared<Vec<f64>, f64> + Update<f64> + 'static,
+{
+    Ok(Box::new(recipe.build_from(system, on)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_follows_the_table_by_size() {
+        let taken = |unknowns, asked| automatic(unknowns, asked).0;
+        assert_eq!([10_000, 100_000, 100_001, 250_000].map(|n| taken(n, false)), [Precond::Mas; 4]);
+        assert_eq!(taken(250_001, false), Precond::Sa);
+        assert_eq!(taken(1_000_000, true), Precond::Mas);
+        assert!(automatic(100_000, false).1 != automatic(100_001, false).1);
+    }
+}

@@ -1,0 +1,125 @@
+//! One system to solve.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+use coarsen::Real;
+use coarsen::backend::Backend;
+use coarsen::direct::Analysis;
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Relaxation, SmoothedAggregation};
+use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
+
+use super::progress::Progress;
+use crate::arguments::domains::Form;
+use crate::arguments::overlap::Overlap;
+use crate::arguments::{Given, Method, Precond};
+use crate::input::looks::{Looks, Mark};
+use crate::input::ready::Ready;
+use crate::input::renumber;
+
+/// One system and what is to be done with it.
+#[derive(Clone)]
+pub(crate) struct Job<'a> {
+    /// The matrix in blocks, and what is known beside it.
+    pub(crate) system: System<'a, f64>,
+    /// The matrix as it was read: the judge. All vectors here are in its order.
+    pub(crate) original: &'a Bsr<f64>,
+    /// The order of the nodes of `system` and of `null_space`, where it is another one.
+    pub(crate) order: Option<&'a Permutation>,
+    pub(crate) b: &'a [f64],
+    pub(crate) x0: Option<&'a [f64]>,
+    pub(crate) method: Method,
+    /// The first that can be set up is taken.
+    pub(crate) preconds: Vec<Precond>,
+    /// The recipe of [`Precond::Sa`].
+    pub(crate) aggregation: Multigrid<SmoothedAggregation>,
+    /// The recipe of [`Precond::Mas`].
+    pub(crate) domains: Form,
+    /// The recipe of [`Precond::As`], and restricted of [`Precond::Ras`].
+    pub(crate) overlap: Overlap,
+    pub(crate) null_space: Option<NearKernel>,
+    /// Whether constants are in the kernel of A, on some component at least.
+    pub(crate) floats: bool,
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+    pub(crate) progress: &'a Progress,
+    /// When the setup began: the matrix was parsed.
+    pub(crate) begun: Instant,
+    /// When this attempt began, later than `begun` where others came first.
+    pub(crate) since: Cell<Mark>,
+    /// Steps that have a line of their own, and are no part of setup and solve.
+    pub(crate) looks: &'a RefCell<Looks>,
+    /// When an iteration is the last.
+    pub(crate) deadline: Option<Instant>,
+    /// The matrix of `system` as it was ordered for a factor, until the factor takes it.
+    pub(crate) ordered: &'a Cell<Option<Analysis>>,
+}
+
+impl<'a> Job<'a> {
+    /// A system, for a method that is yet to be named.
+    pub(crate) fn of(ready: &'a Ready<'_>, given: &Given, progress: &'a Progress) -> Self {
+        let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
+        Self {
+            system: System { positions, near_kernel, ..(&*ready.matrix).into() },
+            original: &ready.input.matrix,
+            order: ready.order.as_ref(),
+            b: &ready.input.b,
+            x0: ready.input.x0.as_deref(),
+            method: Method::Cg,
+            preconds: vec![Precond::None],
+            aggregation: given.aggregation.recipe(),
+            domains: given.domains.recipe(),
+            overlap: given.overlap.clone(),
+            null_space: ready.null_space.clone(),
+            floats: ready.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
+            tolerance: given.tol,
+            max_iterations: given.max_iterations,
+            progress,
+            begun: ready.parsed,
+            deadline: None,
+            since: Cell::new(ready.looks.borrow().mark()),
+            looks: &ready.looks,
+            ordered: &ready.ordered,
+        }
+    }
+
+    /// A vector in the order of `system`.
+    pub(crate) fn arranged<'v>(&self, x: &'v [f64]) -> Cow<'v, [f64]> {
+        renumber::arranged(self.order, self.system.matrix.block().0, x)
+    }
+
+    /// A vector in the order of the input.
+    pub(crate) fn restored(&self, x: Vec<f64>) -> Vec<f64> {
+        renumber::restored(self.order, self.system.matrix.block().0, x)
+    }
+
+    /// Does a step that has a line of its own.
+    pub(crate) fn time<R>(&self, step: &'static str, f: impl FnOnce() -> R) -> R {
+        self.looks.borrow_mut().time(step, f)
+    }
+
+    /// A new attempt begins now.
+    pub(crate) fn again(&self) {
+        self.since.set(self.looks.borrow().mark());
+    }
+}
+
+/// A hierarchy of grids, as a report shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Grids {
+    pub(crate) levels: usize,
+    pub(crate) operator_complexity: f64,
+    /// A line a level.
+    pub(crate) table: String,
+}
+
+impl Grids {
+    pub(crate) fn of<T: Real, B: Backend, C: Coarsening<T>, S>(built: &Hierarchy<T, B, C, S>) -> Self
+    where
+        S: Relaxation<T, B>,
+    {
+        let (levels, operator_complexity) = (built.levels(), built.operator_complexity());
+        Self { levels, operator_complexity, table: built.to_string() }
+    }
+}

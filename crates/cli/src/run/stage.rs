@@ -1,0 +1,138 @@
+//! Where the command solves, and which preconditioners it can set up there.
+
+use coarsen::backend::{Backend, Cpu, Setup, SetupError};
+use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
+use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::schwarz::Place;
+use coarsen::sparse::{Bsr, System};
+use coarsen::{Error, Identity, LinearOperator, Narrow, Preconditioner, Real};
+
+use super::job::{Grids, Job};
+use crate::arguments::Precond;
+use crate::arguments::domains::Form;
+
+/// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
+pub(crate) const OVER_RELAXATION: f64 = 1.3;
+
+/// A preconditioner, and its levels where it has some.
+pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
+
+/// A place that the command solves at.
+pub(crate) trait Stage: Backend {
+    /// What a report says of it beside its name.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether a job fits, before anything is set up.
+    fn check_room(&self, _: &Job<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// A preconditioner of the system.
+    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError>;
+
+    /// The system's matrix in the precision of the vectors.
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error>;
+}
+
+/// A matrix that is given, or one that was made of it.
+pub(crate) enum Operator<'a, B: Backend> {
+    Given(&'a dyn LinearOperator<B::Vector>),
+    Made(Box<dyn LinearOperator<B::Vector>>),
+}
+
+impl<B: Backend> Operator<'_, B> {
+    pub(crate) fn get(&self) -> &dyn LinearOperator<B::Vector> {
+        match self {
+            Self::Given(a) => *a,
+            Self::Made(a) => &**a,
+        }
+    }
+}
+
+impl<V: Real, S: Real> Stage for Cpu<V, S> {
+    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
+        Ok(match precond {
+            Precond::Sa if V::NAME != S::NAME => return narrow_hierarchy(job),
+            Precond::Mas => return domains(&job.domains, job.system, self),
+            Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
+            Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
+            Precond::As | Precond::Ras => {
+                let recipe = job.overlap.recipe(precond == Precond::Ras);
+                (Box::new(recipe.build_from(job.system, self)?), None)
+            }
+            other => return anywhere(other, job, self),
+        })
+    }
+
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error> {
+        Ok(if V::NAME == f64::NAME { Operator::Given(a) } else { Operator::Made(Box::new(a.to::<V>())) })
+    }
+}
+
+/// The preconditioners that are generic over a place; [`Stages::builds`](crate::decision::places::Stages::builds) leaves the others out.
+pub(crate) fn anywhere<B: Backend>(
+    precond: Precond,
+    job: &Job<'_>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
+    let system = job.system;
+    let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+    let one_level: Box<dyn Preconditioner<B::Vector>> = match precond {
+        Precond::Sa => return hierarchy(&job.aggregation, system, on),
+        Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
+        Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
+        Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
+        Precond::Ssor => Box::new(ssor.build_from(system, on)?),
+        Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
+        Precond::Auto
+        | Precond::None
+        | Precond::Mas
+        | Precond::As
+        | Precond::Ras
+        | Precond::Ic0
+        | Precond::Ilu0 => Box::new(Identity),
+    };
+    Ok((one_level, None))
+}
+
+fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
+    recipe: &Multigrid<SmoothedAggregation, S>,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
+    let built = recipe.build_from(system, on)?;
+    let grids = Grids::of(&built);
+    Ok((Box::new(built), Some(grids)))
+}
+
+/// A hierarchy that is computed and applied in f32, for vectors in f64.
+fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
+    let System { positions, near_kernel, links, .. } = job.system;
+    let matrix = job.time("f32 copy", || job.system.matrix.to::<f32>());
+    let system = System { positions, near_kernel, links, ..System::from(&matrix) };
+    let built = job.aggregation.build_from(system, &Cpu::single())?;
+    let grids = Grids::of(&built);
+    Ok((Box::new(Narrow::new(built, matrix.shape().0)?), Some(grids)))
+}
+
+/// Multilevel domains whose numbers are computed on the host.
+pub(crate) fn domains<B: Place>(
+    recipe: &Form,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
+    let schwarz = match recipe {
+        Form::Additive(schwarz) => schwarz,
+        Form::Multiplicative(recipe) => return hierarchy(recipe, system, on),
+    };
+    let built = schwarz.build_from(system, on)?;
+    let plan = built.plan();
+    let grids = Grids {
+        levels: plan.levels() + usize::from(plan.top_nodes() > 0),
+        operator_complexity: 1.0 + plan.values() as f64 / system.matrix.nnz().max(1) as f64,
+        table: built.to_string(),
+    };
+    Ok((Box::new(built), Some(grids)))
+}

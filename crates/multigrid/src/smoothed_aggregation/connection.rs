@@ -1,0 +1,125 @@
+//! Aggregates of strongly connected nodes, and which couplings smooth P (Algorithm 3, steps 5 and 6).
+//!
+//! | strategy | aggregates follow | P is smoothed along | where |
+//! |---|---|---|---|
+//! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or nothing is filtered |
+//! | filtered | norms of couplings | strong ones | many couplings are weak: sheets, rotated layers |
+//! | filtered, stiff | the strength of the recipe | strong ones | the same, with nodes that contact holds in one direction: by norms they look special |
+//!
+//! Of scalars norms and the strength of the recipe are the same weights. What holds on the finest level holds on all below it.
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use super::aggregate::{Couplings, aggregate};
+use super::reach::too_full;
+use super::recipe::{SmoothedAggregation, Spread};
+use super::special::{self, Special};
+use super::{filter, links};
+use crate::Grid;
+
+/// Which stored couplings of the fine matrix spread the columns of P; none said where all do.
+pub type Spreading = Vec<bool>;
+
+/// The coarse nodes of a level.
+pub(super) struct Aggregates {
+    pub(super) special: Special,
+    /// The aggregate of each node, `u32::MAX` for special ones.
+    pub(super) of: Vec<u32>,
+    pub(super) count: usize,
+    pub(super) spreading: Spreading,
+}
+
+impl Aggregates {
+    /// Those that the recipe finds; `above` is what the finer level said of its couplings.
+    pub(super) fn find<T: Real>(
+        recipe: &SmoothedAggregation,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Self, SetupError> {
+        let pattern = fine.a.pattern();
+        let Connection { mut weights, special, spreading } = Connection::find(recipe, fine, above)?;
+        if let Some(links) = fine.links {
+            links::keep(links, pattern, &mut weights);
+        }
+        let strong = recipe.strength.strong(pattern, &weights); // 5
+        let couplings = Couplings { pattern, weights: &weights, strong: &strong };
+        let grown = |twice| aggregate(&couplings, &special.nodes, twice, recipe.thresholds.smallest); // 6
+        let (of, count) = match recipe.spread {
+            Spread::Second => grown(true),
+            Spread::Neighbours => grown(false),
+            Spread::Fitted => {
+                let (of, count) = grown(false);
+                let may_widen = scalars(fine.a) && recipe.omega > 0.0;
+                let widen = may_widen && too_full(&recipe.thresholds, &couplings, &of, count);
+                if widen { grown(true) } else { (of, count) }
+            }
+        };
+        Ok(Self { special, of, count, spreading })
+    }
+
+    /// The sets of a smoother as aggregates, each with a node: one without would be a column of zeros in P.
+    pub(super) fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<Self, SetupError> {
+        let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
+        let count = numbered().max().map_or(0, |last| last + 1);
+        // Of more sets than nodes one is empty, whatever their number.
+        let mut taken = vec![false; count.min(sets.len() + 1)];
+        numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
+        if let Some(set) = taken.iter().position(|&taken| !taken) {
+            return Err(SetupError::EmptySet { set, sets: count });
+        }
+        let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
+        let special = Special { nodes, rows: special::rows(a) };
+        Ok(Self { special, of: sets.to_vec(), count, spreading: Vec::new() })
+    }
+}
+
+/// How nodes are connected.
+struct Connection {
+    /// Of each stored coupling.
+    weights: Vec<f32>,
+    special: Special,
+    spreading: Spreading,
+}
+
+impl Connection {
+    /// By the first strategy that applies: filtered; filtered, stiff; whole.
+    fn find<T: Real>(
+        recipe: &SmoothedAggregation,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Self, SetupError> {
+        let (a, at) = (fine.a, &recipe.thresholds);
+        let filtered_above = above.is_none_or(|above| !above.is_empty());
+        if recipe.filter && recipe.omega > 0.0 && filtered_above {
+            let norms = filter::measure(at, fine.depth);
+            let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
+            if let Some(strong) = filter::strong(at, fine, norms, &weights) {
+                let filtered = Self::new(recipe, a, weights, strong);
+                if scalars(a) || !filtered.special.coupled(a.pattern(), &filtered.weights) {
+                    return Ok(filtered);
+                }
+                return Ok(Self::new(recipe, a, recipe.strength.weights(a)?, filtered.spreading));
+            }
+            if scalars(a) {
+                return Ok(Self::new(recipe, a, weights, Vec::new()));
+            }
+        }
+        Ok(Self::new(recipe, a, recipe.strength.weights(a)?, Vec::new()))
+    }
+
+    fn new<T: Real>(
+        recipe: &SmoothedAggregation,
+        a: &Bsr<T>,
+        weights: Vec<f32>,
+        spreading: Spreading,
+    ) -> Self {
+        let special = Special::find(a, &weights, recipe.dominance);
+        Self { weights, special, spreading }
+    }
+}
+
+fn scalars<T: Real>(a: &Bsr<T>) -> bool {
+    a.block() == (1, 1)
+}
