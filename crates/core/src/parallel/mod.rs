@@ -8,6 +8,10 @@
 //! rayon at all; above it, the caller's current pool is used. Entering a pool from outside costs 10 to 20 µs, and rayon's queue for
 //! such entries asks for 1.5 KB at every 63rd; so a program wraps its whole loop once in [`threads`]; inside, a fork costs almost nothing and no memory.
 
+mod shares;
+
+pub use shares::{combine, leaves, leaves_of};
+
 use std::ops::Range;
 
 use crate::Error;
