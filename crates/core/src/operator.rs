@@ -27,6 +27,14 @@ pub trait LinearOperator<V: Vector> {
     /// y = A x.
     fn apply(&self, x: &V, y: &mut V);
 
+    /// yⱼ = A xⱼ for all j. *Panics* where there are not as many y as x.
+    ///
+    /// The default makes a pass over A for each; a format may override it with one pass for several.
+    fn apply_many(&self, x: &[V], y: &mut [V]) {
+        assert_eq!(x.len(), y.len(), "apply_many: vectors");
+        x.iter().zip(y).for_each(|(x, y)| self.apply(x, y));
+    }
+
     /// y = A x, and x·y with Σ|xᵢyᵢ| (the curvature along x and its size), for square A.
     ///
     /// The default makes a second pass over x and y; formats override it to save that traffic.
