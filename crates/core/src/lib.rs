@@ -14,6 +14,7 @@
 //! | [`objective`](Objective) | f(x), to be minimised |
 //! | [`stop`](Stop) | when a solve may end |
 //! | [`monitor`](Monitor) | who looks on |
+//! | [`cancel`](Cancel) | ending a setup from outside |
 //! | [`report`](Report) | how it ended |
 //! | [`upkeep`](Upkeep) | when a preconditioner follows its system |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
@@ -22,6 +23,7 @@
 //! | [`compiled`](Compiled) | kernels compiled once for both types |
 //! | [`error`](Error) | when the machine or the input failed |
 
+mod cancel;
 mod compiled;
 mod error;
 mod largest;
@@ -40,6 +42,7 @@ mod stop;
 mod upkeep;
 mod vector;
 
+pub use cancel::Cancel;
 pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;

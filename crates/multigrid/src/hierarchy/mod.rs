@@ -97,6 +97,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         finest.check_finite()?;
         let (mut levels, mut seconds) = (Vec::<Level<T, B, C::State>>::new(), Seconds::default());
         loop {
+            SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
                 Some(host) => host.grid(levels.len()),
@@ -124,6 +125,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             });
             levels.push(level.map_err(here)?);
         }
+        SetupError::unless_cancelled(&system)?;
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block) = (finest.pattern().clone(), finest.block().0);
