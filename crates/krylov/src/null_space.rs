@@ -79,6 +79,9 @@ impl<V: Vector> NullSpace<V> {
     /// The same; `shares` becomes −Nᵀ x.
     fn project_by(&self, x: &mut V, shares: &mut Vec<V::Scalar>) {
         shares.clear();
+        if self.vectors.is_empty() {
+            return;
+        }
         x.dots_with(&self.vectors, shares);
         shares.iter_mut().for_each(|share| *share = -share.clone());
         x.axpys(shares, &self.vectors);
