@@ -75,8 +75,8 @@ impl Relaxation<f64, Cpu<f64, f64>> for Raising {
 #[test]
 fn a_build_that_has_begun_ends_at_its_next_step() {
     let p = problem("poisson2d:60");
-    let Multigrid { coarsening, cycle, levels, keep, .. } = small_sa(Cycle::V);
-    let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarse_size: 10 };
+    let Multigrid { coarsening, cycle, levels, keep, coarsest, .. } = small_sa(Cycle::V);
+    let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
     let system = System { cancel: Some(&RAISED), ..p.system() };
     assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // nobody looks at the flag
     RAISED.reset();
