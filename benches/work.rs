@@ -112,6 +112,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         positions: system.positions,
         near_kernel: system.near_kernel,
         links: None,
+        cancel: None,
     };
     if let (seconds, Ok(m)) = fastest(|| sa.build(single, &Cpu::single())) {
         line("sa", seconds, costs.setup(Kind::SmoothedAggregation));

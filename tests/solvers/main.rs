@@ -3,12 +3,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cancel;
 mod constraints;
 mod convergence;
 mod descent;
 mod inside;
 mod laws;
 mod multigrid;
+mod ranks;
 mod real;
 mod reuse;
 mod rounded;

@@ -24,7 +24,7 @@ use crate::{DenseBlocks, MatrixTransfer, NumericPlace, RowSets, SetupError, Swee
 /// assert_eq!(y, x);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Backend: Clone + Send + Sync + 'static {
+pub trait Backend: Clone + Send + 'static {
     /// The scalars of vectors.
     type Real: Real;
     /// The scalars of matrices and blocks.

@@ -1,7 +1,7 @@
 //! Why a setup failed.
 
-use coarsen_core::Error;
-use coarsen_sparse::SparseError;
+use coarsen_core::{Cancel, Error};
+use coarsen_sparse::{SparseError, System};
 
 /// A preconditioner that cannot be built or updated. After a failed update the old one stays usable.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -164,6 +164,9 @@ pub enum SetupError {
         #[source]
         cause: Box<SetupError>,
     },
+    /// The caller ended it: see `System::cancel`. What was built before goes on as it was.
+    #[error("the setup was cancelled between two of its steps")]
+    Cancelled,
     /// The matrix itself is broken.
     #[error(transparent)]
     Matrix(#[from] SparseError),
@@ -180,6 +183,14 @@ impl std::fmt::Debug for SetupError {
 }
 
 impl SetupError {
+    /// Whether a setup goes on with its next step: what methods of several steps ask between them, before anything that they cannot take back.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once [`System::cancel`] is raised.
+    pub fn unless_cancelled<T>(system: &System<'_, T>) -> Result<(), Self> {
+        if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
+    }
+
     /// The same error with the level of a hierarchy on which it happened; level 0 is the given matrix, whose rows need no name.
     pub fn on_level(self, level: usize) -> Self {
         match level {

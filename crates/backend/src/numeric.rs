@@ -10,7 +10,7 @@ use crate::{Backend, SetupError};
 /// Structure stays with the host, which made it. *Implement* where moving values costs more than computing with them: on a device.
 pub trait NumericPlace: Backend {
     /// Which blocks of A and P each block of Pᵀ A P is the sum of, for one pattern of each.
-    type Galerkin: Send;
+    type Galerkin;
 
     /// The plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without a basis function, sorted.
     ///

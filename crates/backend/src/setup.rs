@@ -12,7 +12,7 @@ use crate::{Backend, DenseBlocks, SetupError};
 /// *Errors* name the row or node; see [`SetupError`].
 pub trait Setup<T: Real, B: Backend> {
     /// What is built.
-    type Built: Preconditioner<B::Vector> + Update<T> + Send;
+    type Built: Preconditioner<B::Vector> + Update<T>;
 
     /// Builds from all that is known of a system.
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError>;
@@ -82,6 +82,26 @@ pub trait UpdateExt<T: Real>: Update<T> {
 
 impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
 
+/// What is chosen at run time follows as what it is.
+impl<T: Real, U: Update<T> + ?Sized> Update<T> for Box<U> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        (**self).update_from(system)
+    }
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        (**self).patch_from(system, touched)
+    }
+}
+
+/// What somebody else keeps may be updated by whoever borrows it.
+impl<T: Real, U: Update<T> + ?Sized> Update<T> for &mut U {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        (**self).update_from(system)
+    }
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        (**self).patch_from(system, touched)
+    }
+}
+
 /// No preconditioning follows every system.
 impl<T: Real> Update<T> for Identity {
     fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
@@ -129,7 +149,23 @@ pub enum Reused {
 }
 
 /// A preconditioner that can follow its system: what a program holds when it does not know the method, as
-/// `Box<dyn Prepared<V, T>>`.
+/// `Box<dyn Prepared<V, T>>`, which is one itself, and so is a `&mut` to one.
+///
+/// ```
+/// use coarsen_backend::{Prepared, UpdateExt};
+/// use coarsen_core::{Identity, Preconditioner};
+/// use coarsen_sparse::Bsr;
+/// fn follow(mut m: impl Prepared<Vec<f64>, f64>, a: &Bsr<f64>) -> Result<(), coarsen_backend::SetupError> {
+///     m.update(a)?;
+///     m.apply(&vec![1.0; 2], &mut vec![0.0; 2]);
+///     Ok(())
+/// }
+/// let (a, mut m): (_, Box<dyn Prepared<Vec<f64>, f64> + Send>) = (Bsr::identity(2, 1)?, Box::new(Identity));
+/// m.update(&a)?;
+/// follow(&mut m, &a)?;
+/// follow(m, &a)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Prepared<V: Vector, T: Real>: Preconditioner<V> + Update<T> {}
 
 impl<V: Vector, T: Real, P: Preconditioner<V> + Update<T>> Prepared<V, T> for P {}

@@ -50,7 +50,7 @@ pub use any::{
 pub use error::AnyError;
 
 pub use coarsen_core::{
-    Accepted, Action, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
+    Accepted, Action, Cancel, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
     LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, Report,
     RitzValues, Rounded, Scalar, Stop, Upkeep, Vector, every, from_fn, largest, parallel, power_of_two,
 };

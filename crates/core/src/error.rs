@@ -25,6 +25,14 @@ pub enum Error {
         /// Its own size.
         found: usize,
     },
+    /// A vector of the right length that is laid out otherwise.
+    #[error(
+        "{what} has the right length, but another place or other shares of the ranks; make it with `like`"
+    )]
+    Layout {
+        /// The vector that does not fit.
+        what: &'static str,
+    },
     /// A square operator is needed.
     #[error("the operator is {rows} x {columns}, but a square one is needed")]
     NotSquare {

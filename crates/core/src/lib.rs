@@ -14,6 +14,7 @@
 //! | [`objective`](Objective) | f(x), to be minimised |
 //! | [`stop`](Stop) | when a solve may end |
 //! | [`monitor`](Monitor) | who looks on |
+//! | [`cancel`](Cancel) | ending a setup from outside |
 //! | [`report`](Report) | how it ended |
 //! | [`upkeep`](Upkeep) | when a preconditioner follows its system |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
@@ -25,6 +26,7 @@
 //! | [`error`](Error) | when the machine or the input failed |
 
 mod buckets;
+mod cancel;
 mod compiled;
 mod error;
 mod largest;
@@ -45,6 +47,7 @@ mod upkeep;
 mod vector;
 
 pub use buckets::{Buckets, by_bucket};
+pub use cancel::Cancel;
 pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;

@@ -36,7 +36,7 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 
 /// Called at every look; `Break` ends the solve as [`Stopped`](crate::Outcome::Stopped).
 ///
-/// `()` looks at nothing, a closure is a monitor, [`History`] keeps the norms.
+/// Where ranks share a vector, all of them are called, and must answer alike. `()` looks at nothing, a closure is a monitor, [`History`] keeps the norms.
 ///
 /// ```
 /// use coarsen_core::{Iteration, Monitor};

@@ -6,8 +6,9 @@ use crate::{Dot, Vector};
 
 /// A linear map on vectors of type `V`: the system matrix, a product of matrices, or code without a matrix.
 ///
-/// `apply` is pure: the operator owns no scratch and may be shared. Solvers take it as `&dyn LinearOperator<V>`; one
-/// virtual call per product costs nothing beside the product.
+/// The same x gives the same y. An operator may keep scratch of its own behind a `RefCell`: the values that a rank receives from others, what lies
+/// between the factors of a product. It is then `Send` and not `Sync`, which nothing here asks for, and `apply` is not called from within
+/// itself. Solvers take operators as `&dyn LinearOperator<V>`; one virtual call per product costs nothing beside the product.
 ///
 /// *Panics* when a vector has the wrong length, like slices do; solvers check [`shape`](Self::shape) first and return
 /// [`Error::Shape`](crate::Error::Shape).
@@ -20,11 +21,19 @@ use crate::{Dot, Vector};
 /// assert_eq!(y, [2.0, 4.0]);
 /// ```
 pub trait LinearOperator<V: Vector> {
-    /// Rows and columns, in scalars.
+    /// Rows and columns, in scalars, summed over all ranks.
     fn shape(&self) -> (usize, usize);
 
     /// y = A x.
     fn apply(&self, x: &V, y: &mut V);
+
+    /// yⱼ = A xⱼ for all j. *Panics* where there are not as many y as x.
+    ///
+    /// The default makes a pass over A for each; a format may override it with one pass for several.
+    fn apply_many(&self, x: &[V], y: &mut [V]) {
+        assert_eq!(x.len(), y.len(), "apply_many: vectors");
+        x.iter().zip(y).for_each(|(x, y)| self.apply(x, y));
+    }
 
     /// y = A x, and x·y with Σ|xᵢyᵢ| (the curvature along x and its size), for square A.
     ///

@@ -6,8 +6,9 @@ use crate::Real;
 
 /// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between machines.
 ///
-/// Arithmetic on it never waits; [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) do. Recurrences that
-/// use only these operations (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without waiting for the device.
+/// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic and operations that take the scalar as a factor
+/// need not: on a device they are enqueued behind it, and recurrences that use only these (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run
+/// without waiting. Between ranks they may wait too, so methods put off what consumes a sum until there is nothing else to do.
 ///
 /// ```
 /// use coarsen_core::Scalar;

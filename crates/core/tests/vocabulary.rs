@@ -16,11 +16,14 @@ impl Vector for Plain {
     fn size(&self) -> usize {
         self.0.size()
     }
+    fn local_size(&self) -> usize {
+        self.0.local_size()
+    }
     fn like(&self) -> Result<Self, Error> {
         Ok(Self(self.0.like()?))
     }
-    fn meets(&self, other: &Self) -> bool {
-        self.0.meets(&other.0)
+    fn same_layout(&self, other: &Self) -> bool {
+        self.0.same_layout(&other.0)
     }
     fn scalar(&self, v: f64) -> f64 {
         v
@@ -73,7 +76,7 @@ fn vectors_are_their_loops() {
         assert!((0..n).all(|i| z[i] == 2.0 * x[i]));
         Vector::fill(&mut z, 4.0);
         assert!(z.iter().all(|&v| v == 4.0));
-        assert_eq!((Vector::size(&z), z.meets(&x), z.meets(&vec![0.0; n + 1])), (n, true, false));
+        assert_eq!((Vector::size(&z), z.same_layout(&x), z.same_layout(&vec![0.0; n + 1])), (n, true, false));
         let Dot { value, magnitude } = x.dot_magnitude(&y);
         assert_eq!(value, (0..n).map(|i| x[i] * y[i]).sum::<f64>());
         assert_eq!(magnitude, (0..n).map(|i| (x[i] * y[i]).abs()).sum::<f64>());
@@ -97,6 +100,21 @@ fn defaults_give_what_overrides_give() {
         );
         assert_eq!((&px.0, &pr.0), (&x, &r));
         assert!((0..n).all(|i| x[i] == of(1)[i] + a * p[i] && r[i] == of(2)[i] - a * s[i]));
+        let (many, plain) =
+            ((0..7).map(of).collect::<Vec<_>>(), (0..7).map(|k| Plain(of(k))).collect::<Vec<_>>());
+        for k in 0..=7 {
+            let (mut sums, mut plain_sums) = (vec![0.5], vec![0.5]);
+            x.dots_with(&many[..k], &mut sums);
+            px.dots_with(&plain[..k], &mut plain_sums);
+            assert_eq!(sums, plain_sums);
+            assert!((0..k).all(|i| sums[i + 1] == x.dot(&many[i])) && sums.len() == k + 1);
+            let (mut y, mut one_by_one) = (r.clone(), r.clone());
+            y.axpys(&sums[1..], &many[..k]);
+            pr.axpys(&sums[1..], &plain[..k]);
+            (0..k).for_each(|i| one_by_one.axpy(&sums[i + 1], &many[i]));
+            assert!(y == one_by_one && pr.0 == y);
+            pr.0.clone_from(&r);
+        }
         let (u, w) = (of(5), of(6));
         Vector::recur(&mut x, &mut r, [&mut p, &mut s], [&u, &w], [&a, &b, &c]);
         Vector::recur(&mut px, &mut pr, [&mut pp, &mut ps], [&Plain(u), &Plain(w)], [&a, &b, &c]);

@@ -30,7 +30,7 @@ pub trait Krylov<V: Vector> {
     /// ended is in [`Report::outcome`].
     ///
     /// # Errors
-    /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Parameter`] for the stopping rule and
+    /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`], [`Error::Parameter`] for the stopping rule and
     /// the fields of the method, [`Error::Preconditioner`] for one of a class the method cannot use,
     /// [`Error::NotFinite`] with the index of the first NaN or infinity in b or x, where the place can tell. Later only
     /// [`Error::Device`] and [`Error::Memory`].

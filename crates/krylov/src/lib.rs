@@ -9,6 +9,7 @@
 //! | [`krylov`](Krylov) | the signature of every method |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M: the file to copy for a new method |
 //! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction an iteration |
+//! | [`block_cg`](BlockCg) | the same for several right-hand sides |
 //! | [`flexible_cg`](FlexibleCg) | the same A, an M that varies |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |
@@ -23,6 +24,7 @@
 //! | [`error`](NullSpaceError) | what cannot be a null space |
 
 mod bicgstab;
+mod block_cg;
 mod cg;
 mod error;
 mod flexible_cg;
@@ -43,6 +45,7 @@ pub use coarsen_core::{
 };
 
 pub use bicgstab::BiCgStab;
+pub use block_cg::BlockCg;
 pub use cg::Cg;
 pub use error::NullSpaceError;
 pub use flexible_cg::FlexibleCg;

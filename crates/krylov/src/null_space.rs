@@ -34,16 +34,19 @@ impl<V: Vector> NullSpace<V> {
         Ok(Self { vectors: vec![v] })
     }
 
-    /// The span of `vectors`, orthonormalised by two passes of modified Gram–Schmidt.
+    /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
     /// [`NullSpaceError::Dependent`] for a vector that is within √EPSILON of the span of those before it,
-    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`].
+    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with [`Error::Layout`] for vectors of several layouts).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
         let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
         for (vector, mut v) in vectors.into_iter().enumerate() {
             if let Some(first) = space.vectors.first().filter(|first| first.size() != v.size()) {
                 return Err(NullSpaceError::Length { vector, expected: first.size(), found: v.size() });
+            }
+            if space.vectors.first().is_some_and(|first| !first.same_layout(&v)) {
+                return Err(Error::Layout { what: "a vector of the null space" }.into());
             }
             let before = v.norm();
             if !before.is_finite() {
@@ -68,23 +71,28 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. Cost: a reduction and an axpby a vector; never waits.
+    /// x −= N Nᵀ x. Cost: a reduction for all vectors, and a pass over them for it and one to subtract; no number is read.
     pub fn project(&self, x: &mut V) {
-        for n in &self.vectors {
-            let share = n.dot(x);
-            x.axpy(&-share, n);
+        self.project_by(x, &mut Vec::new());
+    }
+
+    /// The same; `shares` becomes −Nᵀ x.
+    fn project_by(&self, x: &mut V, shares: &mut Vec<V::Scalar>) {
+        shares.clear();
+        if self.vectors.is_empty() {
+            return;
         }
+        x.dots_with(&self.vectors, shares);
+        shares.iter_mut().for_each(|share| *share = -share.clone());
+        x.axpys(shares, &self.vectors);
     }
 
     /// Projects b in its place; the squares of b, of its part in the null space, and of the rest, and that of x.
-    fn split(&self, b: &mut V, x: &V) -> [V::Real; 4] {
-        let (bb, mut part) = (b.dot(b), b.scalar(zero()));
-        for n in &self.vectors {
-            let share = n.dot(b);
-            b.axpy(&-share.clone(), n);
-            part = part + share.clone() * share;
-        }
-        self.project(b); // once more: what round-off left
+    fn split(&self, b: &mut V, x: &V, shares: &mut Vec<V::Scalar>) -> [V::Real; 4] {
+        let bb = b.dot(b);
+        self.project_by(b, shares);
+        let part = shares.iter().fold(b.scalar(zero()), |sum, share| sum + share.clone() * share.clone());
+        self.project_by(b, shares); // once more: what round-off left
         V::wait_for([&bb, &part, &b.dot(b), &x.dot(x)])
     }
 }
@@ -97,7 +105,7 @@ impl<V: Vector> NullSpace<V> {
 /// vectors that A does see as [`Stagnated`](Outcome::Stagnated); the report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
 /// *Use* for pure Neumann problems, free bodies, graph Laplacians; with unsymmetric A only where the null spaces of A and Aᵀ
 /// agree.
-/// *Cost* a reduction and an axpby a null vector in each application of M; one residual and one reduction of x more; 2 vectors more.
+/// *Cost* a reduction and two passes over the null vectors in each application of M; one residual and one reduction of x more; 2 vectors more.
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
@@ -118,12 +126,13 @@ pub struct Projected<V: Vector, K> {
     /// What A does not see.
     pub null_space: NullSpace<V>,
     workspace: Workspace<V, 2>,
+    shares: Vec<V::Scalar>,
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
     /// A method and the null space to keep out of it.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
-        Self { method, null_space, workspace: Workspace::new() }
+        Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
     }
 }
 
@@ -138,13 +147,16 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     ) -> Result<Report<V::Real>, Error> {
         let stop = *self.method.stop_mut();
         check("Projected", Class::Variable, &stop, a, m, b, x)?;
-        let space = &self.null_space;
+        let (space, shares) = (&self.null_space, &mut self.shares);
         if let Some(n) = space.vectors.first().filter(|n| n.size() != b.size()) {
             return Err(Error::Shape { what: "the null space", expected: b.size(), found: n.size() });
         }
+        if space.vectors.first().is_some_and(|n| !n.same_layout(b)) {
+            return Err(Error::Layout { what: "the null space" });
+        }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
-        let mut squares = space.split(load, x);
+        let mut squares = space.split(load, x, shares);
         if !squares[3].is_finite() && !scale::is_finite(x, r) {
             check_finite(&[("b", b), ("x", x)])?; // before projections spread it
             return Ok(not_finite(&stop));
@@ -155,7 +167,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
                 Size::Power(near) if scale::divide(x, near, load) => {
                     power = near;
                     load.copy(r);
-                    squares = space.split(load, x);
+                    squares = space.split(load, x, shares);
                 }
                 Size::Power(_) | Size::NotFinite => {
                     check_finite(&[("b", b), ("x", x)])?;
@@ -174,12 +186,12 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let square = threshold * threshold;
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
-        space.project(x);
+        space.project_by(x, shares);
         let mut monitor = Unscaled { monitor, power };
-        let solved = self.method.solve_with(a, &mut Orthogonal { m, space }, load, x, &mut monitor);
+        let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, &mut monitor);
         *self.method.stop_mut() = stop;
         let solved = solved?;
-        space.project(x);
+        space.project_by(x, shares);
 
         let whole = if power == 1.0 {
             b
@@ -237,12 +249,13 @@ fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
 struct Orthogonal<'a, V: Vector> {
     m: &'a mut dyn Preconditioner<V>,
     space: &'a NullSpace<V>,
+    shares: &'a mut Vec<V::Scalar>,
 }
 
 impl<V: Vector> Preconditioner<V> for Orthogonal<'_, V> {
     fn apply(&mut self, r: &V, z: &mut V) {
         self.m.apply(r, z);
-        self.space.project(z);
+        self.space.project_by(z, self.shares);
     }
 
     fn class(&self) -> Class {

@@ -14,6 +14,9 @@ pub(crate) fn check<V: Vector>(
 ) -> Result<(), Error> {
     stop.validate()?;
     check_shapes(a, m, &[("b", b.size()), ("x", x.size())])?;
+    if !x.same_layout(b) {
+        return Err(Error::Layout { what: "x" });
+    }
     if m.class() > needed {
         return Err(Error::Preconditioner { method, needed, found: m.class() });
     }
@@ -94,7 +97,7 @@ impl<V: Vector> Spare<V> {
 
 /// Makes `kept` hold at least `count` vectors like b.
 pub(crate) fn grow<V: Vector>(kept: &mut Vec<V>, count: usize, b: &V) -> Result<(), Error> {
-    if kept.first().is_some_and(|v| !v.meets(b)) {
+    if kept.first().is_some_and(|v| !v.same_layout(b)) {
         kept.clear();
     }
     while kept.len() < count {

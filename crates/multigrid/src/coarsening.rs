@@ -95,9 +95,9 @@ impl<T, X> Coarse<T, X> {
 /// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement* [`coarsen`](Self::coarsen) and [`name`](Self::name); the rest
 /// only where it can be done better. *Copy*
 /// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or [`PlainAggregation`](crate::PlainAggregation), of one file each.
-pub trait Coarsening<T: Real>: Clone + Send {
+pub trait Coarsening<T: Real>: Clone {
     /// What a step keeps beside the transfers; `()` for nothing.
-    type State: Clone + Send;
+    type State: Clone;
 
     /// The next coarser grid, or `None` when this one cannot be coarsened further; `above` is what the step to `fine` has kept, none on the finest.
     ///

@@ -187,7 +187,7 @@ const SECOND: Chebyshev = Chebyshev {
 };
 
 /// What relaxes on each level: one recipe for a whole hierarchy.
-pub trait Relaxation<T: Real, B: Backend>: Clone + Send {
+pub trait Relaxation<T: Real, B: Backend>: Clone {
     /// The smoother of a level.
     ///
     /// # Errors

@@ -64,11 +64,15 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.n
     }
 
+    fn local_size(&self) -> usize {
+        self.n
+    }
+
     fn like(&self) -> Result<Self, Error> {
         self.on.zeros(self.n)
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn same_layout(&self, other: &Self) -> bool {
         self.n == other.n && self.on.is_same(&other.on)
     }
 

@@ -130,7 +130,7 @@ pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
 ) -> Result<&'a mut [V; N], Error> {
-    if kept.first().is_some_and(|v| !v.meets(x)) {
+    if kept.first().is_some_and(|v| !v.same_layout(x)) {
         kept.clear();
     }
     while kept.len() < N {

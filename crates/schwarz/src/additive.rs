@@ -134,6 +134,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let (pattern, block) = (a.pattern().clone(), a.block().0);
         let class = self.check::<T, V>(a)?;
         let (links, coupled) = Links::of(Source::new(a), self.coupling);
+        SetupError::unless_cancelled(&system)?;
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
         let mut cover = Cover::grow(&links, &coupled, &pattern, &order, [self.domain, self.overlap])?;
         if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
@@ -144,6 +145,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         if matches!(self.inner, Inner::Sweeps { .. }) {
             cover.colour(&pattern)?;
         }
+        SetupError::unless_cancelled(&system)?;
         let (parts, from) = cover.restrict(&pattern)?;
         let mut restricted = Bsr::zeros(Arc::new(parts), (block, block))?;
         copy(a, &from, &mut restricted);
@@ -257,6 +259,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
             return Ok(Reused::Nothing);
         }
         let class = self.recipe.check::<T, V>(a)?;
+        SetupError::unless_cancelled(&system)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
         self.class = class;

@@ -72,6 +72,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         } else {
             (0..coupled.len() as u32).collect()
         };
+        SetupError::unless_cancelled(&system)?;
         let limits = Limits { domain: recipe.domain, levels: recipe.levels, top };
         let plan = Arc::new(Plan::new(source.block(), links, &order, &coupled, limits)?);
         let mut built = Self::on_plan(recipe, plan, system, checked, on)?;
@@ -101,7 +102,9 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
         };
+        SetupError::unless_cancelled(&system)?;
         numbers.compute(recipe, &plan, &system, None, &mut inverses);
+        SetupError::unless_cancelled(&system)?;
         seconds.inverses = begun.elapsed();
 
         let begun = Instant::now();
@@ -200,6 +203,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, domains, seconds, .. } = self;
+        SetupError::unless_cancelled(&system)?; // domains are written in their place
         let begun = Instant::now();
         domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);

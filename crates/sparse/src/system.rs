@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use coarsen_core::{Error, Real};
+use coarsen_core::{Cancel, Error, Real};
 
 use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 
@@ -33,6 +33,8 @@ pub struct System<'a, T> {
     /// Which nodes are neighbours, where not all whose rows meet are: constraints couple nodes that move past each other. Aggregates follow these; domains of Schwarz
     /// methods follow the entries of A.
     pub links: Option<&'a Pattern>,
+    /// Ends builds and updates of methods that take long between two of their steps, once it is raised.
+    pub cancel: Option<&'a Cancel>,
 }
 
 impl<'a, T: Real> System<'a, T> {
@@ -121,7 +123,7 @@ impl<T> Copy for System<'_, T> {}
 
 impl<'a, T> From<&'a Bsr<T>> for System<'a, T> {
     fn from(matrix: &'a Bsr<T>) -> Self {
-        Self { matrix, contact: None, positions: None, near_kernel: None, links: None }
+        Self { matrix, contact: None, positions: None, near_kernel: None, links: None, cancel: None }
     }
 }
 

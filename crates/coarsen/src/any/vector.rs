@@ -165,6 +165,10 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
+    fn local_size(&self) -> usize {
+        self.size() // no place here holds shares
+    }
+
     fn like(&self) -> Result<Self, Error> {
         match self {
             Self::Cpu(v) => v.like().map(Self::Cpu),
@@ -173,11 +177,11 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn same_layout(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Cpu(x), Self::Cpu(y)) => x.meets(y),
+            (Self::Cpu(x), Self::Cpu(y)) => x.same_layout(y),
             #[cfg(feature = "opencl")]
-            (Self::OpenCl(x), Self::OpenCl(y)) => x.meets(y),
+            (Self::OpenCl(x), Self::OpenCl(y)) => x.same_layout(y),
             #[cfg(feature = "opencl")]
             _ => false,
         }

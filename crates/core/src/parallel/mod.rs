@@ -9,6 +9,9 @@
 //! such entries asks for 1.5 KB at every 63rd; so a program wraps its whole loop once in [`threads`]; inside, a fork costs almost nothing and no memory.
 
 mod shared;
+mod shares;
+
+pub use shares::{combine, leaves, leaves_of};
 
 use std::ops::Range;
 

@@ -146,11 +146,15 @@ impl<T: Real> Vector for Vec<T> {
         self.len()
     }
 
+    fn local_size(&self) -> usize {
+        self.len()
+    }
+
     fn like(&self) -> Result<Self, Error> {
         Ok(vec![T::zero(); self.len()])
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn same_layout(&self, other: &Self) -> bool {
         self.len() == other.len()
     }
 
@@ -204,6 +208,17 @@ impl<T: Real> Vector for Vec<T> {
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [T; N] {
         assert!(with.iter().all(|y| y.len() == self.len()), "dots: lengths differ");
         dots(self, with.map(|y| &y[..])).map(T::of)
+    }
+
+    fn axpys(&mut self, a: &[T], x: &[Self]) {
+        assert_eq!(a.len(), x.len(), "axpys: factors and vectors");
+        assert!(x.iter().all(|x| x.len() == self.len()), "axpys: lengths differ");
+        let parallel = parallel::worth(a.len() * self.len());
+        each((0..self.len(), &mut self[..]), LEAF, parallel, &|(at, y): (Range<usize>, &mut [T])| {
+            for (&a, x) in a.iter().zip(x) {
+                y.iter_mut().zip(&x[at.clone()]).for_each(|(y, &x)| *y += a * x);
+            }
+        });
     }
 
     fn dot_magnitude(&self, y: &Self) -> Dot<T> {

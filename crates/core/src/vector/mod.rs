@@ -10,8 +10,12 @@ use crate::{Dot, Error, Real, Scalar};
 
 /// A vector of reals somewhere: `Vec<f64>` on the host, a buffer on a device, a share of a distributed one.
 ///
-/// Operations never wait and return promises ([`Scalar`]); [`wait_for`](Self::wait_for) collects several with one wait.
-/// Two vectors meet only if they have the same length and place: *panics* otherwise, like slices.
+/// Operations may return before their work is done, and sums are promises ([`Scalar`]). A place may wait where a scalar is consumed: where it is
+/// read, where an operation takes it as a factor. [`wait_for`](Self::wait_for) collects several with one wait.
+/// Operations take vectors of the [same layout](Self::same_layout) alone: *panics* otherwise, like slices.
+///
+/// A vector may be the share of one rank in a longer one. All ranks then call the same operations in the same order, and everything that is asked
+/// of a vector has the same answer on all of them, but [`local_size`](Self::local_size): methods decide by these answers, and ranks must not part.
 ///
 /// ```
 /// use coarsen_core::Vector;
@@ -26,8 +30,11 @@ pub trait Vector: Sized + 'static {
     /// A promised entry.
     type Scalar: Scalar<Real = Self::Real>;
 
-    /// The length in scalars, summed over all machines.
+    /// The length in scalars, summed over all ranks.
     fn size(&self) -> usize;
+
+    /// The scalars that this rank holds, which may be none; of a vector that is held whole, its [`size`](Self::size).
+    fn local_size(&self) -> usize;
 
     /// A zero vector of the same place, length and layout.
     ///
@@ -35,9 +42,9 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] when the memory is not to be had.
     fn like(&self) -> Result<Self, Error>;
 
-    /// Whether both have the same length, place and layout, so that operations may take the two together. Methods ask it of the vectors they
-    /// keep between solves.
-    fn meets(&self, other: &Self) -> bool;
+    /// Whether both have the same length and place, and the same share of them on each rank, so that operations may take the two together. Methods
+    /// ask it of what they are given and of the vectors they keep between solves.
+    fn same_layout(&self, other: &Self) -> bool;
 
     /// A number as a scalar of this place.
     fn scalar(&self, v: Self::Real) -> Self::Scalar;
@@ -57,6 +64,23 @@ pub trait Vector: Sized + 'static {
     /// self · with\[k\] for all k, in one pass over self and one reduction.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [Self::Scalar; N];
 
+    /// Appends self · with\[k\] for all k to `sums`, with the bits of [`dot`](Self::dot), in one reduction where a place overrides it.
+    ///
+    /// The default makes a pass over self and a reduction for each four of them.
+    fn dots_with(&self, with: &[Self], sums: &mut Vec<Self::Scalar>) {
+        let (groups, rest) = with.as_chunks::<4>();
+        groups.iter().for_each(|group| sums.extend(self.dots(group.each_ref())));
+        sums.extend(rest.iter().map(|y| self.dot(y)));
+    }
+
+    /// self += Σₖ a\[k\] x\[k\], added in this order, with the bits of as many [`axpy`](Self::axpy). *Panics* where there are not as many factors as vectors.
+    ///
+    /// The default makes 3 passes for each; places override it with one loop over self.
+    fn axpys(&mut self, a: &[Self::Scalar], x: &[Self]) {
+        assert_eq!(a.len(), x.len(), "axpys: factors and vectors");
+        a.iter().zip(x).for_each(|(a, x)| self.axpy(a, x));
+    }
+
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
     fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
 
@@ -74,7 +98,7 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] when some of it failed.
     fn sync(&self) -> Result<(), Error>;
 
-    /// The index of the first entry that is NaN or infinite, asked after a norm that is not finite: 1 pass, and a wait.
+    /// The index in the whole vector of the first entry that is NaN or infinite, asked after a norm that is not finite: 1 pass, and a wait.
     ///
     /// `None` where there is none, and at a place that cannot say; the default cannot.
     fn first_not_finite(&self) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! Every method against its promises, on small dense systems.
 
+mod block_cg;
 mod cg;
 mod common;
 mod every;

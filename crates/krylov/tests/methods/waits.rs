@@ -58,7 +58,7 @@ struct Far(Vec<f64>, usize);
 
 impl Far {
     fn assert_meets(&self, other: &Self) {
-        assert!(self.meets(other), "operands live in different places");
+        assert!(self.same_layout(other), "operands live in different places");
     }
 }
 
@@ -68,11 +68,14 @@ impl Vector for Far {
     fn size(&self) -> usize {
         self.0.len()
     }
+    fn local_size(&self) -> usize {
+        self.0.len()
+    }
     fn like(&self) -> Result<Self, Error> {
         Ok(Self(self.0.like()?, self.1))
     }
-    fn meets(&self, other: &Self) -> bool {
-        self.0.meets(&other.0) && self.1 == other.1
+    fn same_layout(&self, other: &Self) -> bool {
+        self.0.same_layout(&other.0) && self.1 == other.1
     }
     fn scalar(&self, v: f64) -> Promise {
         Promise(v)

@@ -24,22 +24,25 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, SetupError, Transfer, check_range};
+use coarsen_backend::{Backend, Cpu, SetupError, Transfer, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
 use crate::multigrid::LevelSmoother;
-use crate::{Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, Relaxation, Smoothing};
+use crate::{
+    Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, Relaxation, SmoothedAggregation, Smoothing,
+};
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
-/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest.
+/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest. `Hierarchy` without parameters is that of smoothed aggregation in f64 on
+/// the CPU.
 ///
 /// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
 /// (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin products.
-pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
+pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = SmoothedAggregation, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
     pattern: Arc<Pattern>,
@@ -97,6 +100,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         finest.check_finite()?;
         let (mut levels, mut seconds) = (Vec::<Level<T, B, C::State>>::new(), Seconds::default());
         loop {
+            SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 None => Grid::finest(&system, &finest),
                 Some(host) => host.grid(levels.len()),
@@ -124,6 +128,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             });
             levels.push(level.map_err(here)?);
         }
+        SetupError::unless_cancelled(&system)?;
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block) = (finest.pattern().clone(), finest.block().0);

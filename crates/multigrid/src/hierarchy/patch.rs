@@ -26,6 +26,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B, C::State>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
+            SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 Some(host) => host.grid(depth),
                 None => Grid::finest(&system, finest),
@@ -43,6 +44,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             });
             levels.push(level.map_err(here)?);
         }
+        SetupError::unless_cancelled(&system)?;
         let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
             .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();

@@ -68,12 +68,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
         let last = self.levels.len();
         let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
+            SetupError::unless_cancelled(&system)?;
             let here = |cause: SetupError| cause.on_level(l);
             let (coarsening, keep) = (&self.recipe.coarsening, self.recipe.keep);
             let (next, state) =
                 level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (next, Some(state));
         }
+        SetupError::unless_cancelled(&system)?; // what follows is not taken back
         timed(&mut seconds.bottom, || {
             term::see(&self.recipe.coarsening, &grid, above, &mut self.seen)?;
             self.bottom.update(self.seen.as_ref().unwrap_or(grid.a))

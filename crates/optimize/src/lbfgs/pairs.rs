@@ -30,7 +30,7 @@ impl<V: Vector> Pairs<V> {
 
     /// Makes room for all pairs of vectors like x; what is remembered of vectors of another length is forgotten.
     pub(super) fn prepare(&mut self, x: &V) -> Result<(), Error> {
-        if self.stored.first().is_some_and(|pair| !pair.s.meets(x)) {
+        if self.stored.first().is_some_and(|pair| !pair.s.same_layout(x)) {
             self.stored.clear();
             self.clear();
         }

@@ -1,0 +1,397 @@
+//! Conjugate gradients for several right-hand sides at once.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | X, B | `x`, `b` | solutions and right-hand sides, a vector a column |
+//! | R = W σ | | residuals B − A X |
+//! | W | `w` | their basis, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
+//! | Z | `z` | M⁻¹ W |
+//! | S | `s` | search directions |
+//! | A S | `q` | |
+//! | ξ | `curvature` | (Sᵀ A S)⁻¹, by its factor |
+//! | ζ | `zeta` | the triangle of the QR of W − A S ξ |
+//! | σ | `sigma` | residuals in the basis W |
+//!
+//! Numbers at line ends are those of Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*: columns of W − A S ξ that depend on the others are
+//! dropped, so S may become narrower.
+
+mod small;
+
+use std::ops::ControlFlow;
+
+use coarsen_core::{
+    Class, Error, LinearOperator, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+};
+use num_traits::{Float, zero};
+
+use crate::scale::{self, Size};
+use crate::start::{check, check_finite, grow, round_off};
+use small::{Cholesky, product};
+
+/// A column of W − A S ξ is dropped where the others leave this share of its square: 1e-6 of its length. What that costs, the next true residual shows.
+const DEPENDENT: f64 = 1e-12;
+
+/// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto et al. 2015, CholeskyQR2).
+const ONCE: f64 = 1e-4;
+
+/// Preconditioned conjugate gradients for A X = B with symmetric positive definite A and M and k right-hand sides.
+///
+/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, k times as large as its own: with k right-hand sides the k − 1
+/// smallest eigenvalues of M⁻¹A do not count any more (O'Leary 1980, Theorem 5). Residuals are kept as an orthonormal basis times a small matrix, so
+/// columns that depend on each other, or come to, are harmless. The true residual of each column decides about it: after every run of the recurrence
+/// it is recomputed, and columns that are not there yet go on without the others.
+/// *Use* for a few right-hand sides (2 to about 20) of the same matrix, known at the same time; one after the other take [`Cg`](crate::Cg) with the last x
+/// as guess. Not for right-hand sides whose squares leave the range of their numbers: [`Error::Range`].
+/// *Outcome* one [`Report`] for each column; its iterations are those of the block while the column was not done.
+/// *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a look), two waits; 5 k vectors, and some k x k
+/// numbers, which are allocated. It pays where k products at once cost less than k products, or iterations fall by more than the passes cost.
+/// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate gradients", ETNA 12, Algorithm BCGrQ.
+///
+/// ```
+/// use coarsen_core::{Identity, Stop, from_fn};
+/// use coarsen_krylov::BlockCg;
+/// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
+/// let b = [vec![1.0, 2.0, 3.0], vec![1.0, 0.0, 0.0], vec![2.0, 2.0, 3.0]]; // the last is the sum of the others
+/// let mut x = [vec![0.0; 3], vec![0.0; 3], vec![0.0; 3]];
+/// for report in BlockCg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x)? {
+///     report.converged()?;
+/// }
+/// assert!((x[2][0] - 2.0).abs() < 1e-9);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+pub struct BlockCg<V: Vector = Vec<f64>> {
+    /// When to stop, for each column by itself.
+    pub stop: Stop<V::Real>,
+    w: Vec<V>,
+    z: Vec<V>,
+    s: Vec<V>,
+    q: Vec<V>,
+    /// The iterates of least residual, against breakdowns.
+    safe: Vec<V>,
+    sums: Vec<V::Scalar>,
+}
+
+/// What is known of a column.
+#[derive(Clone, Copy)]
+struct Column {
+    /// ‖b‖, or 1 for zeros.
+    scale: f64,
+    threshold: f64,
+    initial: f64,
+    /// ‖b − A x‖ at the last true residual.
+    truth: f64,
+    /// ‖r‖ of the recurrence.
+    seen: f64,
+    /// ‖r‖ of the safe iterate.
+    saved: f64,
+    iterations: usize,
+    outcome: Option<Outcome>,
+}
+
+/// Asked at every look with ‖r‖ / ‖b‖ of each column; `Break` ends the solve.
+type Look<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
+
+impl<V: Vector> BlockCg<V> {
+    /// The method with a stopping rule; vectors are made at the first solve.
+    pub fn new(stop: Stop<V::Real>) -> Self {
+        let [w, z, s, q, safe] = [const { Vec::new() }; 5];
+        Self { stop, w, z, s, q, safe, sums: Vec::new() }
+    }
+
+    /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; one report for each.
+    ///
+    /// # Errors
+    /// Those of [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] for a right-hand side that is too large or too small to be squared.
+    pub fn solve(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &[V],
+        x: &mut [V],
+    ) -> Result<Vec<Report<V::Real>>, Error> {
+        self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; `look` sees ‖r‖ / ‖b‖ of each column at every look, and may end the solve.
+    ///
+    /// # Errors
+    /// Those of [`solve`](Self::solve).
+    pub fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &[V],
+        x: &mut [V],
+        look: &mut Look<'_>,
+    ) -> Result<Vec<Report<V::Real>>, Error> {
+        if b.len() != x.len() {
+            let what = "the number of solutions";
+            return Err(Error::Shape { what, expected: b.len(), found: x.len() });
+        }
+        for (b_j, x_j) in b.iter().zip(&*x) {
+            check("BlockCg", Class::Symmetric, &self.stop, a, m, b_j, x_j)?;
+            if !b_j.same_layout(&b[0]) {
+                return Err(Error::Layout { what: "a right-hand side" });
+            }
+        }
+        let Some(first) = b.first() else { return Ok(Vec::new()) };
+        for kept in [&mut self.w, &mut self.z, &mut self.s, &mut self.q, &mut self.safe] {
+            grow(kept, b.len(), first)?;
+        }
+        let mut columns = self.open(a, b, x)?;
+        let (mut iterations, mut end, mut runs) = (0, Outcome::Converged, 0);
+        loop {
+            let active = self.judge(a, b, x, &mut columns, (end, runs, iterations));
+            if active.is_empty() {
+                break;
+            }
+            end = self.run((a, m), x, &active, &mut columns, &mut iterations, look);
+            runs += 1;
+        }
+        x.iter().try_for_each(V::sync)?;
+        Ok(columns.iter().map(Column::report).collect())
+    }
+
+    /// The norms of all right-hand sides; refuses what cannot be solved before the first write.
+    fn open(&mut self, a: &dyn LinearOperator<V>, b: &[V], x: &mut [V]) -> Result<Vec<Column>, Error> {
+        let mut columns = Vec::with_capacity(b.len());
+        for (b, x) in b.iter().zip(&*x) {
+            let r = &mut self.w[0];
+            a.residual(b, x, r);
+            let [bb, rr] = V::wait_for([&b.dot(b), &r.dot(r)]);
+            if !(bb.is_finite() && rr.is_finite()) {
+                check_finite(&[("b", b), ("x", x)])?;
+            }
+            if !scale::is_ordinary(bb) && !matches!(scale::fit(b, bb, r), Size::Zero) {
+                let (what, value) = ("a right-hand side of BlockCg, squared,", bb.wide());
+                return Err(Error::Range { what, value, storage: V::Real::NAME });
+            }
+            let size = bb.sqrt();
+            let threshold = self.stop.threshold(size).wide();
+            let (truth, scale) = (rr.sqrt().wide(), size.wide());
+            let (initial, seen, saved, iterations, outcome) = (truth, truth, f64::INFINITY, 0, None);
+            columns.push(Column { scale, threshold, initial, truth, seen, saved, iterations, outcome });
+        }
+        for (x, column) in x.iter_mut().zip(&mut columns).filter(|(_, column)| column.scale == 0.0) {
+            x.fill(zero());
+            (column.scale, column.initial, column.truth) = (1.0, 0.0, 0.0);
+        }
+        Ok(columns)
+    }
+
+    /// True residuals decide which columns are done, and how; those of the others become W, and their numbers are returned.
+    fn judge(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        b: &[V],
+        x: &mut [V],
+        columns: &mut [Column],
+        (end, runs, iterations): (Outcome, usize, usize),
+    ) -> Vec<usize> {
+        let mut active = Vec::new();
+        for (j, column) in columns.iter_mut().enumerate().filter(|(_, column)| column.outcome.is_none()) {
+            let r = &mut self.w[active.len()];
+            a.residual(&b[j], &x[j], r);
+            let norm = r.norm().wide();
+            let progress = norm <= 0.5 * column.truth;
+            column.outcome = match end {
+                _ if !norm.is_finite() => Some(Outcome::NotFinite),
+                _ if norm <= column.threshold => Some(Outcome::Converged),
+                _ if runs == 0 && self.stop.max_iterations == 0 => Some(Outcome::IterationLimit),
+                _ if runs == 0 => None,
+                Outcome::Breakdown if !progress && runs == 1 => Some(Outcome::Breakdown),
+                Outcome::Converged | Outcome::Breakdown if !progress => Some(Outcome::Stagnated),
+                Outcome::Converged | Outcome::Breakdown if iterations < self.stop.max_iterations => None,
+                Outcome::Converged | Outcome::Breakdown => Some(Outcome::IterationLimit),
+                other => Some(other),
+            };
+            (column.truth, column.seen, column.iterations) = (norm, norm, iterations);
+            match column.outcome {
+                None => column.keep(&x[j], &mut self.safe[j], norm),
+                Some(Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped) => (),
+                Some(_) if norm <= column.saved || !column.saved.is_finite() => (),
+                Some(_) => {
+                    x[j].copy(&self.safe[j]);
+                    a.residual(&b[j], &x[j], r);
+                    column.truth = r.norm().wide();
+                }
+            }
+            if column.outcome.is_none() {
+                active.push(j);
+            }
+        }
+        active
+    }
+
+    /// The recurrence from the residuals in W, until all active columns claim to be done: why it ended.
+    fn run(
+        &mut self,
+        (a, m): (&dyn LinearOperator<V>, &mut dyn Preconditioner<V>),
+        x: &mut [V],
+        active: &[usize],
+        columns: &mut [Column],
+        iterations: &mut usize,
+        look: &mut Look<'_>,
+    ) -> Outcome {
+        let k = active.len();
+        let mut sigma = match self.orthonormalise(m, k) {
+            Ok(zeta) => zeta, // 1
+            Err(end) => return end,
+        };
+        let mut rank = sigma.len() / k;
+        std::mem::swap(&mut self.s, &mut self.z); // 1: S = M⁻¹ W
+        loop {
+            a.apply_many(&self.s[..rank], &mut self.q[..rank]);
+            let gram = gram(&self.s[..rank], &self.q[..rank], &mut self.sums);
+            if gram.iter().any(|v| !v.is_finite()) {
+                return Outcome::NotFinite;
+            }
+            let curvature = Cholesky::pivoted(&gram, rank, round_off::<V::Real>().wide()); // 2
+            if curvature.rank < rank {
+                let negative = curvature.negative || (0..rank).any(|i| gram[i * rank + i] < 0.0);
+                return if negative { Outcome::IndefiniteOperator } else { Outcome::Breakdown };
+            }
+            for (column, &j) in active.iter().enumerate() {
+                let mut step: Vec<f64> = (0..rank).map(|i| sigma[i * k + column]).collect();
+                curvature.solve(&mut step);
+                add(&mut x[j], &step, &self.s[..rank], &mut self.sums); // 3: X + S ξ σ
+            }
+            for j in 0..rank {
+                let mut step = vec![0.0; rank];
+                step[j] = -1.0;
+                curvature.solve(&mut step);
+                add(&mut self.w[j], &step, &self.q[..rank], &mut self.sums); // 4: W − A S ξ
+            }
+            *iterations += 1;
+            let zeta = match self.orthonormalise(m, rank) {
+                Ok(zeta) => zeta, // 4
+                Err(end) => return end,
+            };
+            let kept = zeta.len() / rank;
+            sigma = product(&zeta, &sigma, [kept, rank, k]); // 6
+            let last = *iterations >= self.stop.max_iterations;
+            if last || kept == 0 || iterations.is_multiple_of(self.stop.look_every) {
+                let squares = gram_of_residuals(&self.w[..kept], &sigma, k, &mut self.sums);
+                for (square, &j) in squares.iter().zip(active) {
+                    let seen = square.max(0.0).sqrt(); // NaN counts as claimed: the truth is asked
+                    columns[j].seen = seen;
+                    columns[j].keep(&x[j], &mut self.safe[j], seen);
+                }
+                let relative: Vec<f64> = columns.iter().map(|c| c.seen / c.scale).collect();
+                let stopped = look(&relative).is_break();
+                let mut open = active.iter().map(|&j| &columns[j]);
+                let done = |c: &Column| c.seen <= c.threshold.max(V::Real::EPSILON.wide() * c.truth);
+                if open.clone().all(done) || kept == 0 {
+                    return Outcome::Converged;
+                }
+                if open.any(|c| c.seen > c.initial / V::Real::EPSILON.wide()) {
+                    return Outcome::Diverged;
+                }
+                if stopped || last {
+                    return if stopped { Outcome::Stopped } else { Outcome::IterationLimit };
+                }
+            }
+            for i in 0..kept {
+                let row = &zeta[i * rank..(i + 1) * rank];
+                add(&mut self.z[i], row, &self.s[..rank], &mut self.sums); // 5: S = M⁻¹ W + S ζᵀ
+            }
+            std::mem::swap(&mut self.s, &mut self.z);
+            rank = kept;
+        }
+    }
+
+    /// The first `count` columns of W become a basis that is orthonormal in M⁻¹, those of Z become M⁻¹ W: ζ with W before = W after · ζ, by rows, as many as
+    /// there are independent columns.
+    fn orthonormalise(&mut self, m: &mut dyn Preconditioner<V>, count: usize) -> Result<Vec<f64>, Outcome> {
+        for (w, z) in self.w[..count].iter().zip(&mut self.z) {
+            m.apply(w, z);
+        }
+        let (mut zeta, mut kept, mut floor) = (Vec::new(), count, DEPENDENT.max(V::Real::EPSILON.wide()));
+        for pass in 0..2 {
+            let gram = gram(&self.w[..kept], &self.z[..kept], &mut self.sums);
+            if gram.iter().any(|v| !v.is_finite()) {
+                return Err(Outcome::NotFinite);
+            }
+            let factor = Cholesky::pivoted(&gram, kept, floor);
+            if factor.negative || (0..kept).any(|i| gram[i * kept + i] < 0.0) {
+                return Err(Outcome::IndefinitePreconditioner);
+            }
+            let rows: Vec<f64> = (0..factor.rank).flat_map(|i| factor.row(i)).copied().collect();
+            zeta = if pass == 0 { rows } else { product(&rows, &zeta, [factor.rank, kept, count]) };
+            self.divide(&factor);
+            kept = factor.rank;
+            if factor.least > ONCE {
+                break;
+            }
+            floor = 0.0;
+        }
+        Ok(zeta)
+    }
+
+    /// W P R⁻¹ and Z P R⁻¹, column by column.
+    fn divide(&mut self, factor: &Cholesky) {
+        let mut at: Vec<usize> = (0..factor.order.len()).collect(); // which column lies where
+        for (j, &column) in factor.order[..factor.rank].iter().enumerate() {
+            let from = at.iter().position(|&c| c == column).unwrap_or(j);
+            at.swap(j, from);
+            let share: Vec<f64> = (0..j).map(|i| -factor.row(i)[column]).collect();
+            for vectors in [&mut self.w, &mut self.z] {
+                vectors.swap(j, from);
+                let (before, rest) = vectors.split_at_mut(j);
+                add(&mut rest[0], &share, before, &mut self.sums);
+                let (none, length) = (rest[0].scalar(zero()), factor.row(j)[column]);
+                let factor = rest[0].scalar(V::Real::of(1.0 / length));
+                rest[0].axpby(&none, &self.q[0], &factor);
+            }
+        }
+    }
+}
+
+/// The matrix of all uᵢ · vⱼ, by rows.
+fn gram<V: Vector>(u: &[V], v: &[V], sums: &mut Vec<V::Scalar>) -> Vec<f64> {
+    sums.clear();
+    u.iter().for_each(|u| u.dots_with(v, sums));
+    sums.iter().map(|sum| sum.read().wide()).collect()
+}
+
+/// ‖W σⱼ‖² for the k columns of σ.
+fn gram_of_residuals<V: Vector>(w: &[V], sigma: &[f64], k: usize, sums: &mut Vec<V::Scalar>) -> Vec<f64> {
+    let (rank, gram) = (w.len(), gram(w, w, sums));
+    let image = product(&gram, sigma, [rank, rank, k]);
+    (0..k).map(|j| (0..rank).map(|i| sigma[i * k + j] * image[i * k + j]).sum()).collect()
+}
+
+/// y += Σ aᵢ xᵢ.
+fn add<V: Vector>(y: &mut V, a: &[f64], x: &[V], factors: &mut Vec<V::Scalar>) {
+    factors.clear();
+    factors.extend(a.iter().map(|&a| y.scalar(V::Real::of(a))));
+    y.axpys(factors, x);
+}
+
+impl Column {
+    /// Copies an iterate that is finite where its residual has halved.
+    fn keep<V: Vector>(&mut self, x: &V, safe: &mut V, residual: f64) {
+        if residual <= 0.5 * self.saved {
+            safe.copy(x);
+            self.saved = residual;
+        }
+    }
+
+    fn report<T: Real>(&self) -> Report<T> {
+        let of = |norm: f64| T::of(norm / self.scale);
+        Report {
+            outcome: self.outcome.unwrap_or(Outcome::IterationLimit),
+            iterations: self.iterations,
+            initial_residual: of(self.initial),
+            true_residual: of(self.truth),
+            tolerance: of(self.threshold),
+            condition: None,
+        }
+    }
+}
+
+impl<V: Vector> Default for BlockCg<V> {
+    fn default() -> Self {
+        Self::new(Stop::default())
+    }
+}

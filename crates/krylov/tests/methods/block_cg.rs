@@ -1,0 +1,165 @@
+//! Several right-hand sides at once.
+
+use std::ops::ControlFlow;
+
+use coarsen_core::{Class, Error, Identity, Outcome, Stop};
+use coarsen_krylov::{BlockCg, Cg, Krylov};
+
+use crate::common::{Dense, Scaling, distance, random, spread};
+
+fn system(n: usize, high: f64) -> Dense<f64> {
+    Dense::with_spectrum(&spread(n, 1.0, high), 5)
+}
+
+fn zeros(n: usize, k: usize) -> Vec<Vec<f64>> {
+    vec![vec![0.0; n]; k]
+}
+
+#[test]
+fn solutions_equal_the_dense_ones() {
+    for (n, k) in [(2, 1), (17, 3), (60, 8), (5, 9), (60, 0)] {
+        let a = system(n, 1e3);
+        let b: Vec<_> = (0..k).map(|j| random(n, 10 + j)).collect();
+        for look_every in [1, 7] {
+            let mut x: Vec<_> = (0..k).map(|j| random(n, 90 + j)).collect();
+            let mut m =
+                Scaling { d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(), class: Class::Symmetric };
+            let mut method = BlockCg::new(Stop { look_every, ..Stop::relative(1e-10) });
+            let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
+            assert_eq!(reports.len(), k as usize);
+            for ((report, b), x) in reports.iter().zip(&b).zip(&x) {
+                assert_eq!(report.outcome, Outcome::Converged, "{n}, {k}: {report}");
+                assert!(distance(x, &a.solve(b)) < 1e-7, "{n}, {k}");
+            }
+        }
+    }
+}
+
+/// With one column the iterates are those of conjugate gradients; with more, a column needs fewer iterations.
+#[test]
+fn columns_help_each_other() {
+    let n = 80;
+    let a = Dense::with_spectrum(&spread(n, 1.0, 1e4), 3);
+    let b: Vec<_> = (0..8).map(|j| random(n, 10 + j)).collect();
+    let iterations = |k: usize| {
+        let mut x = zeros(n, k);
+        let reports = BlockCg::new(Stop::relative(1e-8)).solve(&a, &mut Identity, &b[..k], &mut x).unwrap();
+        reports.into_iter().map(|report| report.converged().unwrap().iterations).max().unwrap()
+    };
+    let alone = Cg::new(Stop::relative(1e-8)).solve(&a, &mut Identity, &b[0], &mut vec![0.0; n]).unwrap();
+    assert!(iterations(1).abs_diff(alone.iterations) <= 1, "{} and {}", iterations(1), alone.iterations);
+    assert!(2 * iterations(4) < iterations(1) && iterations(8) < iterations(4));
+    for steps in [1, 3, 6] {
+        let stop = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
+        let (mut x, mut y) = (zeros(n, 1), vec![0.0; n]);
+        let ends = BlockCg::new(stop).solve(&a, &mut Identity, &b[..1], &mut x).unwrap();
+        let end = Cg::new(stop).solve(&a, &mut Identity, &b[0], &mut y).unwrap();
+        assert_eq!((ends[0].outcome, ends[0].iterations), (end.outcome, end.iterations));
+        assert!(distance(&x[0], &y) < 1e-10, "{steps}");
+    }
+}
+
+/// The energy norm of each column is the least over the sum of the Krylov spaces: after one step, over the span of all right-hand sides.
+#[test]
+fn one_step_is_the_projection_on_all_right_hand_sides() {
+    let (n, k) = (12, 3);
+    let a = system(n, 50.0);
+    let b: Vec<_> = (0..k).map(|j| random(n, 10 + j as u64)).collect();
+    let mut x = zeros(n, k);
+    let stop = Stop { max_iterations: 1, ..Stop::relative(1e-14) };
+    assert_eq!(BlockCg::new(stop).solve(&a, &mut Identity, &b, &mut x).unwrap()[0].iterations, 1);
+    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    for j in 0..k {
+        let ax: Vec<f64> = a.entries.chunks_exact(n).map(|row| dot(row, &x[j])).collect();
+        let r: Vec<f64> = b[j].iter().zip(&ax).map(|(b, ax)| b - ax).collect();
+        assert!(b.iter().all(|b| dot(b, &r).abs() < 1e-12)); // Galerkin
+    }
+}
+
+/// Equal, dependent, nearly dependent and zero right-hand sides, and guesses that are exact, in one block.
+#[test]
+fn dependent_columns_are_harmless() {
+    let n = 60;
+    let a = system(n, 1e5);
+    let mut b: Vec<_> = (0..3).map(|j| random(n, 10 + j)).collect();
+    b.push(b[0].clone());
+    b.push(b[0].iter().zip(&b[1]).map(|(x, y)| 1e-6 * x - 3.0 * y).collect());
+    b.push(b[2].iter().zip(random(n, 50)).map(|(x, y)| x + 1e-9 * y).collect());
+    b.push(b[1].iter().map(|x| 1e12 * x).collect());
+    b.push(vec![0.0; n]);
+    b.push(random(n, 60));
+    let mut x = zeros(n, b.len());
+    x[8] = a.solve(&b[8]);
+    x[7] = random(n, 70);
+    let mut method = BlockCg::new(Stop::relative(1e-9));
+    for _ in 0..2 {
+        for (j, report) in method.solve(&a, &mut Identity, &b, &mut x).unwrap().iter().enumerate() {
+            assert_eq!(report.outcome, Outcome::Converged, "{j}: {report}");
+            assert!(report.true_residual <= 1e-9 && report.iterations < 200, "{j}: {report}");
+        }
+        assert_eq!(x[7], vec![0.0; n]);
+        x.iter_mut().for_each(|x| x.fill(1.0));
+    }
+}
+
+/// What a report says of a column is true of it.
+#[test]
+fn outcomes_are_those_of_each_column() {
+    let n = 30;
+    let b: Vec<_> = (0..3).map(|j| random(n, 10 + j)).collect();
+    let ends = |d: &[f64], stop: Stop<f64>| {
+        let mut x = zeros(n, 3);
+        let reports = BlockCg::new(stop).solve(&Dense::diagonal(d), &mut Identity, &b, &mut x).unwrap();
+        assert!(x.iter().flatten().all(|x| x.is_finite()));
+        for ((report, b), x) in reports.iter().zip(&b).zip(&x) {
+            let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+            let truth = norm(&mut (0..n).map(|i| b[i] - d[i] * x[i])) / norm(&mut b.iter().copied());
+            assert!((report.true_residual - truth).abs() <= 1e-12 && truth < 2.0, "{report}: {truth:e}");
+        }
+        reports.iter().map(|report| report.outcome).collect::<Vec<_>>()
+    };
+    let mut d = spread(n, 1.0, 100.0);
+    let few = Stop { max_iterations: 2, ..Stop::relative(1e-10) };
+    assert_eq!(ends(&d, few), [Outcome::IterationLimit; 3]);
+    assert_eq!(ends(&d, Stop { max_iterations: 0, ..few }), [Outcome::IterationLimit; 3]);
+    d[4] = -3.0;
+    assert_eq!(ends(&d, Stop::relative(1e-10)), [Outcome::IndefiniteOperator; 3]);
+    d[4] = 0.0; // a part of b that A cannot make
+    let singular = ends(&d, Stop::relative(1e-10));
+    assert!(
+        singular.iter().all(|end| matches!(end, Outcome::Breakdown | Outcome::Stagnated | Outcome::Diverged)),
+        "{singular:?}"
+    );
+    d[4] = f64::NAN;
+    let mut x = zeros(n, 3);
+    let reports = BlockCg::default().solve(&Dense::diagonal(&d), &mut Identity, &b, &mut x).unwrap();
+    assert!(reports.iter().all(|report| report.outcome == Outcome::NotFinite));
+    assert!(x.iter().flatten().all(|x| x.is_finite()));
+}
+
+#[test]
+fn misfits_are_refused_and_looks_may_stop() {
+    let n = 20;
+    let a = system(n, 1e3);
+    let b: Vec<_> = (0..2).map(|j| random(n, 10 + j)).collect();
+    let mut method = BlockCg::new(Stop::relative(1e-10));
+    let mut refused = |b: &[Vec<f64>], k: usize, class| {
+        let mut m = Scaling { d: vec![1.0; n], class };
+        method.solve(&a, &mut m, b, &mut zeros(n, k)).unwrap_err()
+    };
+    assert!(matches!(refused(&b, 3, Class::Symmetric), Error::Shape { expected: 2, found: 3, .. }));
+    assert!(matches!(refused(&b, 2, Class::Linear), Error::Preconditioner { .. }));
+    let mut bad = b.clone();
+    bad[1][4] = f64::NAN;
+    assert_eq!(refused(&bad, 2, Class::Symmetric), Error::NotFinite { what: "b", index: 4 });
+    bad[1] = vec![1e-200; n];
+    assert!(matches!(refused(&bad, 2, Class::Symmetric), Error::Range { .. }));
+    let mut seen = 0;
+    let mut look = |relative: &[f64]| {
+        assert_eq!(relative.len(), 2);
+        seen += 1;
+        if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut look).unwrap();
+    assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
+}

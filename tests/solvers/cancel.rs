@@ -1,0 +1,86 @@
+//! Setups that are cancelled between their steps, and what they leave.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use coarsen::Cancel;
+use coarsen::backend::SetupError;
+use coarsen::multigrid::{Grid, LevelSmoother, Relaxation, Smoothing};
+use coarsen::prelude::*;
+use coarsen::schwarz::AdditiveSchwarz;
+
+use crate::common::{noise, problem, small_mas, small_sa};
+
+/// A build stops, an update stops, and what was built before gives the same bits as if nothing had been asked of it.
+fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
+    let p = problem("elasticity3d:5");
+    let (cancel, on) = (Cancel::new(), Cpu::new());
+    let system = System { cancel: Some(&cancel), ..p.system() };
+    cancel.cancel();
+    assert_eq!(recipe.build(system, &on).err(), Some(SetupError::Cancelled));
+    cancel.reset();
+    let mut m = recipe.build(system, &on).unwrap_or_else(|e| panic!("{e}"));
+    let r = noise(p.matrix.shape().0, 1);
+    let applied = |m: &mut R::Built| {
+        let mut z = vec![0.0; r.len()];
+        m.apply(&r, &mut z);
+        z
+    };
+    let before = applied(&mut m);
+    let mut changed = p.matrix.clone();
+    changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+    let next = System { matrix: &changed, ..system };
+    cancel.cancel();
+    assert_eq!(m.update(next).err(), Some(SetupError::Cancelled));
+    let all: Vec<u32> = (0..changed.pattern().rows() as u32).collect();
+    assert_eq!(m.patch(next, &all).err(), Some(SetupError::Cancelled));
+    assert_eq!(applied(&mut m), before);
+    cancel.reset();
+    m.update(next).unwrap();
+    let after = applied(&mut m);
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+    let off = norm(&mut before.iter().zip(&after).map(|(before, after)| before / 1.5 - after));
+    assert!(off <= 1e-3 * norm(&mut after.iter().copied()), "{off:e}");
+}
+
+#[test]
+fn cancelled_setups_leave_what_was_there() {
+    stops(&small_sa(Cycle::V));
+    stops(&Multigrid { keep: Keep::Nothing, ..small_sa(Cycle::V) });
+    stops(&Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) });
+    stops(&small_mas());
+    stops(&AdditiveSchwarz::overlapping());
+}
+
+static RAISED: Cancel = Cancel::new();
+static DEEPEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Raises the flag on the second level.
+#[derive(Clone)]
+struct Raising;
+
+impl Relaxation<f64, Cpu<f64, f64>> for Raising {
+    fn smoother(
+        &self,
+        grid: &Grid<'_, f64>,
+        on: &Cpu<f64, f64>,
+    ) -> Result<Box<dyn LevelSmoother<f64, Cpu<f64, f64>>>, SetupError> {
+        DEEPEST.fetch_max(grid.depth, Relaxed);
+        if grid.depth == 1 {
+            RAISED.cancel();
+        }
+        Smoothing::Chebyshev(Chebyshev::default()).smoother(grid, on)
+    }
+}
+
+#[test]
+fn a_build_that_has_begun_ends_at_its_next_step() {
+    let p = problem("poisson2d:60");
+    let Multigrid { coarsening, cycle, levels, keep, coarsest, .. } = small_sa(Cycle::V);
+    let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
+    let system = System { cancel: Some(&RAISED), ..p.system() };
+    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // nobody looks at the flag
+    RAISED.reset();
+    DEEPEST.store(0, Relaxed);
+    assert_eq!(recipe.build(system, &Cpu::new()).err(), Some(SetupError::Cancelled));
+    assert_eq!(DEEPEST.load(Relaxed), 1);
+}
