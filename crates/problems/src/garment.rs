@@ -16,10 +16,9 @@
 //! > ±κ n nᵀ    (4)
 
 use coarsen_mesh::vector::{cross, dot, sub};
-use coarsen_mesh::{MeshError, ReadError};
+use coarsen_mesh::{Mesh, MeshError, ReadError};
 use coarsen_sparse::{Contacts, NearKernel, Sum};
 
-use crate::mesh::Mesh;
 use crate::{Problem, ProblemError};
 
 /// E times the thickness, N/m.
@@ -49,9 +48,9 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     if contact != 0.0 && !REACH.contains(&contact) {
         return Err(ProblemError::Value { option: "contact", found: contact });
     }
-    let mut mesh = Mesh::<3>::read(file, SIDE)?;
+    let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
     for _ in 0..divisions {
-        if mesh.elements.len() > ProblemError::MOST / 12 {
+        if mesh.triangles.len() > ProblemError::MOST / 12 {
             return Err(ProblemError::TooLarge {
                 problem: "garment",
                 size: divisions,
@@ -67,7 +66,7 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
         places.push((i, i));
         values.extend([0.0; 9]);
     }
-    for triangle in &mesh.elements {
+    for triangle in &mesh.triangles {
         membrane(&mesh.positions, *triangle, dt, &mut places, &mut values);
     }
     for hinge in hinges(&mesh) {
@@ -102,12 +101,12 @@ fn area(x: &[[f64; 3]], t: [u32; 3]) -> Option<(f64, [f64; 3])> {
 }
 
 /// Triangles without area are harmless where their vertices belong to others too; a vertex that has no other has no mass.
-fn check_mass(mesh: &Mesh<3>, divisions: usize) -> Result<(), MeshError> {
+fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     let mut heavy = vec![false; mesh.positions.len()];
-    for t in mesh.elements.iter().filter(|&&t| area(&mesh.positions, t).is_some()) {
+    for t in mesh.triangles.iter().filter(|&&t| area(&mesh.positions, t).is_some()) {
         t.iter().for_each(|&i| heavy[i as usize] = true);
     }
-    match mesh.elements.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
+    match mesh.triangles.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
         // Each division makes four of one, in its place.
         Some(element) => {
             Err(MeshError::Flat { kind: "triangle", element: element >> (2 * divisions), what: "area" })
@@ -157,9 +156,9 @@ fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, 
 }
 
 /// Two triangles about an edge: its ends, then the tips.
-fn hinges(mesh: &Mesh<3>) -> Vec<[u32; 4]> {
+fn hinges(mesh: &Mesh) -> Vec<[u32; 4]> {
     let mut edges: Vec<([u32; 2], u32)> = mesh
-        .elements
+        .triangles
         .iter()
         .flat_map(|&[a, b, c]| [(a, b, c), (b, c, a), (c, a, b)])
         .map(|(i, j, tip)| ([i.min(j), i.max(j)], tip))
@@ -193,14 +192,14 @@ fn bending(x: &[[f64; 3]], hinge: [u32; 4], dt: f64, places: &mut Vec<(u32, u32)
 
 /// (4) between vertices nearer than `share` of the mean edge that the matrix does not couple.
 fn springs_between(
-    mesh: &Mesh<3>,
+    mesh: &Mesh,
     matrix: &coarsen_sparse::Bsr<f64>,
     share: f64,
     dt: f64,
 ) -> (Vec<(u32, u32)>, Vec<f64>) {
     let edges =
-        mesh.elements.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
-    let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.elements.len() as f64;
+        mesh.triangles.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
+    let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.triangles.len() as f64;
     let reach = share * mean;
     let cell = |p: [f64; 3]| p.map(|x| (x / reach).floor() as i64);
     let mut cells: Vec<([i64; 3], u32)> =
@@ -238,10 +237,11 @@ mod tests {
     #[test]
     fn a_square_by_hand() {
         let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let mesh = Mesh { positions: x.to_vec(), elements: vec![[0, 1, 2], [0, 2, 3]] };
+        let mesh =
+            Mesh { positions: x.to_vec(), triangles: vec![[0, 1, 2], [0, 2, 3]], tetrahedra: Vec::new() };
         assert_eq!(hinges(&mesh), [[0, 2, 1, 3]]);
         let (mut places, mut values) = (Vec::new(), Vec::new());
-        mesh.elements.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
+        mesh.triangles.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
         bending(&x, hinges(&mesh)[0], 1.0, &mut places, &mut values);
         let a = coarsen_sparse::assembly::from_blocks(12, 12, (3, 3), &places, &values).unwrap();
         let force = |motion: &dyn Fn([f64; 3]) -> [f64; 3]| {

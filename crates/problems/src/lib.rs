@@ -28,7 +28,6 @@
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
-//! | `mesh` | triangles and tetrahedra that a problem is assembled on |
 //! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
 //! | [`error`](ProblemError) | what is no problem, and why |
@@ -42,7 +41,6 @@ mod garment;
 mod graph;
 mod grid;
 mod jump;
-mod mesh;
 mod numpy_random;
 mod pinned;
 mod poisson;
@@ -56,7 +54,7 @@ pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
 pub use elastic::{
     BodyError, CoRotational, Curvature, Density, Energy, ImplicitEuler, Lame, Modes, Potential, Scene,
-    Spring, Springs, StableNeoHookean, TetMesh, Tetrahedra,
+    Spring, Springs, StableNeoHookean, Tetrahedra,
 };
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;

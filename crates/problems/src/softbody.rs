@@ -11,10 +11,10 @@
 //! Simulation*), so that A is positive definite. At F = I it is linear elasticity, up to the rotations that (2) does not see.
 
 use coarsen_core::parallel::{self, each};
+use coarsen_mesh::Mesh;
 use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
-use crate::mesh::Mesh;
 use crate::{Problem, ProblemError};
 
 /// E, Pa.
@@ -49,7 +49,7 @@ pub fn softbody(
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
-    let mesh = Mesh::<4>::read(file, SIDE)?;
+    let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(SIDE);
     let stem = file.rsplit('/').next().unwrap_or(file);
     body(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
@@ -73,7 +73,7 @@ pub fn softcube(
 ) -> Result<Problem, ProblemError> {
     ProblemError::check_size("softbody", n, 1, 1)?;
     let nodes = Grid::new("softbody", [n.saturating_add(1); 3], 3)?;
-    let mut elements = Vec::with_capacity(5 * n * n * n);
+    let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
     for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
         let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;
         let five = if (x + y + z).is_multiple_of(2) {
@@ -81,21 +81,27 @@ pub fn softcube(
         } else {
             [[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0, 3, 6, 5]]
         };
-        elements.extend(five.map(|t| t.map(at)));
+        tetrahedra.extend(five.map(|t| t.map(at)));
     }
     let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
-    body(format!("softbody:{n} dt={dt}"), Mesh { positions, elements }, dt, material, young)
+    body(
+        format!("softbody:{n} dt={dt}"),
+        Mesh { positions, triangles: Vec::new(), tetrahedra },
+        dt,
+        material,
+        young,
+    )
 }
 
 fn body(
     name: String,
-    mesh: Mesh<4>,
+    mesh: Mesh,
     dt: f64,
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
-    let Mesh { positions, elements } = mesh;
+    let Mesh { positions, tetrahedra: elements, .. } = mesh;
     let state = |p: [f64; 3]| match material {
         Material::Linear => p,
         Material::NeoHookean => bent(p),

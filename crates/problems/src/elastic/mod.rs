@@ -2,7 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`mesh`](TetMesh) | tetrahedra: bars, files |
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
 //! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean) | two of them |
 //! | [`potential`](Potential) | the signature of an energy of nodes |
@@ -19,7 +18,6 @@ mod density;
 mod error;
 mod implicit_euler;
 mod mat3;
-mod mesh;
 mod neo_hookean;
 mod nodes;
 mod potential;
@@ -31,7 +29,6 @@ pub use corotational::CoRotational;
 pub use density::{Density, Lame, Modes};
 pub use error::BodyError;
 pub use implicit_euler::ImplicitEuler;
-pub use mesh::TetMesh;
 pub use neo_hookean::StableNeoHookean;
 pub use potential::{Curvature, Energy, Potential};
 pub use scene::Scene;

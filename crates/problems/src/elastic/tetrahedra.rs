@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
+use coarsen_mesh::Mesh;
 use coarsen_sparse::Pattern;
 
 use super::density::{Density, Lame};
 use super::mat3::{cofactor, determinant, dot};
-use super::mesh::TetMesh;
 use super::nodes::{HELD, Nodes};
 use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
@@ -70,12 +70,12 @@ impl<D: Density> Tetrahedra<D> {
     /// nodes without an element.
     pub fn new(
         density: D,
-        mesh: &TetMesh,
+        mesh: &Mesh,
         held: &[bool],
         material: impl Fn(usize) -> Lame,
     ) -> Result<Self, BodyError> {
-        let count = mesh.nodes.len();
-        let elements = mesh.tets.iter().enumerate().map(|(index, &corners)| {
+        let count = mesh.positions.len();
+        let elements = mesh.tetrahedra.iter().enumerate().map(|(index, &corners)| {
             if let Some(&node) = corners.iter().find(|&&c| c as usize >= count) {
                 return Err(BodyError::Node {
                     what: "tetrahedron",
@@ -84,7 +84,7 @@ impl<D: Density> Tetrahedra<D> {
                     nodes: count,
                 });
             }
-            let [a, b, c, d] = corners.map(|c| mesh.nodes[c as usize]);
+            let [a, b, c, d] = corners.map(|c| mesh.positions[c as usize]);
             let edge = |p: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| p[k] - a[k]) };
             let edges = [edge(b), edge(c), edge(d)]; // Dmᵀ
             let six = determinant(&edges);
@@ -97,8 +97,8 @@ impl<D: Density> Tetrahedra<D> {
             Ok(Element { corners, gradients: [na, nb, nc, nd], volume: six / 6.0, material })
         });
         let elements = elements.collect::<Result<Vec<_>, _>>()?;
-        let nodes = Nodes::new(held, &mesh.nodes)?;
-        let (pattern, blocks) = nodes.pattern(&mesh.tets)?;
+        let nodes = Nodes::new(held, &mesh.positions)?;
+        let (pattern, blocks) = nodes.pattern(&mesh.tetrahedra)?;
         let mut starts = vec![0; nodes.free + 1];
         let mut incident: Vec<(u32, u32, u32)> = Vec::with_capacity(4 * elements.len());
         for (e, element) in elements.iter().enumerate() {
