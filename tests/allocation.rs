@@ -3,13 +3,14 @@
 mod common;
 mod counting;
 
-use coarsen::elastic::{Elastic, Follower, characteristic_norm, following};
+use coarsen::elastic::{StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Elastic, Follower, characteristic_norm, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::multigrid::Smoothing;
 use coarsen::optimize::{Direction, Forcing, Gradient};
 use coarsen::parallel;
 use coarsen::prelude::*;
-use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
+use coarsen::problems::Scene;
 use common::{multigrids, noise, recipes};
 use counting::{bytes, held};
 

@@ -1,10 +1,10 @@
 //! A body, its Hessian, and directions whose preconditioners follow it.
 
-use coarsen::elastic::{Built, Elastic, Follower, following};
+use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Built, Elastic, Follower, following};
 use coarsen::multigrid::SmoothedAggregation;
 use coarsen::optimize::{AcceleratedGradient, Beta, Constant, Direction, Gradient, LineSearch, NonlinearCg};
 use coarsen::prelude::*;
-use coarsen::problems::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 
 type Energy = Tetrahedra<StableNeoHookean>;
 pub(crate) type Body = ImplicitEuler<Energy>;

@@ -1,6 +1,6 @@
 //! A bar whose middle differs from its ends: the question of HOT on meshes.
 
-use coarsen::elastic::{Elastic, characteristic_norm};
+use coarsen::follow::{Elastic, characteristic_norm};
 use coarsen::optimize::{DescentReport, Forcing, Newton};
 use coarsen::prelude::*;
 use coarsen::problems::Scene;

@@ -3,17 +3,18 @@
 use std::ops::ControlFlow;
 
 use crate::common::{self, noise};
-use coarsen::elastic::{Elastic, Follower, Placed, characteristic_norm, following};
+use coarsen::elastic::{
+    BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Spring, Springs,
+    StableNeoHookean, Tetrahedra,
+};
+use coarsen::follow::{Elastic, Follower, Placed, characteristic_norm, following};
 use coarsen::mesh::Mesh;
 use coarsen::optimize::{
     AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, OrElse,
     Verdict, check_gradient, check_hessian,
 };
 use coarsen::prelude::*;
-use coarsen::problems::{
-    BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Scene, Spring, Springs,
-    StableNeoHookean, Tetrahedra,
-};
+use coarsen::problems::Scene;
 
 type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
 type Soft = Elastic<Tetrahedra<StableNeoHookean>>;

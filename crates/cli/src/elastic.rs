@@ -1,9 +1,9 @@
 //! The preconditioner of a soft body, by name.
 
 use coarsen::backend::{Setup, SetupError};
-use coarsen::elastic::{Built, Follower, Placed};
+use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Built, Follower, Placed};
 use coarsen::multigrid::Multigrid;
-use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::{AnyBackend, AnyVector, Identity};

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use coarsen::backend::Backend;
-use coarsen::elastic::{Follower, following};
+use coarsen::follow::{Follower, following};
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,

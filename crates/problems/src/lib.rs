@@ -24,7 +24,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`elastic`](Scene) | energies of soft bodies, to be minimised |
+//! | [`scene`](Scene) | soft bodies to be minimised |
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
@@ -34,7 +34,6 @@
 
 mod anisotropic;
 mod cloth;
-mod elastic;
 mod elasticity;
 mod error;
 mod garment;
@@ -46,16 +45,13 @@ mod pinned;
 mod poisson;
 mod problem;
 mod rows;
+mod scene;
 mod scrambled;
 mod sequence;
 mod softbody;
 
 pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
-pub use elastic::{
-    BodyError, CoRotational, Curvature, Density, Energy, ImplicitEuler, Lame, Modes, Potential, Scene,
-    Spring, Springs, StableNeoHookean, Tetrahedra,
-};
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
 pub use garment::garment;
@@ -65,6 +61,7 @@ pub use numpy_random::NumpyRandom;
 pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
+pub use scene::Scene;
 pub use scrambled::scrambled;
 pub use sequence::Sequence;
 pub use softbody::{Material, softbody, softcube};

@@ -1,13 +1,10 @@
 //! Bodies to try a method on.
 
+use coarsen_elastic::{BodyError, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
 use coarsen_mesh::Mesh;
 
-use super::density::Lame;
-use super::implicit_euler::ImplicitEuler;
-use super::neo_hookean::StableNeoHookean;
-use super::tetrahedra::Tetrahedra;
+use crate::ProblemError;
 use crate::grid::Grid;
-use crate::{BodyError, ProblemError};
 
 /// E in Pa.
 const YOUNG: f64 = 1e5;
@@ -43,8 +40,8 @@ impl Scene {
     /// twist that grows with the cube of the length.
     ///
     /// # Errors
-    /// [`BodyError`] for n = 0 and bodies too large.
-    pub fn bar_twist(n: usize) -> Result<Self, BodyError> {
+    /// [`ProblemError`] for n = 0 and bodies too large.
+    pub fn bar_twist(n: usize) -> Result<Self, ProblemError> {
         let mesh = bar("bar-twist", n)?;
         let twisted: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| twist(p)).collect();
         let held = nodes_where(&mesh, |p| p[0] < EDGE || p[0] > 4.0 - EDGE);
@@ -60,15 +57,12 @@ impl Scene {
     /// turned, and free of strain.
     ///
     /// # Errors
-    /// [`BodyError`] for n = 0, bodies too large, and numbers that are not positive.
-    pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, BodyError> {
+    /// [`ProblemError`] for n = 0, bodies too large, and numbers that are not positive.
+    pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, ProblemError> {
         let least = ends.min(middle);
         if !(least > 0.0 && ends.is_finite() && middle.is_finite()) {
-            return Err(BodyError::Value {
-                what: "Young's modulus",
-                found: least,
-                range: "positive and finite",
-            });
+            let (what, range) = ("Young's modulus", "positive and finite");
+            return Err(BodyError::Value { what, found: least, range }.into());
         }
         let mesh = bar("bar-step", n)?;
         let inside = |e: usize| {
@@ -86,9 +80,9 @@ impl Scene {
     /// The body of a mesh file, scaled to 1 m, stretched by half along y and let go: steps of `h` seconds from there.
     ///
     /// # Errors
-    /// [`BodyError`] for the file, and numbers that are not positive.
-    pub fn stretched(file: &str, h: f64) -> Result<Self, BodyError> {
-        let mesh = coarsen_mesh::read_tetrahedra(file).map_err(ProblemError::from)?.scaled(1.0).oriented();
+    /// [`ProblemError`] for the file, and numbers that are not positive.
+    pub fn stretched(file: &str, h: f64) -> Result<Self, ProblemError> {
+        let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(1.0).oriented();
         let material = Lame::new(YOUNG, POISSON);
         let tetrahedra =
             Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; mesh.positions.len()], |_| material)?;
@@ -101,7 +95,7 @@ impl Scene {
         tetrahedra: Tetrahedra<StableNeoHookean>,
         positions: &[[f64; 3]],
         h: f64,
-    ) -> Result<Self, BodyError> {
+    ) -> Result<Self, ProblemError> {
         let masses = tetrahedra.masses(DENSITY);
         let start = tetrahedra.free(positions);
         let mut body = ImplicitEuler::new(tetrahedra, &masses, h)?;
@@ -116,7 +110,7 @@ impl Scene {
 }
 
 /// The mesh of a bar of 4N x N x N cells, for the problem `name`.
-fn bar(name: &'static str, n: usize) -> Result<Mesh, BodyError> {
+fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     ProblemError::check_size(name, n, 1, 1)?;
     let nodes = |cells: usize| cells.saturating_add(1);
     Grid::new(name, [nodes(n.saturating_mul(4)), nodes(n), nodes(n)], 3)?;

@@ -1,4 +1,6 @@
-//! Energies of soft bodies, to be minimised.
+//! Elastic energies to be minimised: their values, gradients and Hessians.
+//!
+//! An energy is a [`Potential`]; [`ImplicitEuler`] makes one time step of it, an objective that every driver of descent takes.
 //!
 //! | file | what |
 //! |---|---|
@@ -8,7 +10,6 @@
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | [`scene`](Scene) | bodies to try a method on |
 //! | `nodes` | which nodes are free |
 //! | `mat3` | 3x3 matrices |
 //! | [`error`](BodyError) | what is no body |
@@ -21,7 +22,10 @@ mod mat3;
 mod neo_hookean;
 mod nodes;
 mod potential;
-mod scene;
+#[cfg(test)]
+#[allow(dead_code, reason = "the file serves the tests of several crates")]
+#[path = "../../sparse/src/random.rs"]
+mod random;
 mod springs;
 mod tetrahedra;
 
@@ -31,6 +35,5 @@ pub use error::BodyError;
 pub use implicit_euler::ImplicitEuler;
 pub use neo_hookean::StableNeoHookean;
 pub use potential::{Curvature, Energy, Potential};
-pub use scene::Scene;
 pub use springs::{Spring, Springs};
 pub use tetrahedra::Tetrahedra;

@@ -1,8 +1,8 @@
 //! A body, a preconditioner of its Hessian, and vectors of the host.
 
 use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner};
+use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
 use coarsen_optimize::{DescentError, Linearize};
-use coarsen_problems::{Curvature, ImplicitEuler, Potential};
 
 use super::{Follower, HasBody};
 

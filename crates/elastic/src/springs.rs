@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-use super::mat3::dot;
-use super::nodes::{HELD, Nodes};
-use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
+use crate::mat3::dot;
+use crate::nodes::{HELD, Nodes};
+use crate::potential::{Curvature, Energy, Potential};
 
 /// One spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,11 +32,11 @@ pub struct Spring {
 /// 2002.
 ///
 /// ```
-/// use coarsen_problems::{Potential, Spring, Springs};
+/// use coarsen_elastic::{Potential, Spring, Springs};
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let mut rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
 /// assert_eq!(rope.energy(&[0.0, 3.0, 0.0]).value, 20.0); // 10/2 (3 − 1)²
-/// # Ok::<(), coarsen_problems::BodyError>(())
+/// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Springs {

@@ -5,8 +5,8 @@
 
 use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{Error, LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
 use coarsen_optimize::{DescentError, Linearize};
-use coarsen_problems::{Curvature, ImplicitEuler, Potential};
 
 use super::{Follower, HasBody};
 
@@ -17,7 +17,7 @@ use super::{Follower, HasBody};
 /// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6 numbers a node and a second copy of the matrix.
 ///
 /// ```
-/// use coarsen::elastic::{Follower, Placed, following};
+/// use coarsen::follow::{Follower, Placed, following};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let on = AnyBackend::auto()?;

@@ -9,21 +9,21 @@ use std::ops::Range;
 use coarsen_core::{Objective, parallel};
 use coarsen_sparse::Bsr;
 
-use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
+use crate::potential::{Curvature, Energy, Potential};
 
 /// The incremental potential of one time step, or the energy alone.
 ///
 /// ```
 /// use coarsen_core::Objective;
-/// use coarsen_problems::{ImplicitEuler, Spring, Springs};
+/// use coarsen_elastic::{ImplicitEuler, Spring, Springs};
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
 /// let mut step = ImplicitEuler::new(rope, &[2.0], 0.1)?;
 /// step.begin(&[0.0, 1.0, 0.0], &[0.0; 3], [0.0, -10.0, 0.0]);
 /// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.
 /// assert!((step.value(&vec![0.0, 1.0, 0.0]) - 1.0).abs() < 1e-12);
-/// # Ok::<(), coarsen_problems::BodyError>(())
+/// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub struct ImplicitEuler<P> {
     /// E.

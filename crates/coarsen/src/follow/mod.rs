@@ -13,8 +13,8 @@ mod here;
 mod placed;
 
 use coarsen_core::Error;
+use coarsen_elastic::{Density, ImplicitEuler, Potential, Tetrahedra};
 use coarsen_optimize::{DescentError, ScaledNorm};
-use coarsen_problems::{Density, ImplicitEuler, Potential, Tetrahedra};
 
 pub use follower::{Built, Follower, following};
 pub use here::Elastic;
@@ -41,7 +41,7 @@ pub trait HasBody<V> {
 /// It takes the place of the tolerance of the gradient: give [`Descent`](coarsen_optimize::Descent) one of 0 beside it.
 ///
 /// ```
-/// use coarsen::elastic::characteristic_norm;
+/// use coarsen::follow::characteristic_norm;
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x } = Scene::bar_step(2, [1e5, 1e8], 1.0 / 30.0)?; // the middle is a thousand times stiffer

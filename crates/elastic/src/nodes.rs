@@ -7,20 +7,20 @@ use coarsen_sparse::{Pattern, assembly};
 use crate::BodyError;
 
 /// The number of a held node among the free ones.
-pub(super) const HELD: u32 = u32::MAX;
+pub(crate) const HELD: u32 = u32::MAX;
 
 /// The numbers of free nodes, and the positions of held ones.
 #[derive(Clone, Debug)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     /// The number of each node among the free ones, or [`HELD`].
-    pub(super) slots: Vec<u32>,
+    pub(crate) slots: Vec<u32>,
     /// Positions of all nodes; those of free ones are not looked at.
     held: Vec<[f64; 3]>,
-    pub(super) free: usize,
+    pub(crate) free: usize,
 }
 
 impl Nodes {
-    pub(super) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
+    pub(crate) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         if held.len() != positions.len() {
             let (expected, found) = (positions.len(), held.len());
             return Err(BodyError::Length { what: "held nodes", expected, found });
@@ -38,13 +38,13 @@ impl Nodes {
     }
 
     /// Moves the held nodes; `positions` holds all nodes.
-    pub(super) fn hold(&mut self, positions: &[[f64; 3]]) {
+    pub(crate) fn hold(&mut self, positions: &[[f64; 3]]) {
         self.held.copy_from_slice(positions);
     }
 
     /// The position of a node where the free ones are at x.
     #[inline]
-    pub(super) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
+    pub(crate) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
             HELD => self.held[node as usize],
             slot => {
@@ -55,12 +55,12 @@ impl Nodes {
     }
 
     /// The entries of free nodes out of a list for all.
-    pub(super) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
+    pub(crate) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
     }
 
     /// The block pattern of elements of K nodes, and where the K x K blocks of each lie; `usize::MAX` where one end is held.
-    pub(super) fn pattern<const K: usize, const KK: usize>(
+    pub(crate) fn pattern<const K: usize, const KK: usize>(
         &self,
         elements: &[[u32; K]],
     ) -> Result<(Arc<Pattern>, Vec<[usize; KK]>), BodyError> {

@@ -18,11 +18,11 @@ use coarsen_core::parallel;
 use coarsen_mesh::Mesh;
 use coarsen_sparse::Pattern;
 
-use super::density::{Density, Lame};
-use super::mat3::{cofactor, determinant, dot};
-use super::nodes::{HELD, Nodes};
-use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
+use crate::density::{Density, Lame};
+use crate::mat3::{cofactor, determinant, dot};
+use crate::nodes::{HELD, Nodes};
+use crate::potential::{Curvature, Energy, Potential};
 
 /// Elements per leaf of a parallel loop.
 const LEAF: usize = 64;

@@ -2,8 +2,8 @@
 
 use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
+use coarsen_elastic::{ImplicitEuler, Potential};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
-use coarsen_problems::{ImplicitEuler, Potential};
 use coarsen_sparse::{Bsr, System};
 
 use super::HasBody;
@@ -14,7 +14,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// A preconditioner of the Hessian of a body, which takes the Hessian at another x on demand.
 ///
 /// ```
-/// use coarsen::elastic::{Follower, following};
+/// use coarsen::follow::{Follower, following};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x } = Scene::bar_twist(3)?;

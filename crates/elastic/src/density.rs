@@ -8,9 +8,9 @@
 //! | σᵢ | `sigma` | signed singular values of F = U diag(σ) Vᵀ |
 //! | λ, μ | [`Lame`] | |
 
-use super::mat3::{Svd, eigen};
-use super::potential::Energy;
 use crate::BodyError;
+use crate::mat3::{Svd, eigen};
+use crate::potential::Energy;
 
 /// The two moduli of an isotropic material, in Pa.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ impl Lame {
     /// what comes of others.
     ///
     /// ```
-    /// let soft = coarsen_problems::Lame::new(1e5, 0.25);
+    /// let soft = coarsen_elastic::Lame::new(1e5, 0.25);
     /// assert_eq!((soft.lambda, soft.mu), (4e4, 4e4));
     /// ```
     pub fn new(young: f64, poisson: f64) -> Self {
@@ -35,7 +35,7 @@ impl Lame {
     }
 
     /// Itself, if μ and the bulk modulus λ + 2/3 μ are positive: every strain costs energy.
-    pub(super) fn checked(self, index: usize) -> Result<Self, BodyError> {
+    pub(crate) fn checked(self, index: usize) -> Result<Self, BodyError> {
         let Self { lambda, mu } = self;
         let good = |v: f64| v.is_finite() && v > 0.0;
         if good(mu) && good(lambda + mu * (2.0 / 3.0)) {
@@ -74,7 +74,7 @@ pub struct Modes {
 impl Modes {
     /// From what the density knows in the frame of the singular directions. For pair k, the two directions other than k:
     /// `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
-    pub(super) fn new(
+    pub(crate) fn new(
         svd: &Svd,
         symmetric: [f64; 3],
         antisymmetric: [f64; 3],
@@ -108,17 +108,17 @@ impl Modes {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::NumpyRandom;
-    use crate::elastic::mat3::{mul, square};
+    use crate::mat3::{mul, square};
+    use crate::random::number;
 
     /// Deformations of every kind: near rest, stretched, sheared, inverted.
     pub(crate) fn deformations() -> Vec<[[f64; 3]; 3]> {
-        let mut random = NumpyRandom::new(3);
+        let mut random = 3;
         let mut any = |size: f64| -> [[f64; 3]; 3] {
             std::array::from_fn(|i| {
-                std::array::from_fn(|j| if i == j { 1.0 } else { 0.0 } + size * random.normal())
+                std::array::from_fn(|j| if i == j { 1.0 } else { 0.0 } + 2.0 * size * number(&mut random))
             })
         };
         let mut all: Vec<_> =
