@@ -110,6 +110,13 @@ impl<P: Potential> ImplicitEuler<P> {
         &self.hessian
     }
 
+    /// The characteristic force of each node in N, by which gradients are measured: see [`Potential::add_characteristic`].
+    pub fn characteristic(&self) -> Vec<f64> {
+        let mut forces = vec![0.0; self.inertia.len()];
+        self.potential.add_characteristic(&mut forces);
+        forces
+    }
+
     /// The last Hessian made; zeros before the first.
     pub fn last_hessian(&self) -> &Bsr<f64> {
         &self.hessian
@@ -141,6 +148,10 @@ impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
             *g = self.inertia[k / 3] * (x[k] - self.target[k]);
         }
         self.potential.add_gradient(x, g);
+    }
+
+    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
+        self.potential.max_step(x, d)
     }
 }
 

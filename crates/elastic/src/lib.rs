@@ -5,21 +5,25 @@
 //! | file | what |
 //! |---|---|
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
-//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean) | two of them |
+//! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | three of them |
 //! | [`potential`](Potential) | the signature of an energy of nodes |
+//! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
 //! | `nodes` | which nodes are free |
-//! | `mat3` | 3x3 matrices |
+//! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
 //! | [`error`](BodyError) | what is no body |
 
 mod corotational;
+mod cubic;
 mod density;
+mod elements;
 mod error;
 mod implicit_euler;
 mod mat3;
 mod neo_hookean;
+mod neo_hookean_log;
 mod nodes;
 mod potential;
 #[cfg(test)]
@@ -31,9 +35,11 @@ mod tetrahedra;
 
 pub use corotational::CoRotational;
 pub use density::{Density, Lame, Modes};
+pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use implicit_euler::ImplicitEuler;
 pub use neo_hookean::StableNeoHookean;
-pub use potential::{Curvature, Energy, Potential};
+pub use neo_hookean_log::NeoHookean;
+pub use potential::{Curvature, Energy, Potential, Touching};
 pub use springs::{Spring, Springs};
-pub use tetrahedra::Tetrahedra;
+pub use tetrahedra::{Solid, Tetrahedra};

@@ -4,7 +4,9 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::sync::Arc;
 
-use coarsen_sparse::Pattern;
+use coarsen_sparse::{Pattern, Stencil};
+
+use crate::BodyError;
 
 /// Which Hessian is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,37 @@ impl Mul<Energy> for f64 {
     }
 }
 
+/// Contacts and their stiffness, as [`Contacts::assemble`](coarsen_sparse::Contacts::assemble) takes them.
+#[derive(Clone, Debug, Default)]
+pub struct Touching {
+    stencils: Vec<Stencil>,
+    stiffness: Vec<f64>,
+}
+
+impl Touching {
+    /// Adds a contact between free nodes with K = ∂²E/∂g² of its gap g.
+    pub fn push(&mut self, stencil: Stencil, k: [[f64; 3]; 3]) {
+        self.stencils.push(stencil);
+        self.stiffness.extend_from_slice(k.as_flattened());
+    }
+
+    /// Forgets all, and keeps the room.
+    pub fn clear(&mut self) {
+        self.stencils.clear();
+        self.stiffness.clear();
+    }
+
+    /// The contacts.
+    pub fn stencils(&self) -> &[Stencil] {
+        &self.stencils
+    }
+
+    /// K of each, 3x3.
+    pub fn stiffness(&self) -> &[f64] {
+        &self.stiffness
+    }
+}
+
 /// An energy of the positions of free nodes, three scalars a node, with its derivatives.
 pub trait Potential {
     /// Free nodes.
@@ -68,4 +101,40 @@ pub trait Potential {
 
     /// values += ∇²E(x) in N/m: the values of a matrix of this pattern in 3x3 blocks.
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]);
+
+    /// Appends the contacts at x with their stiffness: a part of ∇²E that is in no pattern and comes and goes.
+    ///
+    /// [`ImplicitEuler`](crate::ImplicitEuler) carries it apart from the matrix to the preconditioner.
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+        let _ = (x, curvature, contacts);
+    }
+
+    /// Whether [`add_contacts`](Self::add_contacts) may ever add any.
+    fn touches(&self) -> bool {
+        false
+    }
+
+    /// The largest α for which x + α d is known to be valid (no inverted element, nothing beyond a barrier); ∞ unless a potential says
+    /// otherwise.
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        let _ = (x, d);
+        f64::INFINITY
+    }
+
+    /// Looks at x where a time step begins: a potential whose elements come and go finds them here. Whether [`pattern`](Self::pattern) is
+    /// another now.
+    ///
+    /// # Errors
+    /// [`BodyError`] when the new pattern cannot be made.
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        let _ = x;
+        Ok(false)
+    }
+
+    /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without its time step, since x
+    /// are positions. A gradient divided by it measures strain, in stiff and in soft parts alike. Potentials without an extent of their
+    /// own (pins, obstacles) add nothing.
+    fn add_characteristic(&self, forces: &mut [f64]) {
+        let _ = forces;
+    }
 }

@@ -5,14 +5,10 @@
 //! With ℓ = |x_i − x_j| and n the unit vector along the spring, the block of its Hessian is
 //! k n nᵀ + k (1 − L/ℓ)(I − n nᵀ): the second term is negative in compression, and projected to 0.
 
-use std::sync::Arc;
-
-use coarsen_sparse::Pattern;
-
 use crate::BodyError;
+use crate::elements::{Element, Elements, Stiffness};
 use crate::mat3::dot;
-use crate::nodes::{HELD, Nodes};
-use crate::potential::{Curvature, Energy, Potential};
+use crate::potential::{Curvature, Energy};
 
 /// One spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +23,7 @@ pub struct Spring {
 
 /// Springs between nodes.
 ///
-/// *Cost* of value, gradient and Hessian: linear in the springs, on one thread.
+/// *Cost* of value, gradient and Hessian: linear in the springs.
 /// *Reference* Provot 1995; Liu et al. 2013, "Fast simulation of mass-spring systems", ACM TOG 32(6); projection: Choi & Ko
 /// 2002.
 ///
@@ -38,94 +34,65 @@ pub struct Spring {
 /// assert_eq!(rope.energy(&[0.0, 3.0, 0.0]).value, 20.0); // 10/2 (3 − 1)²
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Springs {
-    springs: Vec<Spring>,
-    nodes: Nodes,
-    pattern: Arc<Pattern>,
-    blocks: Vec<[usize; 4]>,
-}
+pub type Springs = Elements<Vec<Spring>, 2>;
 
-impl Springs {
+impl Elements<Vec<Spring>, 2> {
     /// Springs among nodes at `positions`, some of which are `held` there.
     ///
     /// # Errors
     /// [`BodyError`] for ends that are no nodes, and stiffnesses or lengths that are not positive and finite.
     pub fn new(springs: Vec<Spring>, held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
-        let nodes = Nodes::new(held, positions)?;
+        let ends: Vec<[u32; 2]> = springs.iter().map(|s| s.ends).collect();
         for (index, spring) in springs.iter().enumerate() {
-            if let Some(&node) = spring.ends.iter().find(|&&end| end as usize >= held.len()) {
-                let (node, nodes) = (node as usize, held.len());
-                return Err(BodyError::Node { what: "spring", index, node, nodes });
-            }
             let bad = |v: &f64| !(v.is_finite() && *v > 0.0);
             if let Some(measure) = [spring.stiffness, spring.length].into_iter().find(bad) {
                 return Err(BodyError::Degenerate { what: "spring", index, measure });
             }
         }
-        let ends: Vec<[u32; 2]> = springs.iter().map(|s| s.ends).collect();
-        let (pattern, blocks) = nodes.pattern(&ends)?;
-        Ok(Self { springs, nodes, pattern, blocks })
-    }
-
-    /// n and ℓ; n = 0 where both ends meet.
-    fn along(&self, spring: &Spring, x: &[f64]) -> ([f64; 3], f64) {
-        let [a, b] = spring.ends.map(|end| self.nodes.at(end, x));
-        let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
-        let length = dot(&d, &d).sqrt();
-        (if length > 0.0 { d.map(|d| d / length) } else { [0.0; 3] }, length)
+        Self::of("spring", springs, ends, held, positions)
     }
 }
 
-impl Potential for Springs {
-    fn nodes(&self) -> usize {
-        self.nodes.free
+/// n and ℓ; n = 0 where both ends meet.
+fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
+    let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
+    let length = dot(&d, &d).sqrt();
+    (if length > 0.0 { d.map(|d| d / length) } else { [0.0; 3] }, length)
+}
+
+impl Element<2> for Vec<Spring> {
+    const WORK: usize = 40;
+
+    fn energy(&self, e: usize, x: &[[f64; 3]; 2]) -> Energy {
+        let (s, length) = (&self[e], along(x).1);
+        let (half, change) = (0.5 * s.stiffness, length - s.length);
+        Energy { value: half * change * change, magnitude: half * change.abs() * (length + s.length) } // (1)
     }
 
-    fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
+    fn gradient(&self, e: usize, x: &[[f64; 3]; 2]) -> [[f64; 3]; 2] {
+        let (n, length) = along(x);
+        let pull = self[e].stiffness * (length - self[e].length);
+        [pull, -pull].map(|pull| n.map(|n| pull * n))
     }
 
-    fn energy(&mut self, x: &[f64]) -> Energy {
-        let energy = |s: &Spring| {
-            let (half, length) = (0.5 * s.stiffness, self.along(s, x).1);
-            let change = length - s.length;
-            Energy { value: half * change * change, magnitude: half * change.abs() * (length + s.length) } // (1)
+    fn add_hessian(&self, e: usize, x: &[[f64; 3]; 2], curvature: Curvature, h: &mut Stiffness<2>) {
+        let (spring, (n, length)) = (&self[e], along(x));
+        let turning = spring.stiffness * (1.0 - spring.length / length);
+        let across = match curvature {
+            Curvature::Constant => spring.stiffness,
+            Curvature::Exact if length > 0.0 => turning,
+            _ => turning.max(0.0),
         };
-        self.springs.iter().map(energy).sum()
-    }
-
-    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
-        for spring in &self.springs {
-            let (n, length) = self.along(spring, x);
-            let pull = spring.stiffness * (length - spring.length);
-            for (end, sign) in spring.ends.into_iter().zip([pull, -pull]) {
-                let slot = self.nodes.slots[end as usize];
-                if slot != HELD {
-                    (0..3).for_each(|k| g[3 * slot as usize + k] += sign * n[k]);
-                }
-            }
+        for (a, b, p, q) in (0..36).map(|k| (k / 18, k / 9 % 2, k / 3 % 3, k % 3)) {
+            let unit = if p == q { across } else { 0.0 };
+            let sign = if a == b { 1.0 } else { -1.0 };
+            h[a][p][b][q] += sign * ((spring.stiffness - across) * n[p] * n[q] + unit);
         }
     }
 
-    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
-        for (spring, blocks) in self.springs.iter().zip(&self.blocks) {
-            let (n, length) = self.along(spring, x);
-            let turning = spring.stiffness * (1.0 - spring.length / length);
-            let across = match curvature {
-                Curvature::Constant => spring.stiffness,
-                Curvature::Exact if length > 0.0 => turning,
-                _ => turning.max(0.0),
-            };
-            for (ab, &block) in blocks.iter().enumerate().filter(|(_, b)| **b != usize::MAX) {
-                let sign = if ab == 0 || ab == 3 { 1.0 } else { -1.0 };
-                for (p, q) in (0..9).map(|pq| (pq / 3, pq % 3)) {
-                    let unit = if p == q { across } else { 0.0 };
-                    values[9 * block + 3 * p + q] +=
-                        sign * ((spring.stiffness - across) * n[p] * n[q] + unit);
-                }
-            }
-        }
+    /// k times the length at rest, half for either end.
+    fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
+        around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()
     }
 }
 

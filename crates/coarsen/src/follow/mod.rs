@@ -13,7 +13,7 @@ mod here;
 mod placed;
 
 use coarsen_core::Error;
-use coarsen_elastic::{Density, ImplicitEuler, Potential, Tetrahedra};
+use coarsen_elastic::{ImplicitEuler, Potential};
 use coarsen_optimize::{DescentError, ScaledNorm};
 
 pub use follower::{Built, Follower, following};
@@ -54,11 +54,11 @@ pub trait HasBody<V> {
 ///
 /// # Errors
 /// [`Error::Parameter`] for a tolerance below 0 or NaN.
-pub fn characteristic_norm<D: Density>(
-    body: &ImplicitEuler<Tetrahedra<D>>,
+pub fn characteristic_norm<P: Potential>(
+    body: &ImplicitEuler<P>,
     tolerance: f64,
 ) -> Result<ScaledNorm<Vec<f64>>, Error> {
-    let forces = body.potential.characteristic();
+    let forces = body.characteristic();
     let weights = forces.iter().flat_map(|c| [1.0 / c; 3]).collect();
     ScaledNorm::new(weights, tolerance * (forces.len() as f64).sqrt())
 }
