@@ -9,12 +9,14 @@
 //! | [`potential`](Potential) | the signature of an energy of nodes |
 //! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
+//! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
 //! | `nodes` | which nodes are free |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
 //! | [`error`](BodyError) | what is no body |
 
+mod bending;
 mod corotational;
 mod cubic;
 mod density;
@@ -22,6 +24,7 @@ mod elements;
 mod error;
 mod implicit_euler;
 mod mat3;
+mod membrane;
 mod neo_hookean;
 mod neo_hookean_log;
 mod nodes;
@@ -33,11 +36,13 @@ mod random;
 mod springs;
 mod tetrahedra;
 
+pub use bending::{Bending, Hinge};
 pub use corotational::CoRotational;
 pub use density::{Density, Lame, Modes};
 pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use implicit_euler::ImplicitEuler;
+pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
 pub use neo_hookean::StableNeoHookean;
 pub use neo_hookean_log::NeoHookean;
 pub use potential::{Curvature, Energy, Potential, Touching};
