@@ -99,7 +99,7 @@ impl Scene {
         let masses = tetrahedra.masses(DENSITY);
         let start = tetrahedra.free(positions);
         let mut body = ImplicitEuler::new(tetrahedra, &masses, h)?;
-        body.begin(&start, &vec![0.0; start.len()], [0.0; 3]);
+        body.begin(&start, &vec![0.0; start.len()], [0.0; 3])?;
         Ok(Self { body, start })
     }
 

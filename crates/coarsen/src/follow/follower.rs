@@ -1,17 +1,19 @@
-//! A preconditioner that follows the Hessian of a body.
+//! A preconditioner that follows a system.
+
+use std::sync::Arc;
 
 use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
-use coarsen_elastic::{ImplicitEuler, Potential};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::{Pattern, System, SystemAt};
 
-use super::HasBody;
+use super::Follows;
 
 /// What is built from a Hessian, for vectors of type V.
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
-/// A preconditioner of the Hessian of a body, which takes the Hessian at another x on demand.
+/// A preconditioner of the system at x, which takes the system at another x on demand: by an update while the pattern stays, by another
+/// build where it is a new one.
 ///
 /// ```
 /// use coarsen::follow::{Follower, following};
@@ -19,7 +21,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x } = Scene::bar_twist(3)?;
 /// let recipe = BlockJacobi::default();
-/// let m: Follower = Follower::build(&mut body, &x, |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))?;
+/// let m: Follower = Follower::build(&mut body, &x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.refresh = Refresh::Every(8);
 /// let mut lbfgs = following(Lbfgs::new(8, m));
@@ -28,68 +30,69 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// ```
 pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
+    recipe: Option<Recipe<V>>,
+    pattern: Option<Arc<Pattern>>,
     /// The x it was built at, until it is asked to follow.
     built_at: Option<Vec<f64>>,
-    constant: bool,
 }
 
+/// How it is built.
+type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+
 impl<V: Vector> Follower<V> {
-    /// Builds from the Hessian of `body` at x; `recipe` is handed the matrix with the points of the free nodes, from which builders
-    /// derive rigid motions.
+    /// Builds from the system of `f` at x; `recipe` is handed the matrix with contact and positions, from which builders derive rigid
+    /// motions. It is kept, for a pattern that is another one day.
     ///
     /// # Errors
-    /// Those of the recipe.
-    pub fn build<P: Potential>(
-        body: &mut ImplicitEuler<P>,
+    /// Those of the recipe, and of the system.
+    pub fn build<F: SystemAt>(
+        f: &mut F,
         x: &[f64],
-        recipe: impl FnOnce(System<'_, f64>) -> Result<Built<V>, SetupError>,
+        mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
     ) -> Result<Self, SetupError> {
-        let inverse = recipe(system(body.hessian(x), x))?;
-        Ok(Self { inverse, built_at: Some(x.to_vec()), constant: false })
+        let system = f.system_at(x)?.system();
+        let (inverse, pattern) = (recipe(system)?, system.matrix.pattern().clone());
+        let built_at = Some(x.to_vec());
+        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
     }
 
     /// A preconditioner that stays as it is.
     pub fn constant(inverse: Built<V>) -> Self {
-        Self { inverse, built_at: None, constant: true }
+        Self { inverse, recipe: None, pattern: None, built_at: None }
     }
 
-    /// Takes the Hessian at x, unless it is constant or new there: the first time, at the x it was built at. Whether anything was done.
+    /// Takes the system at x, unless it is constant or new there: the first time, at the x it was built at. Whether anything was done.
     ///
-    /// *Cost* a Hessian and an update, which may allocate.
+    /// *Cost* an assembly and an update, which may allocate.
     ///
     /// # Errors
     /// [`DescentError::Linearize`] with what the update found; the old preconditioner is then still in use.
-    pub fn follow<P: Potential>(
-        &mut self,
-        body: &mut ImplicitEuler<P>,
-        x: &[f64],
-    ) -> Result<bool, DescentError> {
+    pub fn follow<F: SystemAt>(&mut self, f: &mut F, x: &[f64]) -> Result<bool, DescentError> {
         let due = self.is_due(x);
         if due {
-            self.update(body.hessian(x), x)?;
+            self.update(f.system_at(x).map_err(DescentError::linearize)?.system())?;
         }
         Ok(due)
     }
 
-    /// Whether the Hessian at x is news to it; one at the x it was built at is so the second time.
+    /// Whether the system at x is news to it; one at the x it was built at is so the second time.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
-        !(self.constant || self.built_at.take().is_some_and(|at| at == x))
+        !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
     }
 
-    /// Takes a Hessian at x, unless it is constant.
-    pub(super) fn update(&mut self, hessian: &Bsr<f64>, x: &[f64]) -> Result<(), DescentError> {
-        if self.constant {
+    /// Takes a system, unless it is constant.
+    pub(super) fn update(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
+        let Some(recipe) = &mut self.recipe else { return Ok(()) };
+        self.built_at = None;
+        let pattern = system.matrix.pattern();
+        if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
+            self.inverse.update_from(system).map_err(DescentError::linearize)?;
             return Ok(());
         }
-        self.built_at = None;
-        self.inverse.update_from(system(hessian, x)).map_err(DescentError::linearize)?;
+        self.inverse = recipe(system).map_err(DescentError::linearize)?;
+        self.pattern = Some(pattern.clone());
         Ok(())
     }
-}
-
-/// A Hessian with the points of x.
-fn system<'a>(hessian: &'a Bsr<f64>, x: &'a [f64]) -> System<'a, f64> {
-    System { positions: Some(x.as_chunks().0), ..hessian.into() }
 }
 
 impl<V: Vector> Preconditioner<V> for Follower<V> {
@@ -107,16 +110,16 @@ impl<V: Vector> Preconditioner<V> for Follower<V> {
     }
 }
 
-/// A direction whose preconditioner follows the body that is minimised, when [`Descent::refresh`](coarsen_optimize::Descent::refresh)
+/// A direction whose preconditioner follows the objective that is minimised, when [`Descent::refresh`](coarsen_optimize::Descent::refresh)
 /// says so.
 pub fn following<V, F, D>(direction: D) -> impl Direction<V, F>
 where
     V: Vector,
-    F: Objective<V> + HasBody<V>,
+    F: Objective<V> + Follows<V>,
     D: Direction<V, F> + Preconditioned<V, Inverse = Follower<V>>,
 {
     Refreshed::new(direction, |f: &mut F, x: &V, m: &mut Follower<V>| {
-        let (body, x) = f.body_at(x)?;
-        m.follow(body, x)
+        let (f, x) = f.host_at(x)?;
+        m.follow(f, x)
     })
 }

@@ -1,18 +1,20 @@
-//! A body, whose energy is the host's, under vectors of any place.
+//! An objective of the host under vectors of any place.
 //!
-//! Energies, slopes and Hessians are sums over tetrahedra on the host. What a descent does with them (directions, steps, inner products, products with
+//! Energies, slopes and Hessians are computed on the host. What a descent does with them (directions, steps, inner products, products with
 //! the Hessian, the preconditioner) happens where the backend says: an evaluation moves the points there and back, an assembly the values of the Hessian.
 
+use std::sync::Arc;
+
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{Error, LinearOperator, Objective, Preconditioner, Vector};
-use coarsen_elastic::{Curvature, ImplicitEuler, Potential};
+use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
+use coarsen_sparse::{Pattern, SystemAt};
 
-use super::{Follower, HasBody};
+use super::{Follower, Follows};
 
-/// A body with its Hessian and a preconditioner of it, for descents whose vectors live at a place.
+/// An objective with its Hessian and a preconditioner of it, for descents whose vectors live at a place.
 ///
-/// [`Elastic`](super::Elastic) takes the same steps with `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
+/// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
 /// afterwards says why.
 /// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6 numbers a node and a second copy of the matrix.
 ///
@@ -22,38 +24,43 @@ use super::{Follower, HasBody};
 /// use coarsen::problems::Scene;
 /// let on = AnyBackend::auto()?;
 /// let Scene { mut body, start } = Scene::bar_twist(3)?;
-/// let m = Follower::build(&mut body, &start, |system| Ok(Box::new(BlockJacobi::default().build_from(system, &on)?)))?;
+/// let place = on.clone();
+/// let m = Follower::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
 /// let mut f = Placed::new(body, &start, Follower::constant(Box::new(Identity)), &on)?;
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut x, &mut ())?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Placed<P, B: Backend> {
-    /// The body.
-    pub body: ImplicitEuler<P>,
+pub struct Placed<F, B: Backend> {
+    /// The objective.
+    pub objective: F,
     on: B,
     inverse: Follower<B::Vector>,
     hessian: B::Matrix,
+    pattern: Arc<Pattern>,
     points: Vec<f64>,
     numbers: Vec<f64>,
     on_demand: bool,
 }
 
-impl<P: Potential, B: Backend<Real = f64>> Placed<P, B> {
-    /// A body whose Hessian is always the one that [`ImplicitEuler::curvature`] says, the preconditioner that Newton's method is to use, and the place.
+impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
+    /// An objective whose Hessian is always the one that it says, the preconditioner that Newton's method is to use, and the place.
     ///
     /// # Errors
-    /// [`Error::Memory`] and other failures of the place.
+    /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and those of the system.
     pub fn new(
-        mut body: ImplicitEuler<P>,
+        mut objective: F,
         x: &[f64],
         inverse: Follower<B::Vector>,
         on: &B,
-    ) -> Result<Self, Error> {
-        let hessian = on.matrix(body.hessian(x))?;
+    ) -> Result<Self, DescentError> {
+        let whole = objective.system_at(x).map_err(DescentError::linearize)?.system();
+        let whole = whole.whole().map_err(DescentError::linearize)?;
+        let (hessian, pattern) = (on.matrix(&whole)?, whole.pattern().clone());
+        drop(whole);
         let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
-        Ok(Self { body, on: on.clone(), inverse, hessian, points, numbers, on_demand: false })
+        Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
     }
 
     /// The exact Hessian is tried first, the projected one where that is indefinite: Longva et al. 2023.
@@ -61,36 +68,45 @@ impl<P: Potential, B: Backend<Real = f64>> Placed<P, B> {
         Self { on_demand: true, ..self }
     }
 
+    /// The Hessian at x, here and there; `renew` takes it into the preconditioner.
+    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
+        self.look(x);
+        let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
+        if renew {
+            self.inverse.update(system)?;
+        }
+        let whole = system.whole().map_err(DescentError::linearize)?;
+        if Arc::ptr_eq(&self.pattern, whole.pattern()) || self.pattern == *whole.pattern() {
+            return self.hessian.set_values(&whole).map_err(DescentError::linearize);
+        }
+        self.hessian = self.on.matrix(&whole)?;
+        self.pattern = whole.pattern().clone();
+        Ok(())
+    }
+}
+
+impl<F, B: Backend<Real = f64>> Placed<F, B> {
+    /// x, on the host; NaN where the place fails.
     fn look(&mut self, x: &B::Vector) {
         if self.on.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
         }
     }
-
-    /// The Hessian at x, here and there; `renew` takes it into the preconditioner.
-    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
-        self.look(x);
-        let hessian = self.body.hessian(&self.points);
-        if renew {
-            self.inverse.update(hessian, &self.points)?;
-        }
-        self.hessian.set_values(hessian).map_err(DescentError::linearize)
-    }
 }
 
-impl<P: Potential, B: Backend<Real = f64>> Objective<B::Vector> for Placed<P, B> {
+impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Placed<F, B> {
     fn value(&mut self, x: &B::Vector) -> f64 {
         self.look(x);
-        self.body.value(&self.points)
+        self.objective.value(&self.points)
     }
 
     fn round_off(&self, value: f64) -> f64 {
-        self.body.round_off(value)
+        self.objective.round_off(value)
     }
 
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
         self.look(x);
-        self.body.gradient(&self.points, &mut self.numbers);
+        self.objective.gradient(&self.points, &mut self.numbers);
         if self.on.write(&self.numbers, g).is_err() {
             g.fill(f64::NAN); // which ends the descent, where the gradient before would not
         }
@@ -99,13 +115,13 @@ impl<P: Potential, B: Backend<Real = f64>> Objective<B::Vector> for Placed<P, B>
     fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> f64 {
         self.look(x);
         match self.on.read(d, &mut self.numbers) {
-            Ok(()) => self.body.max_step(&self.points, &self.numbers),
+            Ok(()) => self.objective.max_step(&self.points, &self.numbers),
             Err(_) => f64::NAN,
         }
     }
 }
 
-impl<P: Potential, B: Backend<Real = f64>> Linearize<B::Vector> for Placed<P, B> {
+impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vector> for Placed<F, B> {
     fn linearize(
         &mut self,
         x: &B::Vector,
@@ -128,21 +144,15 @@ impl<P: Potential, B: Backend<Real = f64>> Linearize<B::Vector> for Placed<P, B>
     }
 
     fn project(&mut self, stand_in: bool) -> bool {
-        if self.on_demand {
-            self.body.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
-        }
-        self.on_demand
+        self.on_demand && self.objective.project(stand_in)
     }
 }
 
-impl<P: Potential, B: Backend<Real = f64>> HasBody<B::Vector> for Placed<P, B> {
-    type Potential = P;
+impl<F: SystemAt, B: Backend<Real = f64>> Follows<B::Vector> for Placed<F, B> {
+    type Host = F;
 
-    fn body_at<'a>(
-        &'a mut self,
-        x: &'a B::Vector,
-    ) -> Result<(&'a mut ImplicitEuler<P>, &'a [f64]), DescentError> {
+    fn host_at<'a>(&'a mut self, x: &'a B::Vector) -> Result<(&'a mut F, &'a [f64]), DescentError> {
         self.on.read(x, &mut self.points)?;
-        Ok((&mut self.body, &self.points))
+        Ok((&mut self.objective, &self.points))
     }
 }
