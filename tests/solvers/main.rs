@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cloth;
 mod constraints;
 mod convergence;
 mod descent;
