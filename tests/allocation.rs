@@ -3,13 +3,14 @@
 mod common;
 mod counting;
 
-use coarsen::elastic::{Elastic, Follower, characteristic_norm, following};
+use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Follower, Hosted, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::multigrid::Smoothing;
-use coarsen::optimize::{Direction, Forcing, Gradient};
+use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
-use coarsen::problems::{Scene, StableNeoHookean, Tetrahedra};
+use coarsen::problems::Scene;
 use common::{multigrids, noise, recipes};
 use counting::{bytes, held};
 
@@ -145,9 +146,9 @@ fn from_outside(a: &Bsr<f64>) {
 
 /// An elastic body under drivers whose preconditioner follows it, as a time step has them: values, gradients, Hessians, refreshes.
 fn bodies(threads: usize) {
-    type Soft = Elastic<Tetrahedra<StableNeoHookean>>;
+    type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
     let jacobi = |scene: &mut Scene| {
-        Follower::build(&mut scene.body, &scene.start, |system| {
+        Follower::build(&mut scene.body, &scene.start, move |system| {
             Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
         })
         .unwrap()
@@ -165,16 +166,17 @@ fn bodies(threads: usize) {
         let mut scene = scene();
         let m = jacobi(&mut scene);
         let Scene { body, start } = scene;
-        let mut norm = characteristic_norm(&body, 0.0).unwrap();
-        let (mut f, mut x) = (Elastic::new(body, m).projecting_on_demand(), start.clone());
+        let weights = node_weights(&body.characteristic(), 3).unwrap();
+        let (mut f, mut x) = (Hosted::new(body, m).projecting_on_demand(), start.clone());
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
+        descent.norm = Norm::weighted(weights).unwrap();
         descent.stop.max_iterations = 6;
         descent.refresh = Refresh::Every(2);
         let mut expected = 2; // of 0, 2 and 4: what was built at the start is not renewed there the first time
         let mut minimize = || {
             x.copy_from_slice(&start);
             direction.as_mut().forget();
-            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut norm).unwrap();
+            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
             assert_eq!((report.iterations, report.refreshes), (6, expected), "{name}: {report}");
             expected = 3;
         };

@@ -1,14 +1,14 @@
 //! A body, its Hessian, and directions whose preconditioners follow it.
 
-use coarsen::elastic::{Built, Elastic, Follower, following};
+use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Built, Follower, Hosted, following};
 use coarsen::multigrid::SmoothedAggregation;
 use coarsen::optimize::{AcceleratedGradient, Beta, Constant, Direction, Gradient, LineSearch, NonlinearCg};
 use coarsen::prelude::*;
-use coarsen::problems::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 
 type Energy = Tetrahedra<StableNeoHookean>;
 pub(crate) type Body = ImplicitEuler<Energy>;
-pub(crate) type Soft = Elastic<Energy>;
+pub(crate) type Soft = Hosted<Body>;
 type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Inner tolerance of the constant matrix.
@@ -17,9 +17,9 @@ const INNER: f64 = 1e-2;
 /// A preconditioner of the Hessian at x, by name. All are stored in `f32`, but for `sa-contrast`: stiff parts next to soft
 /// ones want all digits, and small blocks of P.
 pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
-    let on = Cpu::mixed();
-    let built = Follower::build(body, x, |system| {
-        let built: Built = match name {
+    let (on, name) = (Cpu::mixed(), name.to_owned());
+    let built = Follower::build(body, x, move |system| {
+        let built: Built = match name.as_str() {
             "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
             "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
             "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
@@ -57,7 +57,7 @@ pub(crate) fn method(
         _ => None,
     };
     if let Some(newton) = newton {
-        let f = Elastic::new(body, m);
+        let f = Hosted::new(body, m);
         return (if name == "newton-on-demand" { f.projecting_on_demand() } else { f }, newton, armijo);
     }
     let (direction, search): (Way, _) = match name {
@@ -72,5 +72,5 @@ pub(crate) fn method(
         }
         other => unreachable!("no method {other}"),
     };
-    (Elastic::bare(body), direction, search)
+    (Hosted::bare(body), direction, search)
 }

@@ -1,11 +1,11 @@
 //! A bar whose middle differs from its ends: the question of HOT on meshes.
 
-use coarsen::elastic::{Elastic, characteristic_norm};
-use coarsen::optimize::{DescentReport, Forcing, Newton};
+use coarsen::follow::Hosted;
+use coarsen::optimize::{DescentReport, Forcing, Newton, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
-use crate::body::{inverse, method};
+use crate::body::{Body, inverse, method};
 
 /// Cells across, E of the ends in Pa, the time step in seconds.
 const CELLS: usize = 12;
@@ -26,21 +26,23 @@ pub(crate) fn run() {
         // HOT: one hierarchy, from the Hessian at the start; and one that follows when the descent becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x } = scene();
-            let mut monitor = characteristic_norm(&body, TOLERANCE).expect("a tolerance");
+            let norm = norm(&body);
             let (mut f, mut direction, search) = method("lbfgs", "sa-contrast", body, &x);
-            let mut descent = Descent::new(search, Stop::relative(0.0));
+            let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
+            descent.norm = norm;
             descent.refresh = refresh;
-            descent.minimize(&mut f, &mut direction, &mut x, &mut monitor).expect("a Hessian")
+            descent.minimize(&mut f, &mut direction, &mut x, &mut ()).expect("a Hessian")
         });
         let newton = ["sa-contrast", "jacobi"].map(|precond| {
             let Scene { mut body, start: mut x } = scene();
-            let mut monitor = characteristic_norm(&body, TOLERANCE).expect("a tolerance");
+            let norm = norm(&body);
             let m = inverse(precond, &mut body, &x);
             let stop = Stop { max_iterations: 20_000, ..Stop::default() };
             let mut newton = Newton::with(Cg::new(stop), Forcing::EisenstatWalker);
-            let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
+            let mut descent = Descent::new(Backtracking::default(), Stop::absolute(TOLERANCE));
+            descent.norm = norm;
             descent.refresh = Refresh::Every(1);
-            let report = descent.minimize(&mut Elastic::new(body, m), &mut newton, &mut x, &mut monitor);
+            let report = descent.minimize(&mut Hosted::new(body, m), &mut newton, &mut x, &mut ());
             let report = report.expect("a Hessian");
             format!("{}, {}", steps(&report), report.inner)
         });
@@ -53,6 +55,12 @@ pub(crate) fn run() {
             newton[1]
         );
     }
+}
+
+/// The characteristic norm of a body.
+fn norm(body: &Body) -> Norm<Vec<f64>> {
+    Norm::weighted(node_weights(&body.characteristic(), 3).expect("a stiffness at every node"))
+        .expect("finite weights")
 }
 
 /// Iterations, marked where they led nowhere.

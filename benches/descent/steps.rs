@@ -62,7 +62,7 @@ pub(crate) fn run(names: &[&str]) {
         let mut reached = 0;
         for step in 0..STEPS {
             let before = x.clone();
-            f.body.begin(&before, &v, [0.0; 3]);
+            f.objective.begin(&before, &v, [0.0; 3]).expect("a pattern");
             direction.as_mut().forget();
             let mut last = f64::INFINITY;
             let mut falling = |it: &coarsen::optimize::Iterate<'_, Vec<f64>>| {

@@ -4,6 +4,7 @@
 mod common;
 
 mod cancel;
+mod cloth;
 mod constraints;
 mod convergence;
 mod descent;

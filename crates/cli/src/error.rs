@@ -10,7 +10,7 @@ use coarsen::constraints::ConstraintError;
 use coarsen::diagnose::Finding;
 use coarsen::matrix_market::{ReadError, WriteError};
 use coarsen::optimize::DescentError;
-use coarsen::problems::{BodyError, ProblemError};
+use coarsen::problems::ProblemError;
 use coarsen::sparse::SparseError;
 use coarsen::{Error, Unavailable};
 
@@ -23,9 +23,6 @@ pub(crate) enum Failure {
     /// Constraints that cannot be imposed.
     #[error(transparent)]
     Constraints(#[from] ConstraintError),
-    /// A body that cannot be made.
-    #[error(transparent)]
-    Body(#[from] BodyError),
     /// A body without a mesh.
     #[error("the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE")]
     NoMesh,
@@ -141,8 +138,8 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Problem(error) | Self::Body(BodyError::Problem(error)) => match error {
-                ProblemError::Mesh(_) | ProblemError::Constraints(_) => 3,
+            Self::Problem(error) => match error {
+                ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_) => 3,
                 _ => 2,
             },
             Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh | Self::UnusedMesh => 2,
@@ -152,7 +149,7 @@ impl Failure {
                 5
             }
             Self::Setup(_) | Self::Descent(_) => 4,
-            Self::Body(_) | Self::Constraints(_) | Self::Unsolvable { .. } => 3,
+            Self::Constraints(_) | Self::Unsolvable { .. } => 3,
             Self::NotAggregation { .. }
             | Self::NotDomains { .. }
             | Self::NothingAdded

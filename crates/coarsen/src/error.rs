@@ -5,11 +5,12 @@ use coarsen_backend::SetupError;
 use coarsen_constraints::{ConstraintError, DirichletError};
 use coarsen_core::{Error, NotConverged};
 use coarsen_direct::DirectError;
+use coarsen_elastic::BodyError;
 use coarsen_krylov::NullSpaceError;
 use coarsen_matrix_market as matrix_market;
 use coarsen_mesh::MeshError;
 use coarsen_optimize::{DescentError, NotMinimized};
-use coarsen_problems::{BodyError, ProblemError};
+use coarsen_problems::ProblemError;
 use coarsen_sparse::SparseError;
 
 use crate::Unavailable;

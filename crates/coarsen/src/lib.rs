@@ -34,15 +34,16 @@
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`mesh`] | triangles and tetrahedra from files |
+//! | [`elastic`] | elastic energies, and a time step as an objective |
 //! | [`problems`] | the gallery |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`elastic`] | soft bodies whose preconditioner follows the Hessian |
+//! | [`follow`] | objectives whose preconditioner follows the Hessian |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
-pub mod elastic;
 mod error;
+pub mod follow;
 
 pub use any::{
     AnyBackend, AnyBlocks, AnyDomains, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable,
@@ -56,10 +57,10 @@ pub use coarsen_core::{
 };
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
-    coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,
-    coarsen_matrix_market as matrix_market, coarsen_mesh as mesh, coarsen_multigrid as multigrid,
-    coarsen_optimize as optimize, coarsen_problems as problems, coarsen_relax as relax,
-    coarsen_schwarz as schwarz, coarsen_sparse as sparse,
+    coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_elastic as elastic,
+    coarsen_krylov as krylov, coarsen_matrix_market as matrix_market, coarsen_mesh as mesh,
+    coarsen_multigrid as multigrid, coarsen_optimize as optimize, coarsen_problems as problems,
+    coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]

@@ -64,6 +64,26 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     parse_as(format, path, &bytes(path)?)
 }
 
+/// The triangles of a file alone, at least one, without vertices that they do not use.
+///
+/// # Errors
+/// As [`read`], and [`Problem::Missing`] for a file without triangles.
+pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
+    let mesh = read(&path)?;
+    mesh.check_triangles().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
+    Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
+}
+
+/// The tetrahedra of a file alone, at least one and each with a volume, without vertices that they do not use.
+///
+/// # Errors
+/// As [`read`], and those of [`Mesh::check_tetrahedra`].
+pub fn read_tetrahedra(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
+    let mesh = read(&path)?;
+    mesh.check_tetrahedra().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
+    Ok(Mesh { triangles: Vec::new(), ..mesh }.without_unused())
+}
+
 /// The mesh that `bytes` hold, not gzip-ed.
 ///
 /// # Errors

@@ -14,6 +14,7 @@
 //! | `format` | which of them a file is, and its bytes |
 //! | `fields` | words, numbers and bytes of a file, and where they stand |
 //! | `surface` | boundary, unused vertices, extent |
+//! | `shape` | generated bars; scaled, turned and divided meshes |
 //! | [`vector`] | sums and products of vectors in space |
 //! | `error` | what is wrong with a file or a mesh |
 
@@ -24,6 +25,7 @@ mod medit;
 mod msh;
 mod obj;
 mod ply;
+mod shape;
 mod surface;
 mod tetgen;
 pub mod vector;
@@ -32,7 +34,7 @@ mod vtk;
 pub use error::{MeshError, Place, Problem, ReadError};
 use vector::{cross, dot, sub};
 
-pub use format::{Format, parse, parse_tetgen, read};
+pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_triangles};
 
 /// Points with triangles and tetrahedra between them.
 ///

@@ -16,11 +16,13 @@ use num_traits::Float;
 use crate::direction::{minus, vectors};
 use crate::ray::Along;
 use crate::run::{Criteria, Run};
-use crate::{DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Refresh};
+use crate::{
+    DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Norm, Refresh,
+};
 
 /// Minimises an objective: direction, step length, step, until a criterion is met.
 ///
-/// Stops at ‖∇f‖₂ ≤ max(`stop.relative` ‖∇f(x₀)‖₂, `stop.absolute`), at the other criteria that are set, or when nothing
+/// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm that [`norm`](Self::norm) says, at the other criteria that are set, or when nothing
 /// helps any more; [`DescentReport::outcome`] says which. A step raises f by at most the noise of the
 /// line search, 256 times its round-off unless set, and only where less than a few times that is to be gained. A direction
 /// that does not descend, and one whose line search fails, is given up for a safer one ([`Direction::retreat`]), then tried
@@ -49,6 +51,8 @@ pub struct Descent<V: Vector, L> {
     pub step: V::Real,
     /// When the preconditioner of the direction is rebuilt.
     pub refresh: Refresh,
+    /// The norm of the gradient that stops, refreshes, shows stagnation and is reported: Euclidean unless it is set.
+    pub norm: Norm<V>,
     kept: Vec<V>,
 }
 
@@ -56,7 +60,15 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
     /// The loop with a line search and a tolerance of the gradient; vectors are made at the first call.
     pub fn new(search: L, stop: Stop<V::Real>) -> Self {
         let zero = V::Real::of(0.0);
-        Self { search, stop, decrease: zero, step: zero, refresh: Refresh::Never, kept: Vec::new() }
+        Self {
+            search,
+            stop,
+            decrease: zero,
+            step: zero,
+            refresh: Refresh::Never,
+            norm: Norm::default(),
+            kept: Vec::new(),
+        }
     }
 
     /// Minimises f from x, which becomes the last point accepted: finite wherever the start was.
@@ -78,11 +90,12 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         D: Direction<V, F> + ?Sized,
     {
         self.validate()?;
+        self.norm.fits(x)?;
         direction.prepare(x)?;
         let inner_before = direction.inner_iterations();
         let criteria = Criteria { stop: self.stop, decrease: self.decrease, step: self.step };
         let [g, d, trial, g_trial] = vectors(&mut self.kept, x)?;
-        let mut run = Run::begin(f, x, g, &criteria); // 1
+        let mut run = Run::begin(f, x, g, &mut self.norm, &criteria); // 1
         let outcome = loop {
             if let Some(outcome) = run.judge(&criteria, x, g, monitor) {
                 break outcome;
@@ -109,7 +122,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             direction.learn(d, g, step.alpha);
             std::mem::swap(x, trial); // 5
             std::mem::swap(g, g_trial);
-            run.advance(&criteria, &aim, (step, round_off), g.norm());
+            run.advance(&criteria, &aim, (step, round_off), self.norm.of(g));
         };
         x.sync()?;
         Ok(run.report(outcome, direction.inner_iterations().saturating_sub(inner_before)))

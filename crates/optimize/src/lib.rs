@@ -22,6 +22,7 @@
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
 //! | [`check`](check_gradient) | whether a gradient and a Hessian are those of f |
 //! | [`dual`](Dual) | numbers that carry a derivative, for exact checks |
+//! | [`norm`](Norm) | how gradients are measured |
 //! | [`monitor`](DescentMonitor) | who looks on |
 //! | [`report`](DescentReport) | how it ended |
 //! | [`rosenbrock`](Rosenbrock) | a valley to try a method in |
@@ -43,6 +44,7 @@ mod linearize;
 mod monitor;
 mod more_thuente;
 mod newton;
+mod norm;
 mod or_else;
 mod ray;
 mod refresh;
@@ -64,9 +66,10 @@ pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;
 pub use line_search::{LineSearch, LineSearchFailure, Ray, Start, Step};
 pub use linearize::{Linearize, Linearized};
-pub use monitor::{DescentHistory, DescentMonitor, Iterate, ScaledNorm, Verdict};
+pub use monitor::{DescentHistory, DescentMonitor, Iterate, Verdict};
 pub use more_thuente::MoreThuente;
 pub use newton::{Forcing, Newton};
+pub use norm::{Norm, node_weights};
 pub use or_else::OrElse;
 pub use refresh::{Preconditioned, Refresh, Refreshed};
 pub use report::{Criterion, DescentOutcome, DescentReport, Minimized, NotMinimized, Refusal};

@@ -2,10 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Error, Real, Vector};
-use num_traits::Float;
-
-use crate::line_search::within;
+use coarsen_core::{Real, Vector};
 
 /// One look at a running descent.
 pub struct Iterate<'a, V: Vector> {
@@ -15,7 +12,7 @@ pub struct Iterate<'a, V: Vector> {
     pub value: V::Real,
     /// How far rounding may have moved it: [`Objective::round_off`](coarsen_core::Objective::round_off).
     pub round_off: V::Real,
-    /// ‖∇f(x)‖₂.
+    /// ‖∇f(x)‖ in the norm of the descent.
     pub gradient: V::Real,
     /// α of the last step; 0 at the start.
     pub alpha: V::Real,
@@ -38,8 +35,7 @@ pub enum Verdict {
 
 /// Called at every iterate, the first and the last too, unless f or its gradient is not finite there; `Break` ends the descent.
 ///
-/// `()` looks at nothing, a closure is a monitor, a pair is two of them, [`DescentHistory`] keeps the numbers,
-/// [`ScaledNorm`] converges in a norm of its own.
+/// `()` looks at nothing, a closure is a monitor, a pair is two of them, [`DescentHistory`] keeps the numbers.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -75,12 +71,12 @@ impl<V: Vector, A: DescentMonitor<V>, B: DescentMonitor<V>> DescentMonitor<V> fo
     }
 }
 
-/// f and ‖∇f‖₂ of every iterate, the start first; it allocates as it grows.
+/// f and ‖∇f‖ of every iterate, in the norm of the descent, the start first; it allocates as it grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescentHistory<T> {
     /// f(x).
     pub values: Vec<T>,
-    /// ‖∇f(x)‖₂.
+    /// ‖∇f(x)‖.
     pub gradients: Vec<T>,
 }
 
@@ -89,48 +85,5 @@ impl<V: Vector<Real = T>, T: Real> DescentMonitor<V> for DescentHistory<T> {
         self.values.push(it.value);
         self.gradients.push(it.gradient);
         ControlFlow::Continue(())
-    }
-}
-
-/// Converges when ‖W ∇f‖₂ ≤ tolerance, W diagonal: forces of stiff and of soft parts in one measure.
-///
-/// With W = 1 / (ℓᵢ ξᵢ Δt) at node i it is the node-wise characteristic norm of Wang et al. 2020 (HOT), Eq. 9: ξᵢ the norm of
-/// dP/dF at rest, averaged by mass; ℓᵢ the area around the node; Δt only where x is a velocity. Their tolerance is ε √nodes.
-/// *Use* beside a [`Descent::stop`](crate::Descent::stop) of tolerance 0. *Cost* 3 passes and a reduction a step.
-pub struct ScaledNorm<V: Vector> {
-    weights: V,
-    tolerance: V::Real,
-    scaled: V,
-    last: V::Real,
-}
-
-impl<V: Vector> ScaledNorm<V> {
-    /// The norm with these weights, one per scalar.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a tolerance below 0 or NaN, and for weights that are not finite or whose squares overflow, [`Error::Device`] when the memory is not to be had.
-    pub fn new(weights: V, tolerance: V::Real) -> Result<Self, Error> {
-        within("ScaledNorm, tolerance", tolerance, tolerance >= V::Real::of(0.0), "0 or more")?;
-        let size = weights.norm();
-        within("ScaledNorm, norm of the weights", size, size.is_finite(), "finite")?;
-        Ok(Self { scaled: weights.like()?, weights, tolerance, last: V::Real::of(f64::NAN) })
-    }
-
-    /// ‖W ∇f‖₂ at the last look.
-    pub fn last(&self) -> V::Real {
-        self.last
-    }
-}
-
-impl<V: Vector> DescentMonitor<V> for ScaledNorm<V> {
-    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
-        let [one, zero] = [1.0, 0.0].map(|v| it.g.scalar(V::Real::of(v)));
-        self.scaled.hadamard(&one, &self.weights, it.g, &zero);
-        self.last = self.scaled.norm();
-        if self.last <= self.tolerance {
-            ControlFlow::Break(Verdict::Converged)
-        } else {
-            ControlFlow::Continue(())
-        }
     }
 }

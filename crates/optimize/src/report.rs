@@ -11,7 +11,7 @@ use crate::LineSearchFailure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Criterion {
-    /// ‖∇f‖₂ is within the tolerance.
+    /// ‖∇f‖ is within the tolerance, in the norm of the descent.
     Gradient,
     /// A monitor's own norm is.
     Monitor,
@@ -152,11 +152,11 @@ pub struct DescentReport<T> {
     pub initial_value: T,
     /// f(x) of the returned x.
     pub value: T,
-    /// ‖∇f‖₂ at the start.
+    /// ‖∇f‖ at the start, in the norm of the descent.
     pub initial_gradient: T,
-    /// ‖∇f(x)‖₂ of the returned x.
+    /// ‖∇f(x)‖ of the returned x.
     pub gradient: T,
-    /// The ‖∇f‖₂ that was asked for.
+    /// The ‖∇f‖ that was asked for.
     pub tolerance: T,
 }
 
@@ -230,7 +230,7 @@ pub struct NotMinimized {
     pub outcome: DescentOutcome,
     /// Steps taken.
     pub iterations: usize,
-    /// ‖∇f(x)‖₂ of the returned x.
+    /// ‖∇f(x)‖ of the returned x.
     pub gradient: f64,
     /// What was asked for.
     pub tolerance: f64,

@@ -6,8 +6,8 @@ use coarsen_core::{Dot, Objective, Real, Stop, Vector};
 
 use crate::refresh::Pace;
 use crate::{
-    Criterion, DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, Iterate, Proposal,
-    Refresh, Refusal, Start, Step, Verdict,
+    Criterion, DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, Iterate, Norm,
+    Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
 /// Steps without any progress after which a descent has stagnated: so many, or a share of those behind it, since a method that takes thousands
@@ -70,7 +70,7 @@ pub(crate) struct Run<T> {
 
 impl<T: Real> Run<T> {
     /// Evaluates f and ∇f at the start.
-    pub(crate) fn begin<V, F>(f: &mut F, x: &V, g: &mut V, criteria: &Criteria<T>) -> Self
+    pub(crate) fn begin<V, F>(f: &mut F, x: &V, g: &mut V, norm: &mut Norm<V>, criteria: &Criteria<T>) -> Self
     where
         V: Vector<Real = T>,
         F: Objective<V> + ?Sized,
@@ -78,7 +78,7 @@ impl<T: Real> Run<T> {
         let value = f.value(x);
         let round_off = f.round_off(value);
         f.gradient(x, g);
-        let norm = g.norm();
+        let norm = norm.of(g);
         Self {
             evaluations: [1, 1],
             iterations: 0,

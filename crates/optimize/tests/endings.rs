@@ -276,9 +276,19 @@ fn what_does_not_fit_is_refused() {
     let mut f = common::Valley::<f64>::new(2).linearized();
     let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0], &mut ());
     assert!(refused.unwrap_err().to_string().contains("max_iterations"));
-    for (weights, tolerance) in [(vec![f64::NAN; 2], 1.0), (vec![1.0; 2], -1.0), (vec![1.0; 2], f64::NAN)] {
-        assert!(ScaledNorm::new(weights, tolerance).is_err());
+    for bad in [f64::NAN, f64::INFINITY, 1e200] {
+        assert!(Norm::weighted(vec![bad; 2]).is_err());
     }
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(node_weights(&[1.0, bad], 3).is_err());
+    }
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    descent.norm = Norm::weighted(vec![1.0; 3]).unwrap();
+    let refused = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut vec![-1.2, 1.0], &mut ());
+    assert!(matches!(
+        refused,
+        Err(DescentError::Core(coarsen_core::Error::Shape { expected: 2, found: 3, .. }))
+    ));
 }
 
 #[test]
@@ -323,9 +333,23 @@ fn other_criteria_end_a_descent_too() {
     };
     assert_eq!(ends(with(1e-3, 0.0), &mut ()), DescentOutcome::Converged(Criterion::Decrease));
     assert_eq!(ends(with(0.0, 1e-3), &mut ()), DescentOutcome::Converged(Criterion::Step));
-    let mut scaled = ScaledNorm::new(vec![1e-3; N], 1e-5).unwrap();
-    assert_eq!(ends(with(0.0, 0.0), &mut scaled), DescentOutcome::Converged(Criterion::Monitor));
-    assert!(scaled.last() <= 1e-5);
+    let mut content = |it: &Iterate<'_, Vec<f64>>| match it.gradient {
+        g if g <= 1e-2 => std::ops::ControlFlow::Break(Verdict::Converged),
+        _ => std::ops::ControlFlow::Continue(()),
+    };
+    assert_eq!(ends(with(0.0, 0.0), &mut content), DescentOutcome::Converged(Criterion::Monitor));
+    // A norm that is a thousandth of the Euclidean one: what a monitor, the stop and the report see.
+    let mut weighted = with(0.0, 0.0);
+    weighted.stop = Stop::absolute(1e-5);
+    weighted.norm = Norm::weighted(vec![1e-3; N]).unwrap();
+    let mut last = 0.0;
+    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        assert!((it.gradient - 1e-3 * it.g.norm()).abs() <= 1e-12 * it.gradient);
+        last = it.gradient;
+        std::ops::ControlFlow::Continue(())
+    };
+    assert_eq!(ends(weighted, &mut look), DescentOutcome::Converged(Criterion::Gradient));
+    assert!(last <= 1e-5 && last > 1e-8, "{last}");
     let mut impatient = |it: &Iterate<'_, Vec<f64>>| match it.number {
         3 => std::ops::ControlFlow::Break(Verdict::Stop),
         _ => std::ops::ControlFlow::Continue(()),

@@ -100,6 +100,9 @@ pub enum ProblemError {
         /// The most unknowns.
         limit: usize,
     },
+    /// A body that cannot be made.
+    #[error(transparent)]
+    Body(#[from] coarsen_elastic::BodyError),
     /// The matrix could not be made.
     #[error(transparent)]
     Sparse(#[from] SparseError),

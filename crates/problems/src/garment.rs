@@ -2,8 +2,8 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! as the simulator of Wu, Wang & Wang 2022, §4.2, assembles it. A triangle has the stiffness of a linear membrane in its own plane,
-//! turned into space (Müller & Gross 2004, *Interactive Virtual Materials*): with the tangents T = (t₁ t₂), 3 x 2, and the plane stress matrix C,
+//! as the simulator of Wu, Wang & Wang 2022, §4.2, assembles it. Stretching and bending are those of [`coarsen_elastic`] at rest, where every triangle
+//! is a linear membrane in its own plane: with the tangents T = (t₁ t₂), 3 x 2, and the plane stress matrix C,
 //!
 //! > K_ab = a T B_aᵀ C B_b Tᵀ    (2)
 //!
@@ -15,11 +15,11 @@
 //!
 //! > ±κ n nᵀ    (4)
 
-use coarsen_mesh::vector::{cross, dot, sub};
-use coarsen_mesh::{MeshError, ReadError};
+use coarsen_elastic::{Fabric, Hinge, Triangle};
+use coarsen_mesh::vector::{dot, sub};
+use coarsen_mesh::{Mesh, MeshError, ReadError};
 use coarsen_sparse::{Contacts, NearKernel, Sum};
 
-use crate::mesh::Mesh;
 use crate::{Problem, ProblemError};
 
 /// E times the thickness, N/m.
@@ -49,9 +49,9 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     if contact != 0.0 && !REACH.contains(&contact) {
         return Err(ProblemError::Value { option: "contact", found: contact });
     }
-    let mut mesh = Mesh::<3>::read(file, SIDE)?;
+    let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
     for _ in 0..divisions {
-        if mesh.elements.len() > ProblemError::MOST / 12 {
+        if mesh.triangles.len() > ProblemError::MOST / 12 {
             return Err(ProblemError::TooLarge {
                 problem: "garment",
                 size: divisions,
@@ -67,11 +67,11 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
         places.push((i, i));
         values.extend([0.0; 9]);
     }
-    for triangle in &mesh.elements {
+    for triangle in &mesh.triangles {
         membrane(&mesh.positions, *triangle, dt, &mut places, &mut values);
     }
     for hinge in hinges(&mesh) {
-        bending(&mesh.positions, hinge, dt, &mut places, &mut values);
+        bending(&hinge, dt, &mut places, &mut values);
     }
     let mut matrix = coarsen_sparse::assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values)?;
     if contact > 0.0 {
@@ -88,26 +88,18 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
-fn unit(p: [f64; 3]) -> [f64; 3] {
-    p.map(|x| x / dot(p, p).sqrt().max(f64::MIN_POSITIVE))
-}
-
-/// The area of a triangle and twice that along its normal; `None` where its height is lost beside its longest side.
-fn area(x: &[[f64; 3]], t: [u32; 3]) -> Option<(f64, [f64; 3])> {
-    let [p, q, r] = t.map(|i| x[i as usize]);
-    let normal = cross(sub(q, p), sub(r, p));
-    let area = 0.5 * dot(normal, normal).sqrt();
-    let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
-    (area > 1e-6 * longest).then_some((area, normal))
+/// A triangle flat in its own plane; `None` where its height is lost beside its longest side.
+fn flat(x: &[[f64; 3]], t: [u32; 3]) -> Option<Triangle> {
+    Triangle::flat(t.map(|i| x[i as usize]))
 }
 
 /// Triangles without area are harmless where their vertices belong to others too; a vertex that has no other has no mass.
-fn check_mass(mesh: &Mesh<3>, divisions: usize) -> Result<(), MeshError> {
+fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     let mut heavy = vec![false; mesh.positions.len()];
-    for t in mesh.elements.iter().filter(|&&t| area(&mesh.positions, t).is_some()) {
+    for t in mesh.triangles.iter().filter(|&&t| flat(&mesh.positions, t).is_some()) {
         t.iter().for_each(|&i| heavy[i as usize] = true);
     }
-    match mesh.elements.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
+    match mesh.triangles.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
         // Each division makes four of one, in its place.
         Some(element) => {
             Err(MeshError::Flat { kind: "triangle", element: element >> (2 * divisions), what: "area" })
@@ -118,89 +110,41 @@ fn check_mass(mesh: &Mesh<3>, divisions: usize) -> Result<(), MeshError> {
 
 /// (2) and the mass of one triangle; triangles without area have none of either.
 fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
-    let Some((area, normal)) = area(x, t) else { return };
-    let [p, q, r] = t.map(|i| x[i as usize]);
-    let t1 = unit(sub(q, p));
-    let t2 = cross(unit(normal), t1);
-    let flat = [p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)]);
-    // Gradients of the hats in the plane.
-    let g: [[f64; 2]; 3] = std::array::from_fn(|a| {
-        let (b, c) = (flat[(a + 1) % 3], flat[(a + 2) % 3]);
-        [(b[1] - c[1]) / (2.0 * area), (c[0] - b[0]) / (2.0 * area)]
-    });
-    let (k, shear) = (STRETCH / (1.0 - POISSON * POISSON), 0.5 * STRETCH / (1.0 + POISSON));
+    let Some(triangle) = flat(x, t) else { return };
+    let curved = triangle.at(Fabric::isotropic(STRETCH, POISSON), &t.map(|i| x[i as usize])).curvature(false);
     for a in 0..3 {
         places.push((t[a], t[a]));
-        values.extend((0..9).map(|e| if e % 4 == 0 { DENSITY * area / 3.0 } else { 0.0 }));
+        values.extend((0..9).map(|e| if e % 4 == 0 { DENSITY * curved.area / 3.0 } else { 0.0 }));
         for b in 0..3 {
-            let flat: [[f64; 2]; 2] = [
-                [
-                    k * g[a][0] * g[b][0] + shear * g[a][1] * g[b][1],
-                    k * POISSON * g[a][0] * g[b][1] + shear * g[a][1] * g[b][0],
-                ],
-                [
-                    k * POISSON * g[a][1] * g[b][0] + shear * g[a][0] * g[b][1],
-                    k * g[a][1] * g[b][1] + shear * g[a][0] * g[b][0],
-                ],
-            ];
             places.push((t[a], t[b]));
-            values.extend((0..9).map(|e| {
-                let (row, column) = (e / 3, e % 3);
-                let turned = |s: usize| if s == 0 { t1 } else { t2 };
-                let sum: f64 = (0..4)
-                    .map(|st| turned(st / 2)[row] * flat[st / 2][st % 2] * turned(st % 2)[column])
-                    .sum();
-                dt * dt * area * sum
-            }));
+            values.extend(curved.stiffness(a, b).map(|k| dt * dt * k));
         }
     }
 }
 
-/// Two triangles about an edge: its ends, then the tips.
-fn hinges(mesh: &Mesh<3>) -> Vec<[u32; 4]> {
-    let mut edges: Vec<([u32; 2], u32)> = mesh
-        .elements
-        .iter()
-        .flat_map(|&[a, b, c]| [(a, b, c), (b, c, a), (c, a, b)])
-        .map(|(i, j, tip)| ([i.min(j), i.max(j)], tip))
-        .collect();
-    edges.sort_unstable();
-    let pairs = edges.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
-    pairs.map(|pair| [pair[0].0[0], pair[0].0[1], pair[0].1, pair[1].1]).collect()
+/// (3) of one hinge.
+fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
+    for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
+        places.push((hinge.corners[a], hinge.corners[b]));
+        values.extend((0..9).map(|e| if e % 4 == 0 { dt * dt * hinge.stiffness(a, b) } else { 0.0 }));
+    }
 }
 
-/// (3) of one hinge.
-fn bending(x: &[[f64; 3]], hinge: [u32; 4], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
-    let [x0, x1, x2, x3] = hinge.map(|i| x[i as usize]);
-    let twice = |p, q, r| {
-        let n = cross(sub(q, p), sub(r, p));
-        dot(n, n).sqrt()
-    };
-    let cot = |p, q, r| dot(sub(q, p), sub(r, p)) / twice(p, q, r);
-    let (a0, a1) = (twice(x0, x1, x2), twice(x0, x1, x3));
-    let length = dot(sub(x1, x0), sub(x1, x0));
-    if a0.min(a1) <= 1e-6 * length {
-        return;
-    }
-    let (c01, c02, c03, c04) = (cot(x0, x1, x2), cot(x0, x1, x3), cot(x1, x0, x2), cot(x1, x0, x3));
-    let c = [c03 + c04, c01 + c02, -c01 - c03, -c02 - c04];
-    let scale = dt * dt * 3.0 * BENDING / (0.5 * (a0 + a1));
-    for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
-        places.push((hinge[a], hinge[b]));
-        values.extend((0..9).map(|e| if e % 4 == 0 { scale * c[a] * c[b] } else { 0.0 }));
-    }
+/// The hinges of a garment that is not bent where it is.
+fn hinges(mesh: &Mesh) -> Vec<Hinge> {
+    Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
 }
 
 /// (4) between vertices nearer than `share` of the mean edge that the matrix does not couple.
 fn springs_between(
-    mesh: &Mesh<3>,
+    mesh: &Mesh,
     matrix: &coarsen_sparse::Bsr<f64>,
     share: f64,
     dt: f64,
 ) -> (Vec<(u32, u32)>, Vec<f64>) {
     let edges =
-        mesh.elements.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
-    let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.elements.len() as f64;
+        mesh.triangles.iter().map(|t| sub(mesh.positions[t[0] as usize], mesh.positions[t[1] as usize]));
+    let mean = edges.map(|e| dot(e, e).sqrt()).sum::<f64>() / mesh.triangles.len() as f64;
     let reach = share * mean;
     let cell = |p: [f64; 3]| p.map(|x| (x / reach).floor() as i64);
     let mut cells: Vec<([i64; 3], u32)> =
@@ -217,7 +161,7 @@ fn springs_between(
                 if j <= i || far || matrix.pattern().find(i as usize, j as usize).is_some() {
                     continue;
                 }
-                let n = unit(d);
+                let n = d.map(|x| x / dot(d, d).sqrt());
                 let spring: [f64; 9] =
                     std::array::from_fn(|e| dt * dt * CONTACT * STRETCH * n[e / 3] * n[e % 3]);
                 for (place, sign) in [((i, i), 1.0), ((i, j), -1.0), ((j, i), -1.0), ((j, j), 1.0)] {
@@ -238,11 +182,12 @@ mod tests {
     #[test]
     fn a_square_by_hand() {
         let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let mesh = Mesh { positions: x.to_vec(), elements: vec![[0, 1, 2], [0, 2, 3]] };
-        assert_eq!(hinges(&mesh), [[0, 2, 1, 3]]);
+        let mesh =
+            Mesh { positions: x.to_vec(), triangles: vec![[0, 1, 2], [0, 2, 3]], tetrahedra: Vec::new() };
+        assert_eq!(hinges(&mesh)[0].corners, [0, 2, 3, 1]);
         let (mut places, mut values) = (Vec::new(), Vec::new());
-        mesh.elements.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
-        bending(&x, hinges(&mesh)[0], 1.0, &mut places, &mut values);
+        mesh.triangles.iter().for_each(|t| membrane(&x, *t, 1.0, &mut places, &mut values));
+        bending(&hinges(&mesh)[0], 1.0, &mut places, &mut values);
         let a = coarsen_sparse::assembly::from_blocks(12, 12, (3, 3), &places, &values).unwrap();
         let force = |motion: &dyn Fn([f64; 3]) -> [f64; 3]| {
             let u: Vec<f64> = x.iter().flat_map(|&p| motion(p)).collect();

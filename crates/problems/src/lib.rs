@@ -24,40 +24,34 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`elastic`](Scene) | energies of soft bodies, to be minimised |
+//! | [`scene`](Scene) | soft bodies to be minimised |
 //! | [`problem`](Problem) | a problem, and its name as text |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
-//! | `mesh` | triangles and tetrahedra that a problem is assembled on |
 //! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
 //! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
 //! | [`error`](ProblemError) | what is no problem, and why |
 
 mod anisotropic;
 mod cloth;
-mod elastic;
 mod elasticity;
 mod error;
 mod garment;
 mod graph;
 mod grid;
 mod jump;
-mod mesh;
 mod numpy_random;
 mod pinned;
 mod poisson;
 mod problem;
 mod rows;
+mod scene;
 mod scrambled;
 mod sequence;
 mod softbody;
 
 pub use anisotropic::anisotropic2d;
 pub use cloth::cloth;
-pub use elastic::{
-    BodyError, CoRotational, Curvature, Density, Energy, ImplicitEuler, Lame, Modes, Potential, Scene,
-    Spring, Springs, StableNeoHookean, TetMesh, Tetrahedra,
-};
 pub use elasticity::elasticity3d;
 pub use error::ProblemError;
 pub use garment::garment;
@@ -67,6 +61,7 @@ pub use numpy_random::NumpyRandom;
 pub use pinned::pinned;
 pub use poisson::{poisson2d, poisson3d};
 pub use problem::{Options, Problem, random_vector};
+pub use scene::Scene;
 pub use scrambled::scrambled;
 pub use sequence::Sequence;
 pub use softbody::{Material, softbody, softcube};

@@ -5,7 +5,7 @@
 //!
 //! | topic | where | what |
 //! |---|---|---|
-//! | storage | [`Pattern`], [`Bsr`], [`System`] | where blocks are; the matrix, its products, its symmetry; what is known beside it |
+//! | storage | [`Pattern`], [`Bsr`], [`System`], [`OwnedSystem`] | where blocks are; the matrix, its products, its symmetry; what is known beside it |
 //! | making | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, other block sizes, rows to be filled |
 //! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, built or applied; A B and Pᵀ A P; P in whole blocks, weights or identities |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
@@ -28,6 +28,7 @@ mod fits;
 mod graph;
 pub mod morton;
 mod near_kernel;
+mod owned;
 pub mod partition;
 mod pattern;
 mod permute;
@@ -48,6 +49,7 @@ pub use contacts::{Contacts, Stencil};
 pub use error::SparseError;
 pub use graph::{Graph, Levels};
 pub use near_kernel::{NearKernel, Quality};
+pub use owned::{OwnedSystem, SystemAt};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
 pub use product::{GalerkinPlan, multiply};

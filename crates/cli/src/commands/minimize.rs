@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::backend::Backend;
-use coarsen::elastic::{Follower, following};
+use coarsen::follow::{Follower, following};
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,

@@ -1,9 +1,9 @@
 //! The preconditioner of a soft body, by name.
 
 use coarsen::backend::{Setup, SetupError};
-use coarsen::elastic::{Built, Follower, Placed};
+use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Built, Follower, Placed};
 use coarsen::multigrid::Multigrid;
-use coarsen::problems::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::{AnyBackend, AnyVector, Identity};
@@ -14,7 +14,7 @@ use crate::arguments::minimize::Inverse;
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 
 /// The body of a scene, for Newton's method too.
-pub(crate) type Soft = Placed<Energy, AnyBackend>;
+pub(crate) type Soft = Placed<ImplicitEuler<Energy>, AnyBackend>;
 
 /// The preconditioner of the Hessian at x.
 pub(crate) fn build(
@@ -26,13 +26,14 @@ pub(crate) fn build(
     if inverse == Inverse::None {
         return Ok(Follower::constant(Box::new(Identity)));
     }
-    Follower::build(body, x, |system| {
+    let on = on.clone();
+    Follower::build(body, x, move |system| {
         let built: Built<AnyVector> = match inverse {
             Inverse::None => Box::new(Identity),
-            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
-            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
-            Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
-            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, on)?),
+            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
+            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
+            Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
         };
         Ok(built)
     })

@@ -12,21 +12,24 @@
 //! | file | what |
 //! |---|---|
 //! | [`sheet`] | vertices, triangles, hinges, and which of them meet at a vertex |
-//! | [`membrane`] | stretching and shearing of a triangle |
-//! | [`bending`] | bending of two triangles about their common edge |
+//!
+//! Stretching, shearing and bending are those of [`coarsen_elastic`].
 
-mod bending;
-mod membrane;
 mod sheet;
 
+use coarsen_elastic::Fabric;
 use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
-pub(crate) use bending::Hinge;
-pub(crate) use membrane::{STRETCH, Triangle};
 use sheet::Incidence;
 pub(crate) use sheet::Sheet;
+
+/// Stretching and shearing.
+pub(crate) const FABRIC: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
+
+/// Bending stiffness, N m.
+const BENDING: f64 = 5e-5;
 
 /// Mass per area, kg/m².
 pub(crate) const DENSITY: f64 = 0.2;
@@ -53,7 +56,7 @@ pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
     ProblemError::check_size("cloth", n, 3, 1)?;
     let sheet = Sheet::new(Grid::new("cloth", [n, n, 1], 3)?, n);
-    let hinges = Hinge::all(&sheet);
+    let hinges = sheet.hinges();
     let triangles_at = Incidence::new(sheet.positions.len(), &sheet.triangles);
     let hinge_corners: Vec<[u32; 4]> = hinges.iter().map(|hinge| hinge.corners).collect();
     let hinges_at = Incidence::new(sheet.positions.len(), &hinge_corners);
@@ -63,7 +66,7 @@ pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
             return row.add_identity(i, 1.0);
         }
         for (t, a) in triangles_at.of(i) {
-            let triangle = Triangle::new(&sheet, t);
+            let triangle = sheet.triangle(t);
             row.add_identity(i, DENSITY * triangle.area / 3.0); // M
             for (b, &j) in sheet.triangles[t].iter().enumerate() {
                 if !sheet.held(j as usize) {

@@ -2,6 +2,9 @@
 
 use std::f64::consts::PI;
 
+use coarsen_elastic::{Curved, Hinge, Triangle};
+
+use super::{BENDING, FABRIC};
 use crate::NumpyRandom;
 use crate::grid::Grid;
 
@@ -57,6 +60,23 @@ impl Sheet {
         }
         all.positions = all.rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
         all
+    }
+
+    /// The projected second derivatives of a triangle.
+    pub(crate) fn triangle(&self, t: usize) -> Curved {
+        let corners = self.triangles[t].map(|i| i as usize);
+        Triangle::new(corners.map(|i| self.rest[i]))
+            .at(FABRIC, &corners.map(|i| self.positions[i]))
+            .curvature(false)
+    }
+
+    /// One hinge for each edge inside, edges in increasing order.
+    pub(crate) fn hinges(&self) -> Vec<Hinge> {
+        let flat = |i: u32| {
+            let [u, v] = self.rest[i as usize];
+            [u, v, 0.0]
+        };
+        Hinge::all(&self.triangles, flat, BENDING)
     }
 
     /// Whether vertex i is on a bar, u = 0 or u = 1.

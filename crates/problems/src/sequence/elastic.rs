@@ -1,10 +1,11 @@
 //! The elastic part of several sheets, assembled in place in every step.
 
 use coarsen_core::parallel;
+use coarsen_elastic::{Curved, Hinge};
 use coarsen_sparse::assembly::Assembly;
 use coarsen_sparse::{Bsr, SparseError};
 
-use crate::cloth::{DENSITY, Hinge, Sheet, Triangle};
+use crate::cloth::{DENSITY, Sheet};
 
 /// How much heavier than cloth a body is that moves as prescribed, whatever pushes it: its inertia is far above the stiffness of all contacts together.
 const HEAVY: f64 = 1e12;
@@ -15,7 +16,7 @@ pub(super) struct Elastic {
     /// Triangles that are cloth; those after them are heavy.
     light: usize,
     pub(super) matrix: Bsr<f64>,
-    triangles: Vec<Triangle>,
+    triangles: Vec<Curved>,
     hinges: Vec<Hinge>,
     plan: Assembly,
 }
@@ -23,7 +24,7 @@ pub(super) struct Elastic {
 impl Elastic {
     /// The pattern and room for the values. The stream is that of the triangles, then that of the hinges.
     pub(super) fn new(sheet: Sheet, light: usize) -> Result<Self, SparseError> {
-        let hinges = Hinge::all(&sheet);
+        let hinges = sheet.hinges();
         let nodes = sheet.positions.len();
         let of_triangles = 9 * sheet.triangles.len();
         let place = |entry: usize| {
@@ -37,7 +38,7 @@ impl Elastic {
         };
         let plan = Assembly::new(nodes, nodes, (0..of_triangles + 16 * hinges.len()).map(place))?;
         let matrix = plan.zeros(3)?;
-        let triangles = (0..sheet.triangles.len()).map(|t| Triangle::new(&sheet, t)).collect();
+        let triangles = (0..sheet.triangles.len()).map(|t| sheet.triangle(t)).collect();
         Ok(Self { sheet, light, matrix, triangles, hinges, plan })
     }
 
@@ -45,8 +46,8 @@ impl Elastic {
     pub(super) fn assemble(&mut self, dt: f64) -> Result<(), SparseError> {
         let Self { sheet, light, matrix, triangles, hinges, plan } = self;
         let numbers = 0..triangles.len();
-        let leaf = |(numbers, triangles): (std::ops::Range<usize>, &mut [Triangle])| {
-            numbers.zip(triangles).for_each(|(t, triangle)| *triangle = Triangle::new(sheet, t));
+        let leaf = |(numbers, triangles): (std::ops::Range<usize>, &mut [Curved])| {
+            numbers.zip(triangles).for_each(|(t, triangle)| *triangle = sheet.triangle(t));
         };
         parallel::each(
             (numbers, &mut triangles[..]),

@@ -18,7 +18,7 @@ mod stack;
 
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Stencil, Sum, System};
 
-use crate::cloth::STRETCH;
+use crate::cloth::FABRIC;
 use crate::{Options, Problem, ProblemError, random_vector};
 use cloth_contact::ClothContact;
 use elastic::Elastic;
@@ -158,7 +158,7 @@ impl Sequence {
         self.contacts.clear();
         self.motion.touch(self.step, self.steps, positions, &mut self.contacts);
         self.elastic.assemble(self.dt)?;
-        let kappa = self.dt * self.dt * STIFFER * STRETCH;
+        let kappa = self.dt * self.dt * STIFFER * FABRIC.stretch;
         self.stencils.clear();
         self.stiffness.clear();
         for (stencil, n) in &self.contacts {

@@ -1,9 +1,9 @@
-//! What touches what: two to four nodes and their weights.
+//! What touches what: one to four nodes and their weights.
 
 /// A contact between points of a mesh: nodes a and weights w_a with the gap g = Σ_a w_a x_a, and energy ½ gᵀ K g.
 ///
 /// Its second derivative adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or an edge is a convex
-/// combination of corners, so the weights sum to zero and a contact does not feel a common translation.
+/// combination of corners, so the weights sum to zero and a contact of moving parts does not feel a common translation.
 ///
 /// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §6.
 ///
@@ -27,6 +27,11 @@ pub struct Stencil {
 impl Stencil {
     /// Nodes of a stencil at most.
     pub const MOST: usize = 4;
+
+    /// g = x_i: a node and something that does not move.
+    pub const fn point(i: u32) -> Self {
+        Self { nodes: [i, 0, 0, 0], weights: [1.0, 0.0, 0.0, 0.0], count: 1 }
+    }
 
     /// g = x_i − x_j.
     pub const fn point_point(i: u32, j: u32) -> Self {
@@ -87,5 +92,9 @@ mod tests {
         assert_eq!(Stencil::point_point(7, 7).repeated(), Some(7));
         assert_eq!(Stencil::edge_edge([1, 2], 0.5, [2, 4], 0.5).repeated(), Some(2));
         assert_eq!(Stencil::point_point(0, 1).repeated(), None);
+        assert_eq!(
+            (Stencil::point(3).repeated(), Stencil::point(3).nodes(), Stencil::point(3).weights()),
+            (None, &[3][..], &[1.0][..])
+        );
     }
 }

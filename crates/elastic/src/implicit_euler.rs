@@ -7,23 +7,23 @@
 use std::ops::Range;
 
 use coarsen_core::{Objective, parallel};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, Contacts, OwnedSystem, SparseError, SystemAt};
 
-use super::potential::{Curvature, Energy, Potential};
 use crate::BodyError;
+use crate::potential::{Curvature, Energy, Potential, Touching};
 
 /// The incremental potential of one time step, or the energy alone.
 ///
 /// ```
 /// use coarsen_core::Objective;
-/// use coarsen_problems::{ImplicitEuler, Spring, Springs};
+/// use coarsen_elastic::{ImplicitEuler, Spring, Springs};
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
 /// let mut step = ImplicitEuler::new(rope, &[2.0], 0.1)?;
-/// step.begin(&[0.0, 1.0, 0.0], &[0.0; 3], [0.0, -10.0, 0.0]);
+/// step.begin(&[0.0, 1.0, 0.0], &[0.0; 3], [0.0, -10.0, 0.0])?;
 /// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.
 /// assert!((step.value(&vec![0.0, 1.0, 0.0]) - 1.0).abs() < 1e-12);
-/// # Ok::<(), coarsen_problems::BodyError>(())
+/// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub struct ImplicitEuler<P> {
     /// E.
@@ -36,7 +36,8 @@ pub struct ImplicitEuler<P> {
     /// Of the last value.
     magnitude: f64,
     target: Vec<f64>,
-    hessian: Bsr<f64>,
+    parts: OwnedSystem<f64>,
+    touching: Touching,
 }
 
 impl<P: Potential> ImplicitEuler<P> {
@@ -56,10 +57,7 @@ impl<P: Potential> ImplicitEuler<P> {
         if let Some((node, &mass)) = masses.iter().enumerate().find(|(_, m)| !good(**m)) {
             return Err(BodyError::Mass { node, mass });
         }
-        let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
-        let inertia = masses.iter().map(|m| m / (h * h)).collect();
-        let target = vec![0.0; 3 * found];
-        Ok(Self { potential, curvature: Curvature::Projected, inertia, h, magnitude: 0.0, target, hessian })
+        Self::with(potential, masses.iter().map(|m| m / (h * h)).collect(), h)
     }
 
     /// The energy alone, whose minimum is an equilibrium: h = ∞.
@@ -67,28 +65,43 @@ impl<P: Potential> ImplicitEuler<P> {
     /// # Errors
     /// [`BodyError::Sparse`] when the Hessian cannot be made.
     pub fn equilibrium(potential: P) -> Result<Self, BodyError> {
+        let none = vec![0.0; potential.nodes()];
+        Self::with(potential, none, f64::INFINITY)
+    }
+
+    fn with(potential: P, inertia: Vec<f64>, h: f64) -> Result<Self, BodyError> {
+        let matrix = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
         let n = potential.nodes();
-        let hessian = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
-        let (inertia, target) = (vec![0.0; n], vec![0.0; 3 * n]);
+        let contact = if potential.touches() { Some(Contacts::new(n, 3)?) } else { None };
+        let parts = OwnedSystem { contact, positions: vec![[0.0; 3]; n], ..OwnedSystem::from(matrix) };
         Ok(Self {
             potential,
             curvature: Curvature::Projected,
             inertia,
-            h: f64::INFINITY,
+            h,
             magnitude: 0.0,
-            target,
-            hessian,
+            target: vec![0.0; 3 * n],
+            parts,
+            touching: Touching::default(),
         })
     }
 
-    /// Begins a step from positions x and velocities v under a common acceleration. *Panics* on wrong lengths.
-    pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) {
+    /// Begins a step from positions x and velocities v under a common acceleration. The potential looks at x, and its pattern may be
+    /// another then: see [`Potential::renew`]. *Panics* on wrong lengths.
+    ///
+    /// # Errors
+    /// [`BodyError`] when a new pattern cannot be made.
+    pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) -> Result<(), BodyError> {
         assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
         if self.h.is_finite() {
             for (k, y) in self.target.iter_mut().enumerate() {
                 *y = x[k] + self.h * (v[k] + self.h * acceleration[k % 3]); // (2)
             }
         }
+        if self.potential.renew(x)? {
+            self.parts.matrix = Bsr::zeros(self.potential.pattern().clone(), (3, 3))?;
+        }
+        Ok(())
     }
 
     /// h in seconds; ∞ without inertia.
@@ -96,23 +109,51 @@ impl<P: Potential> ImplicitEuler<P> {
         self.h
     }
 
-    /// ∇²f(x), which stays until the next call. *Panics* on a wrong length.
+    /// ∇²f(x) without contact, which stays until the next call; [`SystemAt::system_at`] has both. *Panics* on a wrong length.
     pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
-        self.hessian.values_mut().fill(0.0);
-        self.potential.add_hessian(x, self.curvature, self.hessian.values_mut());
-        let pattern = self.hessian.pattern().clone();
-        for (i, &m) in self.inertia.iter().enumerate().filter(|(_, m)| **m > 0.0) {
+        assert_eq!(x.len(), self.target.len(), "hessian: wrong length");
+        let Self { potential, parts, curvature, inertia, .. } = self;
+        let pattern = parts.matrix.pattern().clone();
+        let values = parts.matrix.values_mut();
+        values.fill(0.0);
+        potential.add_hessian(x, *curvature, values);
+        for (i, &m) in inertia.iter().enumerate().filter(|(_, m)| **m > 0.0) {
             if let Some(block) = pattern.find(i, i) {
-                let values = self.hessian.values_mut();
                 (0..3).for_each(|k| values[9 * block + 4 * k] += m);
             }
         }
-        &self.hessian
+        &parts.matrix
+    }
+
+    /// The characteristic force of each node in N, by which gradients are measured: see [`Potential::add_characteristic`].
+    pub fn characteristic(&self) -> Vec<f64> {
+        let mut forces = vec![0.0; self.inertia.len()];
+        self.potential.add_characteristic(&mut forces);
+        forces
     }
 
     /// The last Hessian made; zeros before the first.
     pub fn last_hessian(&self) -> &Bsr<f64> {
-        &self.hessian
+        &self.parts.matrix
+    }
+}
+
+impl<P: Potential> SystemAt for ImplicitEuler<P> {
+    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
+        self.hessian(x);
+        let Self { potential, parts, curvature, touching, .. } = self;
+        parts.positions.copy_from_slice(x.as_chunks().0);
+        if let Some(contact) = &mut parts.contact {
+            touching.clear();
+            potential.add_contacts(x, *curvature, touching);
+            contact.assemble(touching.stencils(), touching.stiffness())?;
+        }
+        Ok(parts)
+    }
+
+    fn project(&mut self, stand_in: bool) -> bool {
+        self.curvature = if stand_in { Curvature::Projected } else { Curvature::Exact };
+        true
     }
 }
 
@@ -141,6 +182,10 @@ impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
             *g = self.inertia[k / 3] * (x[k] - self.target[k]);
         }
         self.potential.add_gradient(x, g);
+    }
+
+    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
+        self.potential.max_step(x, d)
     }
 }
 

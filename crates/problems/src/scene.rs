@@ -1,12 +1,10 @@
 //! Bodies to try a method on.
 
-use super::density::Lame;
-use super::implicit_euler::ImplicitEuler;
-use super::mesh::TetMesh;
-use super::neo_hookean::StableNeoHookean;
-use super::tetrahedra::Tetrahedra;
+use coarsen_elastic::{BodyError, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
+use coarsen_mesh::Mesh;
+
+use crate::ProblemError;
 use crate::grid::Grid;
-use crate::{BodyError, ProblemError};
 
 /// E in Pa.
 const YOUNG: f64 = 1e5;
@@ -42,10 +40,10 @@ impl Scene {
     /// twist that grows with the cube of the length.
     ///
     /// # Errors
-    /// [`BodyError`] for n = 0 and bodies too large.
-    pub fn bar_twist(n: usize) -> Result<Self, BodyError> {
+    /// [`ProblemError`] for n = 0 and bodies too large.
+    pub fn bar_twist(n: usize) -> Result<Self, ProblemError> {
         let mesh = bar("bar-twist", n)?;
-        let twisted: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| twist(p)).collect();
+        let twisted: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| twist(p)).collect();
         let held = nodes_where(&mesh, |p| p[0] < EDGE || p[0] > 4.0 - EDGE);
         let material = Lame::new(YOUNG, POISSON);
         let mut tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, |_| material)?;
@@ -59,39 +57,36 @@ impl Scene {
     /// turned, and free of strain.
     ///
     /// # Errors
-    /// [`BodyError`] for n = 0, bodies too large, and numbers that are not positive.
-    pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, BodyError> {
+    /// [`ProblemError`] for n = 0, bodies too large, and numbers that are not positive.
+    pub fn bar_step(n: usize, [ends, middle]: [f64; 2], h: f64) -> Result<Self, ProblemError> {
         let least = ends.min(middle);
         if !(least > 0.0 && ends.is_finite() && middle.is_finite()) {
-            return Err(BodyError::Value {
-                what: "Young's modulus",
-                found: least,
-                range: "positive and finite",
-            });
+            let (what, range) = ("Young's modulus", "positive and finite");
+            return Err(BodyError::Value { what, found: least, range }.into());
         }
         let mesh = bar("bar-step", n)?;
         let inside = |e: usize| {
-            let x = mesh.tets[e].iter().map(|&i| mesh.nodes[i as usize][0]).sum::<f64>() / 4.0;
+            let x = mesh.tetrahedra[e].iter().map(|&i| mesh.positions[i as usize][0]).sum::<f64>() / 4.0;
             (1.0..3.0).contains(&x)
         };
         let material = |e: usize| Lame::new(if inside(e) { middle } else { ends }, POISSON);
         let held = nodes_where(&mesh, |p| p[0] < EDGE);
         let tetrahedra = Tetrahedra::new(StableNeoHookean, &mesh, &held, material)?;
         let angle = |x: f64| TURN * (x.min(1.0).powi(2) + (x - 3.0).max(0.0).powi(2));
-        let turned: Vec<[f64; 3]> = mesh.nodes.iter().map(|&p| about_axis(p, angle(p[0]))).collect();
+        let turned: Vec<[f64; 3]> = mesh.positions.iter().map(|&p| about_axis(p, angle(p[0]))).collect();
         Self::stepping(tetrahedra, &turned, h)
     }
 
     /// The body of a mesh file, scaled to 1 m, stretched by half along y and let go: steps of `h` seconds from there.
     ///
     /// # Errors
-    /// [`BodyError`] for the file, and numbers that are not positive.
-    pub fn stretched(file: &str, h: f64) -> Result<Self, BodyError> {
-        let mesh = TetMesh::read(file, 1.0)?;
+    /// [`ProblemError`] for the file, and numbers that are not positive.
+    pub fn stretched(file: &str, h: f64) -> Result<Self, ProblemError> {
+        let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(1.0).oriented();
         let material = Lame::new(YOUNG, POISSON);
         let tetrahedra =
-            Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; mesh.nodes.len()], |_| material)?;
-        let stretched: Vec<[f64; 3]> = mesh.nodes.iter().map(|p| [p[0], STRETCH * p[1], p[2]]).collect();
+            Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; mesh.positions.len()], |_| material)?;
+        let stretched: Vec<[f64; 3]> = mesh.positions.iter().map(|p| [p[0], STRETCH * p[1], p[2]]).collect();
         Self::stepping(tetrahedra, &stretched, h)
     }
 
@@ -100,11 +95,11 @@ impl Scene {
         tetrahedra: Tetrahedra<StableNeoHookean>,
         positions: &[[f64; 3]],
         h: f64,
-    ) -> Result<Self, BodyError> {
+    ) -> Result<Self, ProblemError> {
         let masses = tetrahedra.masses(DENSITY);
         let start = tetrahedra.free(positions);
         let mut body = ImplicitEuler::new(tetrahedra, &masses, h)?;
-        body.begin(&start, &vec![0.0; start.len()], [0.0; 3]);
+        body.begin(&start, &vec![0.0; start.len()], [0.0; 3])?;
         Ok(Self { body, start })
     }
 
@@ -115,16 +110,16 @@ impl Scene {
 }
 
 /// The mesh of a bar of 4N x N x N cells, for the problem `name`.
-fn bar(name: &'static str, n: usize) -> Result<TetMesh, BodyError> {
+fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     ProblemError::check_size(name, n, 1, 1)?;
     let nodes = |cells: usize| cells.saturating_add(1);
     Grid::new(name, [nodes(n.saturating_mul(4)), nodes(n), nodes(n)], 3)?;
-    Ok(TetMesh::bar([4 * n, n, n], 1.0 / n as f64))
+    Ok(Mesh::bar([4 * n, n, n], 1.0 / n as f64))
 }
 
 /// A mark for each node.
-fn nodes_where(mesh: &TetMesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
-    mesh.nodes.iter().map(is).collect()
+fn nodes_where(mesh: &Mesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
+    mesh.positions.iter().map(is).collect()
 }
 
 /// A quarter turn at x = 4, growing with the cube of x.

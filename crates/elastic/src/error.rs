@@ -2,15 +2,10 @@
 
 use coarsen_sparse::SparseError;
 
-use crate::ProblemError;
-
 /// A body, or a mesh, that cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// A file without a mesh.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
     /// A corner or an end that is no node.
     #[error("{what} {index} names node {node}, but there are {nodes} nodes")]
     Node {

@@ -5,9 +5,9 @@
 //! with I = ‖F‖² and J = det F. α makes F = I free of stress; in small strains ψ is Hooke's law for
 //! μ = 4/3 μ_Lamé and λ = λ_Lamé + 5/6 μ_Lamé (§3.4). Equation numbers are those of Smith, de Goes & Kim 2018.
 
-use super::density::{Density, Lame, Modes};
-use super::mat3::{Svd, cofactor, determinant, square};
-use super::potential::Energy;
+use crate::density::{Density, Lame, Modes};
+use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::potential::Energy;
 
 /// Stable neo-Hookean elasticity: resists compression, keeps volume, is finite and smooth through inversion.
 ///
@@ -65,7 +65,7 @@ impl Density for StableNeoHookean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elastic::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {

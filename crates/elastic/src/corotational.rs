@@ -4,9 +4,9 @@
 //!
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (Σ σᵢ − 3)².
 
-use super::density::{Density, Lame, Modes};
-use super::mat3::{Svd, mul_transposed};
-use super::potential::Energy;
+use crate::density::{Density, Lame, Modes};
+use crate::mat3::{Svd, mul_transposed};
+use crate::potential::Energy;
 
 /// Co-rotational linear elasticity: linear in strain, blind to rotations.
 ///
@@ -51,7 +51,7 @@ impl Density for CoRotational {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elastic::density::tests::{check, check_isotropy};
+    use crate::density::tests::{check, check_isotropy};
 
     #[test]
     fn derivatives_are_those_of_the_energy() {

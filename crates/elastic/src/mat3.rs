@@ -2,45 +2,45 @@
 
 /// A B.
 #[cfg(test)]
-pub(super) fn mul(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+pub(crate) fn mul(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     std::array::from_fn(|i| {
         std::array::from_fn(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j])
     })
 }
 
 /// A Bᵀ.
-pub(super) fn mul_transposed(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+pub(crate) fn mul_transposed(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     std::array::from_fn(|i| std::array::from_fn(|j| dot(&a[i], &b[j])))
 }
 
-pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+pub(crate) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-pub(super) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+pub(crate) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-pub(super) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
+pub(crate) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
     dot(&a[0], &cross(&a[1], &a[2]))
 }
 
 /// ∂ det A / ∂A.
-pub(super) fn cofactor(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+pub(crate) fn cofactor(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     [cross(&a[1], &a[2]), cross(&a[2], &a[0]), cross(&a[0], &a[1])]
 }
 
 /// Σ aᵢⱼ².
-pub(super) fn square(a: &[[f64; 3]; 3]) -> f64 {
+pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
     a.iter().map(|row| dot(row, row)).sum()
 }
 
 /// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, σ₂ negative where det A is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Svd {
-    pub(super) u: [[f64; 3]; 3],
-    pub(super) sigma: [f64; 3],
-    pub(super) v: [[f64; 3]; 3],
+pub(crate) struct Svd {
+    pub(crate) u: [[f64; 3]; 3],
+    pub(crate) sigma: [f64; 3],
+    pub(crate) v: [[f64; 3]; 3],
 }
 
 /// Sweeps of one-sided Jacobi rotations at most; three or four are enough, quadratic convergence does the rest.
@@ -48,7 +48,7 @@ const SWEEPS: usize = 20;
 
 impl Svd {
     /// One-sided Jacobi: rotates columns of A until they are orthogonal. Golub & Van Loan 2013, §8.6.3.
-    pub(super) fn of(a: &[[f64; 3]; 3]) -> Self {
+    pub(crate) fn of(a: &[[f64; 3]; 3]) -> Self {
         let mut b = transpose(a); // rows of b are columns of A V
         let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]; // rows are columns of V
         for _ in 0..SWEEPS {
@@ -89,7 +89,7 @@ fn unit(k: usize) -> [f64; 3] {
     std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 })
 }
 
-pub(super) fn transpose(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+pub(crate) fn transpose(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
 }
 
@@ -115,7 +115,7 @@ fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
 }
 
 /// Eigenvalues and eigenvectors (rows) of a symmetric matrix, by cyclic Jacobi. Golub & Van Loan 2013, §8.5.
-pub(super) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
+pub(crate) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
     let (mut a, mut q) = (*a, [unit(0), unit(1), unit(2)]);
     for _ in 0..SWEEPS {
         let off = a[0][1].powi(2) + a[0][2].powi(2) + a[1][2].powi(2);
@@ -142,7 +142,7 @@ pub(super) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NumpyRandom;
+    use coarsen_core::SplitMix64;
 
     fn close(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3], tolerance: f64) {
         let gap: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] - b[i][j]));
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn any_matrix_is_two_rotations_and_a_stretch() {
-        let mut random = NumpyRandom::new(5);
+        let mut random = SplitMix64::new(5);
         for _ in 0..500 {
-            check(&std::array::from_fn(|_| std::array::from_fn(|_| random.normal())));
+            check(&std::array::from_fn(|_| std::array::from_fn(|_| random.number())));
         }
         for a in [
             [[0.0; 3]; 3],
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn symmetric_matrices_have_their_eigenvectors() {
-        let mut random = NumpyRandom::new(6);
+        let mut random = SplitMix64::new(6);
         for _ in 0..200 {
-            let b: [[f64; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.normal()));
+            let b: [[f64; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.number()));
             let a: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| b[i][j] + b[j][i]));
             let (values, q) = eigen(&a);
             let scaled: [[f64; 3]; 3] = std::array::from_fn(|k| q[k].map(|x| x * values[k]));

@@ -7,20 +7,20 @@ use coarsen_sparse::{Pattern, assembly};
 use crate::BodyError;
 
 /// The number of a held node among the free ones.
-pub(super) const HELD: u32 = u32::MAX;
+pub(crate) const HELD: u32 = u32::MAX;
 
 /// The numbers of free nodes, and the positions of held ones.
 #[derive(Clone, Debug)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     /// The number of each node among the free ones, or [`HELD`].
-    pub(super) slots: Vec<u32>,
+    pub(crate) slots: Vec<u32>,
     /// Positions of all nodes; those of free ones are not looked at.
     held: Vec<[f64; 3]>,
-    pub(super) free: usize,
+    pub(crate) free: usize,
 }
 
 impl Nodes {
-    pub(super) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
+    pub(crate) fn new(held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         if held.len() != positions.len() {
             let (expected, found) = (positions.len(), held.len());
             return Err(BodyError::Length { what: "held nodes", expected, found });
@@ -38,13 +38,13 @@ impl Nodes {
     }
 
     /// Moves the held nodes; `positions` holds all nodes.
-    pub(super) fn hold(&mut self, positions: &[[f64; 3]]) {
+    pub(crate) fn hold(&mut self, positions: &[[f64; 3]]) {
         self.held.copy_from_slice(positions);
     }
 
     /// The position of a node where the free ones are at x.
     #[inline]
-    pub(super) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
+    pub(crate) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
             HELD => self.held[node as usize],
             slot => {
@@ -55,25 +55,50 @@ impl Nodes {
     }
 
     /// The entries of free nodes out of a list for all.
-    pub(super) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
+    pub(crate) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
     }
 
+    /// The change of a node where that of the free ones is d: zero for a held one.
+    #[inline]
+    pub(crate) fn along(&self, node: u32, d: &[f64]) -> [f64; 3] {
+        match self.slots[node as usize] {
+            HELD => [0.0; 3],
+            slot => {
+                let k = 3 * slot as usize;
+                [d[k], d[k + 1], d[k + 2]]
+            }
+        }
+    }
+
     /// The block pattern of elements of K nodes, and where the K x K blocks of each lie; `usize::MAX` where one end is held.
-    pub(super) fn pattern<const K: usize, const KK: usize>(
+    pub(crate) fn pattern<const K: usize>(
         &self,
         elements: &[[u32; K]],
-    ) -> Result<(Arc<Pattern>, Vec<[usize; KK]>), BodyError> {
-        let pair = |e: &[u32; K], ab: usize| (self.slots[e[ab / K] as usize], self.slots[e[ab % K] as usize]);
+    ) -> Result<(Arc<Pattern>, Vec<[[usize; K]; K]>), BodyError> {
+        let slot = |i: u32| self.slots[i as usize];
         let free = |p: &(u32, u32)| p.0 != HELD && p.1 != HELD;
         let diagonal = (0..self.free as u32).map(|i| (i, i));
-        let places = elements.iter().flat_map(|e| (0..KK).map(move |ab| pair(e, ab))).filter(free);
-        let entries: Vec<(u32, u32, f64)> = diagonal.chain(places).map(|(i, j)| (i, j, 0.0)).collect();
-        let pattern = assembly::from_triplets(self.free, self.free, &entries)?.pattern().clone();
+        let pairs = |e: &[u32; K]| {
+            let e = *e;
+            (0..K * K).map(move |ab| (slot(e[ab / K]), slot(e[ab % K])))
+        };
+        let places = elements.iter().flat_map(pairs).filter(free);
+        let pattern = pattern_of(self.free, diagonal.chain(places))?;
         let find = |p: (u32, u32)| {
             if free(&p) { pattern.find(p.0 as usize, p.1 as usize).unwrap_or(usize::MAX) } else { usize::MAX }
         };
-        let blocks = elements.iter().map(|e| std::array::from_fn(|ab| find(pair(e, ab)))).collect();
+        let blocks = |e: &[u32; K]| e.map(|i| e.map(|j| find((slot(i), slot(j)))));
+        let blocks = elements.iter().map(blocks).collect();
         Ok((pattern, blocks))
     }
+}
+
+/// The square pattern of n rows with these places, in any order and more than once.
+pub(crate) fn pattern_of(
+    n: usize,
+    places: impl Iterator<Item = (u32, u32)>,
+) -> Result<Arc<Pattern>, BodyError> {
+    let entries: Vec<(u32, u32, f64)> = places.map(|(i, j)| (i, j, 0.0)).collect();
+    Ok(assembly::from_triplets(n, n, &entries)?.pattern().clone())
 }

@@ -1,0 +1,125 @@
+//! A preconditioner that follows a system.
+
+use std::sync::Arc;
+
+use coarsen_backend::{Prepared, SetupError};
+use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
+use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
+use coarsen_sparse::{Pattern, System, SystemAt};
+
+use super::Follows;
+
+/// What is built from a Hessian, for vectors of type V.
+pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
+
+/// A preconditioner of the system at x, which takes the system at another x on demand: by an update while the pattern stays, by another
+/// build where it is a new one.
+///
+/// ```
+/// use coarsen::follow::{Follower, following};
+/// use coarsen::prelude::*;
+/// use coarsen::problems::Scene;
+/// let Scene { mut body, start: mut x } = Scene::bar_twist(3)?;
+/// let recipe = BlockJacobi::default();
+/// let m: Follower = Follower::build(&mut body, &x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))?;
+/// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+/// descent.refresh = Refresh::Every(8);
+/// let mut lbfgs = following(Lbfgs::new(8, m));
+/// descent.minimize(&mut body, &mut lbfgs, &mut x, &mut ())?.converged()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Follower<V: Vector = Vec<f64>> {
+    inverse: Built<V>,
+    recipe: Option<Recipe<V>>,
+    pattern: Option<Arc<Pattern>>,
+    /// The x it was built at, until it is asked to follow.
+    built_at: Option<Vec<f64>>,
+}
+
+/// How it is built.
+type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+
+impl<V: Vector> Follower<V> {
+    /// Builds from the system of `f` at x; `recipe` is handed the matrix with contact and positions, from which builders derive rigid
+    /// motions. It is kept, for a pattern that is another one day.
+    ///
+    /// # Errors
+    /// Those of the recipe, and of the system.
+    pub fn build<F: SystemAt>(
+        f: &mut F,
+        x: &[f64],
+        mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
+    ) -> Result<Self, SetupError> {
+        let system = f.system_at(x)?.system();
+        let (inverse, pattern) = (recipe(system)?, system.matrix.pattern().clone());
+        let built_at = Some(x.to_vec());
+        Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
+    }
+
+    /// A preconditioner that stays as it is.
+    pub fn constant(inverse: Built<V>) -> Self {
+        Self { inverse, recipe: None, pattern: None, built_at: None }
+    }
+
+    /// Takes the system at x, unless it is constant or new there: the first time, at the x it was built at. Whether anything was done.
+    ///
+    /// *Cost* an assembly and an update, which may allocate.
+    ///
+    /// # Errors
+    /// [`DescentError::Linearize`] with what the update found; the old preconditioner is then still in use.
+    pub fn follow<F: SystemAt>(&mut self, f: &mut F, x: &[f64]) -> Result<bool, DescentError> {
+        let due = self.is_due(x);
+        if due {
+            self.update(f.system_at(x).map_err(DescentError::linearize)?.system())?;
+        }
+        Ok(due)
+    }
+
+    /// Whether the system at x is news to it; one at the x it was built at is so the second time.
+    pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
+        !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
+    }
+
+    /// Takes a system, unless it is constant.
+    pub(super) fn update(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
+        let Some(recipe) = &mut self.recipe else { return Ok(()) };
+        self.built_at = None;
+        let pattern = system.matrix.pattern();
+        if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
+            self.inverse.update_from(system).map_err(DescentError::linearize)?;
+            return Ok(());
+        }
+        self.inverse = recipe(system).map_err(DescentError::linearize)?;
+        self.pattern = Some(pattern.clone());
+        Ok(())
+    }
+}
+
+impl<V: Vector> Preconditioner<V> for Follower<V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.inverse.apply(r, z);
+    }
+    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+        self.inverse.apply_dot(r, z)
+    }
+    fn class(&self) -> Class {
+        Preconditioner::<V>::class(&self.inverse)
+    }
+    fn size(&self) -> Option<usize> {
+        Preconditioner::<V>::size(&self.inverse)
+    }
+}
+
+/// A direction whose preconditioner follows the objective that is minimised, when [`Descent::refresh`](coarsen_optimize::Descent::refresh)
+/// says so.
+pub fn following<V, F, D>(direction: D) -> impl Direction<V, F>
+where
+    V: Vector,
+    F: Objective<V> + Follows<V>,
+    D: Direction<V, F> + Preconditioned<V, Inverse = Follower<V>>,
+{
+    Refreshed::new(direction, |f: &mut F, x: &V, m: &mut Follower<V>| {
+        let (f, x) = f.host_at(x)?;
+        m.follow(f, x)
+    })
+}

@@ -1,0 +1,85 @@
+//! An objective, a preconditioner of its system, and vectors of the host.
+
+use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner};
+use coarsen_optimize::{DescentError, Linearize};
+use coarsen_sparse::{OwnedSystem, SparseError, SystemAt};
+
+use super::Follower;
+
+/// An objective with its Hessian, which it keeps, and a preconditioner of it: what Newton's method asks for.
+///
+/// *Cost* of a Hessian: that of the objective; nothing is copied.
+pub struct Hosted<F> {
+    /// The objective.
+    pub objective: F,
+    inverse: Follower,
+    on_demand: bool,
+}
+
+impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
+    /// An objective whose Hessian is always the one that it says.
+    pub fn new(objective: F, inverse: Follower) -> Self {
+        Self { objective, inverse, on_demand: false }
+    }
+
+    /// An objective without a preconditioner, for methods that have their own.
+    pub fn bare(objective: F) -> Self {
+        Self::new(objective, Follower::constant(Box::new(Identity)))
+    }
+
+    /// The exact Hessian is tried first, the projected one where that is indefinite: Longva et al. 2023.
+    pub fn projecting_on_demand(self) -> Self {
+        Self { on_demand: true, ..self }
+    }
+}
+
+impl<F: SystemAt> SystemAt for Hosted<F> {
+    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
+        self.objective.system_at(x)
+    }
+    fn project(&mut self, stand_in: bool) -> bool {
+        self.objective.project(stand_in)
+    }
+}
+
+impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for Hosted<F> {
+    fn value(&mut self, x: &Vec<f64>) -> f64 {
+        self.objective.value(x)
+    }
+    fn round_off(&self, value: f64) -> f64 {
+        self.objective.round_off(value)
+    }
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        self.objective.gradient(x, g);
+    }
+    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
+        self.objective.max_step(x, d)
+    }
+}
+
+impl<F: Objective<Vec<f64>> + SystemAt> Linearize<Vec<f64>> for Hosted<F> {
+    fn linearize(
+        &mut self,
+        x: &Vec<f64>,
+    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+        let system = self.objective.system_at(x).map_err(DescentError::linearize)?;
+        Ok((system, &mut self.inverse))
+    }
+
+    fn relinearize(
+        &mut self,
+        x: &Vec<f64>,
+    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+        let system = self.objective.system_at(x).map_err(DescentError::linearize)?;
+        self.inverse.update(system.system())?;
+        Ok((system, &mut self.inverse))
+    }
+
+    fn renews(&mut self, x: &Vec<f64>) -> Result<bool, DescentError> {
+        Ok(self.inverse.is_due(x))
+    }
+
+    fn project(&mut self, stand_in: bool) -> bool {
+        self.on_demand && self.objective.project(stand_in)
+    }
+}

@@ -1,0 +1,60 @@
+//! A logarithmic barrier.
+//!
+//! > φ(d) = −k (d/r − 1)² ln(d/r) for 0 < d < r, else 0    (6)
+//!
+//! infinite for d ≤ 0, and smooth to the second derivative at r.
+
+use crate::half_space::Law;
+
+/// The share of the way to the obstacle that a step may go.
+const SHARE: f64 = 0.9;
+
+/// A barrier that begins at the distance r and is never crossed: a start beyond it has no energy.
+///
+/// *Reference* Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6, here in units of r².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barrier {
+    /// k, J, positive.
+    pub stiffness: f64,
+    /// r, m, positive.
+    pub reach: f64,
+}
+
+impl Law for Barrier {
+    fn at(&self, distance: f64) -> [f64; 3] {
+        let (k, r, d) = (self.stiffness, self.reach, distance / self.reach);
+        if d >= 1.0 {
+            return [0.0; 3];
+        }
+        if d.is_nan() || d <= 0.0 {
+            return [f64::INFINITY, f64::NAN, f64::NAN];
+        }
+        let (gap, log) = (d - 1.0, d.ln());
+        let slope = -gap * (2.0 * log + gap / d);
+        let bend = -2.0 * log - gap / d * (4.0 - gap / d);
+        [-k * gap * gap * log, k * slope / r, k * bend / (r * r)]
+    }
+
+    fn max_step(&self, distance: f64, rate: f64) -> f64 {
+        if rate < 0.0 { SHARE * distance / -rate } else { f64::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derivatives_are_those_of_the_barrier() {
+        let (law, h) = (Barrier { stiffness: 3.0, reach: 0.2 }, 1e-6);
+        for d in [0.01, 0.05, 0.1, 0.15, 0.199] {
+            let ([_, slope, bend], [more, less]) = (law.at(d), [h, -h].map(|h| law.at(d + h)));
+            assert!(((more[0] - less[0]) / (2.0 * h) - slope).abs() < 1e-6 * slope.abs().max(1.0), "{d}");
+            assert!(((more[1] - less[1]) / (2.0 * h) - bend).abs() < 1e-6 * bend.abs().max(1.0), "{d}");
+            assert!(bend > 0.0);
+        }
+        assert_eq!(law.at(0.2), [0.0; 3]);
+        assert!(law.at(0.0)[0].is_infinite());
+        assert!((law.max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,183 @@
+//! Bending about the edges of cloth that was flat: Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006, *A Quadratic Bending Model
+//! for Inextensible Surfaces*.
+//!
+//! For two triangles over the edge x₀ x₁, with tips x₂ and x₃ and areas A₀ and A₁, the energy is ½ k Σ x_aᵀ Q_ab x_b with
+//!
+//! > Q = 3 / (A₀ + A₁) c cᵀ    (1)
+//! > c = (c₀₃ + c₀₄, c₀₁ + c₀₂, −c₀₁ − c₀₃, −c₀₂ − c₀₄)    (2)
+//!
+//! where c_ij is the cotangent of the angle between edges e_i and e_j: e₀ = x₀ x₁, e₁ = x₀ x₂, e₂ = x₀ x₃, e₃ = x₁ x₂,
+//! e₄ = x₁ x₃. All of it is known at rest, so bending adds constants: Q_ab times the identity.
+
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use crate::elements::{Element, Elements, Stiffness};
+use crate::{BodyError, Curvature, Energy};
+
+/// Two triangles about their common edge.
+#[derive(Clone, Copy, Debug)]
+pub struct Hinge {
+    /// x₀, x₁, x₂, x₃.
+    pub corners: [u32; 4],
+    /// c.
+    weights: [f64; 4],
+    /// 3 k / (A₀ + A₁).
+    scale: f64,
+}
+
+impl Hinge {
+    /// The hinges of triangles, one for each edge that two of them share, edges in increasing order; k is the bending stiffness in N m.
+    ///
+    /// Edges whose two triangles have the same tip, or one of which has no area beside the square of the edge, have none. `rest` is where
+    /// a node is at rest; z = 0 for flat cloth.
+    pub fn all(triangles: &[[u32; 3]], rest: impl Fn(u32) -> [f64; 3], k: f64) -> Vec<Self> {
+        let half_edges = |&[a, b, c]: &[u32; 3]| [(a, b, c), (b, c, a), (c, a, b)];
+        let mut edges: Vec<([u32; 2], [u32; 3])> = triangles
+            .iter()
+            .flat_map(half_edges)
+            .map(|(from, to, tip)| ([from.min(to), from.max(to)], [from, to, tip]))
+            .collect();
+        edges.sort_unstable();
+        let inside = edges.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1[2] != pair[1].1[2]);
+        let hinge = |pair: &[([u32; 2], [u32; 3])]| {
+            let corners = [pair[0].1[0], pair[0].1[1], pair[0].1[2], pair[1].1[2]];
+            Self::new(corners, corners.map(&rest), k)
+        };
+        inside.filter_map(hinge).collect()
+    }
+
+    fn new(corners: [u32; 4], [x0, x1, x2, x3]: [[f64; 3]; 4], k: f64) -> Option<Self> {
+        let edge = sub(x1, x0);
+        if twice(x0, x1, x2).min(twice(x0, x1, x3)) <= 1e-6 * dot(edge, edge) {
+            return None;
+        }
+        let (c01, c02) = (cotangent(x0, x1, x2), cotangent(x0, x1, x3));
+        let (c03, c04) = (cotangent(x1, x0, x2), cotangent(x1, x0, x3));
+        let weights = [c03 + c04, c01 + c02, -c01 - c03, -c02 - c04]; // (2)
+        let areas = 0.5 * (twice(x0, x1, x2) + twice(x0, x1, x3));
+        Some(Self { corners, weights, scale: 3.0 * k / areas })
+    }
+
+    /// k Q_ab, to be multiplied by the 3x3 identity.
+    pub fn stiffness(&self, a: usize, b: usize) -> f64 {
+        self.scale * (self.weights[a] * self.weights[b]) // (1)
+    }
+}
+
+/// Twice the area of a triangle.
+fn twice(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
+    let n = cross(sub(q, p), sub(r, p));
+    dot(n, n).sqrt()
+}
+
+/// The cotangent of the angle at p between the edges to q and r.
+fn cotangent(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
+    dot(sub(q, p), sub(r, p)) / twice(p, q, r)
+}
+
+/// The hinges of cloth: bending.
+///
+/// *Use* with [`Membrane`](crate::Membrane). The energy is quadratic, so its Hessian is a constant.
+pub type Bending = Elements<Vec<Hinge>, 4>;
+
+impl Elements<Vec<Hinge>, 4> {
+    /// The hinges of `triangles` whose nodes are at `rest` where nothing is bent, with stiffness k in N m; nodes that are `held` stay
+    /// at their `positions`.
+    ///
+    /// # Errors
+    /// [`BodyError`] for corners that are no nodes and a k that is not positive.
+    pub fn new(
+        k: f64,
+        triangles: &[[u32; 3]],
+        rest: &[[f64; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        if !(k.is_finite() && k > 0.0) {
+            return Err(BodyError::Value {
+                what: "the bending stiffness",
+                found: k,
+                range: "positive and finite",
+            });
+        }
+        crate::elements::check_corners("triangle", triangles, rest.len())?;
+        let hinges = Hinge::all(triangles, |i| rest[i as usize], k);
+        let corners = hinges.iter().map(|hinge| hinge.corners).collect();
+        Self::of("hinge", hinges, corners, held, positions)
+    }
+}
+
+impl Hinge {
+    /// Σ c_a x_a.
+    fn bend(&self, x: &[[f64; 3]; 4]) -> [f64; 3] {
+        std::array::from_fn(|k| (0..4).map(|a| self.weights[a] * x[a][k]).sum())
+    }
+}
+
+impl Element<4> for Vec<Hinge> {
+    const WORK: usize = 60;
+
+    fn energy(&self, e: usize, x: &[[f64; 3]; 4]) -> Energy {
+        let (hinge, bend) = (&self[e], self[e].bend(x));
+        let terms = |k: usize| (0..4).map(|a| (hinge.weights[a] * x[a][k]).abs()).sum::<f64>();
+        let magnitude = (0..3).map(|k| bend[k].abs() * terms(k)).sum::<f64>();
+        hinge.scale * Energy { value: 0.5 * dot(bend, bend), magnitude }
+    }
+
+    fn gradient(&self, e: usize, x: &[[f64; 3]; 4]) -> [[f64; 3]; 4] {
+        let (hinge, bend) = (&self[e], self[e].bend(x));
+        hinge.weights.map(|c| bend.map(|b| hinge.scale * c * b))
+    }
+
+    fn add_hessian(&self, e: usize, _: &[[f64; 3]; 4], _: Curvature, h: &mut Stiffness<4>) {
+        for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
+            (0..3).for_each(|k| h[a][k][b][k] += self[e].stiffness(a, b));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grid of n x n vertices, diagonals all one way.
+    fn grid(n: u32) -> Vec<[u32; 3]> {
+        let cell = |c: u32| {
+            let a = c / (n - 1) * n + c % (n - 1);
+            [[a, a + n, a + n + 1], [a, a + n + 1, a + 1]]
+        };
+        (0..(n - 1) * (n - 1)).flat_map(cell).collect()
+    }
+
+    fn at(n: u32) -> impl Fn(u32) -> [f64; 3] {
+        move |i| [f64::from(i / n) / 4.0, f64::from(i % n) / 4.0, 0.0]
+    }
+
+    /// By Euler's formula 25 vertices and 32 triangles have 56 edges; 16 of them are the boundary.
+    #[test]
+    fn one_hinge_for_each_inner_edge() {
+        assert_eq!(Hinge::all(&grid(5), at(5), 1.0).len(), 56 - 16);
+        let twice = [[0, 1, 2], [0, 1, 2]];
+        assert!(Hinge::all(&twice, at(5), 1.0).is_empty());
+    }
+
+    /// A flat sheet in any pose is not bent: c annihilates constants, u and v.
+    #[test]
+    fn flat_sheets_are_not_bent() {
+        for hinge in Hinge::all(&grid(5), at(5), 1.0) {
+            let corners = hinge.corners.map(at(5));
+            let moment =
+                |f: &dyn Fn([f64; 3]) -> f64| (0..4).map(|a| hinge.weights[a] * f(corners[a])).sum::<f64>();
+            assert!([moment(&|_| 1.0), moment(&|p| p[0]), moment(&|p| p[1])].iter().all(|m| m.abs() < 1e-14));
+        }
+    }
+
+    /// A square folded about its diagonal: all angles are 45 degrees at the edge, so c = (2, 2, −2, −2), A₀ + A₁ = h².
+    #[test]
+    fn the_diagonal_of_a_square() {
+        let hinges = Hinge::all(&grid(5), at(5), 5e-5);
+        let diagonal = hinges.iter().find(|h| h.corners[..2].iter().all(|i| [0, 6].contains(i))).unwrap();
+        assert!(diagonal.weights.iter().zip([2.0, 2.0, -2.0, -2.0]).all(|(c, w)| (c - w).abs() < 1e-14));
+        assert!((diagonal.stiffness(0, 2) / (-4.0 * 3.0 * 5e-5 * 16.0) - 1.0).abs() < 1e-14);
+    }
+}

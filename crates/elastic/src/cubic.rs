@@ -1,0 +1,73 @@
+//! The first root of a cubic.
+
+/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, from below; ∞ where there is none, 0 for c₀ ≤ 0.
+///
+/// Between its extrema a cubic is monotone, and a change of sign is found by halving.
+pub(crate) fn first_root(c: [f64; 4]) -> f64 {
+    let at = |a: f64| ((c[3] * a + c[2]) * a + c[1]) * a + c[0];
+    if c[0].is_nan() || c[0] <= 0.0 {
+        return 0.0;
+    }
+    let mut low = 0.0;
+    for high in extrema(c) {
+        if at(high) <= 0.0 {
+            return halve(at, low, high);
+        }
+        low = high;
+    }
+    // Beyond the last extremum: the sign of the leading coefficient decides.
+    let Some(&leading) = c[1..].iter().rev().find(|c| **c != 0.0) else { return f64::INFINITY };
+    if leading > 0.0 {
+        return f64::INFINITY;
+    }
+    let mut high = 2.0 * low + 1.0;
+    while at(high) > 0.0 {
+        (low, high) = (high, 2.0 * high);
+    }
+    halve(at, low, high)
+}
+
+/// The positive zeros of the derivative, increasing.
+fn extrema(c: [f64; 4]) -> impl Iterator<Item = f64> {
+    let (a, half, b) = (3.0 * c[3], c[2], c[1]); // a x² + 2 half x + b
+    let q = half * half - a * b;
+    let root = -(half + q.max(0.0).sqrt().copysign(half));
+    let mut zeros = if q < 0.0 { [f64::NAN; 2] } else { [root / a, b / root] };
+    zeros.sort_unstable_by(f64::total_cmp);
+    zeros.into_iter().filter(|z| z.is_finite() && *z > 0.0)
+}
+
+/// The last α before a change of sign between `low`, where `at` is positive, and `high`.
+fn halve(at: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return low;
+        }
+        if at(middle) > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_root;
+
+    #[test]
+    fn the_first_root_is_found() {
+        // (1 - x)(2 - x)(3 - x) and others by their roots.
+        assert!((first_root([6.0, -11.0, 6.0, -1.0]) - 1.0).abs() < 1e-12);
+        assert!((first_root([1.0, -3.0, 2.0, 0.0]) - 0.5).abs() < 1e-12); // (1 - x)(1 - 2x)
+        assert!((first_root([1.0, -0.25, 0.0, 0.0]) - 4.0).abs() < 1e-12);
+        assert!((first_root([8.0, 0.0, 0.0, -1.0]) - 2.0).abs() < 1e-12);
+        assert!((first_root([1.0, -2.0, 1.0, 0.0]) - 1.0).abs() < 1e-7); // touches
+        for none in [[1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, 0.0]]
+        {
+            assert_eq!(first_root(none), f64::INFINITY);
+        }
+        assert_eq!(first_root([0.0, 1.0, 0.0, 0.0]), 0.0);
+    }
+}

@@ -1,0 +1,124 @@
+//! Nodes that stay on one side of a plane.
+//!
+//! > E = Σ_i φ(n · x_i − c)
+//!
+//! with the unit normal n and a law φ of the distance: [`Penalty`](crate::Penalty), [`Barrier`](crate::Barrier). Its gradient is φ' n, its
+//! Hessian φ'' n nᵀ.
+
+use std::sync::Arc;
+
+use coarsen_sparse::{Pattern, Stencil};
+
+use crate::BodyError;
+use crate::nodes::pattern_of;
+use crate::potential::{Curvature, Energy, Potential, Touching};
+
+/// An energy of the distance to an obstacle, in m; positive outside.
+pub trait Law {
+    /// φ, φ' and φ'' at a distance; all 0 where nothing touches.
+    fn at(&self, distance: f64) -> [f64; 3];
+
+    /// The largest α for which a distance that changes by α `rate` is valid.
+    fn max_step(&self, distance: f64, rate: f64) -> f64 {
+        let _ = (distance, rate);
+        f64::INFINITY
+    }
+}
+
+/// A plane that all free nodes feel by a law.
+///
+/// Its Hessian is contact: it comes and goes with the nodes that touch, and is carried apart from the matrix.
+/// *Cost* a pass over the nodes, on one thread.
+///
+/// ```
+/// use coarsen_elastic::{HalfSpace, Penalty, Potential};
+/// let mut floor = HalfSpace::new(2, [0.0, 2.0, 0.0], 0.5, Penalty { stiffness: 8.0 })?; // y ≥ 0.5, the normal is made a unit vector
+/// assert_eq!(floor.energy(&[0.0, 0.0, 0.0, 0.0, 3.0, 0.0]).value, 1.0); // 8/2 · 0.5²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HalfSpace<L> {
+    /// φ.
+    pub law: L,
+    normal: [f64; 3],
+    offset: f64,
+    pattern: Arc<Pattern>,
+}
+
+impl<L: Law> HalfSpace<L> {
+    /// The half-space n · x ≥ `offset`, in m along the normal, for some free nodes; the normal is made a unit vector.
+    ///
+    /// # Errors
+    /// [`BodyError::Value`] for a normal of length 0 and numbers that are not finite.
+    pub fn new(nodes: usize, normal: [f64; 3], offset: f64, law: L) -> Result<Self, BodyError> {
+        let length = normal.iter().map(|n| n * n).sum::<f64>().sqrt();
+        if !(length.is_finite() && length > 0.0 && offset.is_finite()) {
+            let range = "of positive length, and both finite";
+            return Err(BodyError::Value {
+                what: "the normal or the offset of a plane",
+                found: length,
+                range,
+            });
+        }
+        let pattern = pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?;
+        Ok(Self { law, normal: normal.map(|n| n / length), offset, pattern })
+    }
+
+    fn along(&self, v: &[f64]) -> f64 {
+        (0..3).map(|k| self.normal[k] * v[k]).sum()
+    }
+
+    /// n · x_i − c of a node.
+    fn distance(&self, x: &[f64]) -> f64 {
+        self.along(x) - self.offset
+    }
+}
+
+impl<L: Law> Potential for HalfSpace<L> {
+    fn nodes(&self) -> usize {
+        self.pattern.rows()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        let energy = |x: &[f64]| {
+            let [value, slope, _] = self.law.at(self.distance(x));
+            let terms = (0..3).map(|k| (self.normal[k] * x[k]).abs()).sum::<f64>() + self.offset.abs();
+            Energy { value, magnitude: slope.abs() * terms }
+        };
+        x.chunks_exact(3).map(energy).sum()
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        for (x, g) in x.chunks_exact(3).zip(g.chunks_exact_mut(3)) {
+            let slope = self.law.at(self.distance(x))[1];
+            (0..3).for_each(|k| g[k] += slope * self.normal[k]);
+        }
+    }
+
+    fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
+
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+        for (i, x) in x.chunks_exact(3).enumerate() {
+            let stiffness = self.law.at(self.distance(x))[2];
+            if stiffness > 0.0 {
+                contacts.push(
+                    Stencil::point(i as u32),
+                    self.normal.map(|p| self.normal.map(|q| stiffness * (p * q))),
+                );
+            }
+        }
+    }
+
+    fn touches(&self) -> bool {
+        true
+    }
+
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        let step = |(x, d): (&[f64], &[f64])| self.law.max_step(self.distance(x), self.along(d));
+        x.chunks_exact(3).zip(d.chunks_exact(3)).map(step).fold(f64::INFINITY, f64::min)
+    }
+}

@@ -1,0 +1,370 @@
+//! Stretching and shearing of triangles: Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §4.
+//!
+//! The map from the flat cloth to space has the columns (their (9))
+//!
+//! > (w_u w_v) = (Δx₁ Δx₂) (Δu₁ Δu₂; Δv₁ Δv₂)⁻¹ = Σ_a x_a g_aᵀ    (1)
+//!
+//! and the energy, with e = ‖w‖ − 1 and a the area at rest, is
+//!
+//! > E = a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²)    (2)
+//!
+//! Deviation: they put the area inside the condition, so that energies grow with its square; here k does not depend on the mesh. c, which
+//! they have not, is the effect of Poisson's ratio: at rest (2) is a linear membrane in plane stress.
+//! The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
+//!
+//! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, e' of the other    (3)
+//! > a c (g_au g_bv ŵ_u ŵ_vᵀ + g_av g_bu ŵ_v ŵ_uᵀ)    (4)
+//! > a k' (d_a d_bᵀ + (w_u · w_v) (g_au g_bv + g_av g_bu) I),  d_a = g_au w_v + g_av w_u    (5)
+//!
+//! The projected Hessian takes the maximum of 0 and the second term of (3), which is negative under compression (Choi & Ko 2002), and
+//! drops the second term of (5), which is indefinite.
+//!
+//! | symbol | name |
+//! |---|---|
+//! | k, c, k' | [`Fabric`] |
+//! | a | `area` |
+//! | g_a | `slopes[a]`: the gradient of the hat of corner a in (u, v) |
+//! | the bracket of (3) over k | `hessians`, for u and v |
+//! | d_a | `shears[a]` |
+
+use coarsen_mesh::vector::{cross, dot, sub};
+
+use crate::elements::{Element, Elements, Stiffness};
+use crate::{BodyError, Curvature, Energy};
+
+/// The moduli of a cloth in its plane, in N/m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fabric {
+    /// k: resistance to stretching along u and along v.
+    pub stretch: f64,
+    /// c, at most k: how much a stretch along u resists one along v.
+    pub coupling: f64,
+    /// k': resistance to shearing.
+    pub shear: f64,
+}
+
+impl Fabric {
+    /// An isotropic sheet in plane stress: `young` is Young's modulus times the thickness, N/m.
+    pub fn isotropic(young: f64, poisson: f64) -> Self {
+        let stretch = young / (1.0 - poisson * poisson);
+        Self { stretch, coupling: stretch * poisson, shear: 0.5 * young / (1.0 + poisson) }
+    }
+
+    fn check(self) -> Result<Self, BodyError> {
+        let range = "positive and finite, and for the coupling at most that of stretching";
+        for (what, found, good) in [
+            ("the stretching modulus", self.stretch, self.stretch > 0.0),
+            ("the shearing modulus", self.shear, self.shear > 0.0),
+            ("the coupling modulus", self.coupling, self.coupling.abs() <= self.stretch),
+        ] {
+            if !(good && found.is_finite()) {
+                return Err(BodyError::Value { what, found, range });
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A triangle of flat cloth.
+#[derive(Clone, Copy, Debug)]
+pub struct Triangle {
+    /// Area at rest, m².
+    pub area: f64,
+    slopes: [[f64; 2]; 3],
+}
+
+impl Triangle {
+    /// The triangle with these corners in the flat cloth, (u, v) in m.
+    pub fn new([p, q, r]: [[f64; 2]; 3]) -> Self {
+        let ([u1, v1], [u2, v2]) = ([q[0] - p[0], q[1] - p[1]], [r[0] - p[0], r[1] - p[1]]);
+        let det = u1 * v2 - u2 * v1;
+        let (g1, g2) = ([v2 / det, -u2 / det], [-v1 / det, u1 / det]);
+        let slopes = [[-g1[0] - g2[0], -g1[1] - g2[1]], g1, g2];
+        Self { area: 0.5 * det.abs(), slopes }
+    }
+
+    /// The triangle that lies flat where these corners are in space, u along its first edge; `None` where its height is lost beside its
+    /// longest side.
+    pub fn flat([p, q, r]: [[f64; 3]; 3]) -> Option<Self> {
+        let normal = cross(sub(q, p), sub(r, p));
+        let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
+        let twice = dot(normal, normal).sqrt();
+        if twice.is_nan() || 0.5 * twice <= 1e-6 * longest {
+            return None;
+        }
+        let unit = |p: [f64; 3]| p.map(|x| x / dot(p, p).sqrt());
+        let t1 = unit(sub(q, p));
+        let t2 = cross(unit(normal), t1);
+        Some(Self::new([p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)])))
+    }
+
+    /// What (2) and its derivatives are made of where the corners are at x.
+    pub fn at(&self, fabric: Fabric, [x0, x1, x2]: &[[f64; 3]; 3]) -> Stretched {
+        let [_, g1, g2] = self.slopes;
+        let w: [[f64; 3]; 2] =
+            [0, 1].map(|s| std::array::from_fn(|c| g1[s] * (x1[c] - x0[c]) + g2[s] * (x2[c] - x0[c]))); // (1)
+        let lengths = w.map(|w| (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]).sqrt());
+        Stretched { triangle: *self, fabric, w, lengths }
+    }
+}
+
+/// A triangle of cloth in space.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretched {
+    /// The same at rest.
+    pub triangle: Triangle,
+    fabric: Fabric,
+    w: [[f64; 3]; 2],
+    lengths: [f64; 2],
+}
+
+impl Stretched {
+    /// (2).
+    pub fn energy(&self) -> Energy {
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let ([u, v], s) = (self.lengths.map(|l| l - 1.0), dot(self.w[0], self.w[1]));
+        let density = 0.5 * stretch * (u * u + v * v) + coupling * u * v + 0.5 * shear * s * s;
+        let [a, b] = self.lengths;
+        let magnitude = (stretch * u.abs() + coupling.abs() * v.abs()) * (a + 1.0)
+            + (stretch * v.abs() + coupling.abs() * u.abs()) * (b + 1.0)
+            + 2.0 * shear * s.abs() * a * b;
+        self.triangle.area * Energy { value: 0.0, magnitude }
+            + Energy { value: self.triangle.area * density, magnitude: 0.0 }
+    }
+
+    /// ∂E/∂x_a.
+    pub fn gradient(&self) -> [[f64; 3]; 3] {
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let ([u, v], s) = (self.lengths.map(|l| l - 1.0), dot(self.w[0], self.w[1]));
+        let pulls = [stretch * u + coupling * v, stretch * v + coupling * u];
+        let unit = self.units();
+        let slope = |t: usize, c: usize| pulls[t] * unit[t][c] + shear * s * self.w[1 - t][c]; // ∂E/∂w over a
+        let area = self.triangle.area;
+        self.triangle
+            .slopes
+            .map(|g| std::array::from_fn(|c| area * (g[0] * slope(0, c) + g[1] * slope(1, c))))
+    }
+
+    /// What the blocks of the Hessian are made of, true or projected.
+    pub fn curvature(&self, exact: bool) -> Curved {
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let hessian = |t: usize| {
+            let (length, other) = (self.lengths[t], self.lengths[1 - t]);
+            let unit = self.w[t].map(|c| c / length);
+            let across = 1.0 - 1.0 / length + coupling / stretch * (other - 1.0) / length;
+            let tension = if exact { across } else { across.max(0.0) };
+            std::array::from_fn(|e| {
+                let p = unit[e / 3] * unit[e % 3];
+                let identity = if e / 3 == e % 3 { 1.0 } else { 0.0 };
+                p + tension * (identity - p) // (3)
+            })
+        };
+        let w = &self.w;
+        let shears = self.triangle.slopes.map(|g| std::array::from_fn(|c| g[0] * w[1][c] + g[1] * w[0][c]));
+        let turn = if exact { shear * dot(w[0], w[1]) } else { 0.0 };
+        let Triangle { area, slopes } = self.triangle;
+        Curved {
+            area,
+            slopes,
+            fabric: self.fabric,
+            hessians: [hessian(0), hessian(1)],
+            units: self.units(),
+            shears,
+            turn,
+        }
+    }
+
+    fn units(&self) -> [[f64; 3]; 2] {
+        [0, 1].map(|s| self.w[s].map(|c| c / self.lengths[s]))
+    }
+}
+
+/// The second derivatives of a triangle.
+#[derive(Clone, Copy, Debug)]
+pub struct Curved {
+    /// Area at rest, m².
+    pub area: f64,
+    slopes: [[f64; 2]; 3],
+    fabric: Fabric,
+    hessians: [[f64; 9]; 2],
+    units: [[f64; 3]; 2],
+    shears: [[f64; 3]; 3],
+    /// k' w_u · w_v, where the Hessian is the true one.
+    turn: f64,
+}
+
+impl Curved {
+    /// K_ab, row-major 3x3; K_ba is its transpose to the bit.
+    pub fn stiffness(&self, a: usize, b: usize) -> [f64; 9] {
+        let (g, h, d) = (self.slopes, self.hessians, self.shears);
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let [u, v] = [0, 1].map(|s| stretch * self.area * (g[a][s] * g[b][s]));
+        let mut k = std::array::from_fn(|e| {
+            u * h[0][e] + v * h[1][e] + shear * self.area * (d[a][e / 3] * d[b][e % 3]) // (3) + (5)
+        });
+        if coupling != 0.0 {
+            let [uv, vu] = [(0, 1), (1, 0)].map(|(s, t)| coupling * self.area * (g[a][s] * g[b][t]));
+            let [m, n] = self.units;
+            (0..9).for_each(|e| k[e] += uv * (m[e / 3] * n[e % 3]) + vu * (n[e / 3] * m[e % 3])); // (4)
+        }
+        if self.turn != 0.0 {
+            let turn = self.turn * self.area * (g[a][0] * g[b][1] + g[a][1] * g[b][0]);
+            (0..3).for_each(|c| k[4 * c] += turn); // (5)
+        }
+        k
+    }
+}
+
+/// Triangles of one fabric: stretching and shearing of cloth.
+///
+/// *Use* with [`Bending`](crate::Bending), added by [`Plus`](crate::Plus). *Cost* of a Hessian: 9 blocks of 3x3 a triangle.
+///
+/// ```
+/// use coarsen_elastic::{Fabric, Membrane, Potential};
+/// let rest = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+/// let fabric = Fabric { stretch: 8.0, coupling: 0.0, shear: 1.0 };
+/// let held = [false; 3];
+/// let mut cloth = Membrane::new(fabric, &[[0, 1, 2]], &rest, &held, &[[0.0; 3]; 3])?;
+/// let twice = [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0, 0.0]; // stretched along u to the double
+/// assert_eq!(cloth.energy(&twice).value, 2.0); // 1/2 · 8/2 · 1²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+pub type Membrane = Elements<Sheet, 3>;
+
+/// Triangles of flat cloth, and their fabric.
+pub struct Sheet {
+    fabric: Fabric,
+    triangles: Vec<Triangle>,
+    /// Lengths of the edges opposite to each corner at rest, from slopes: 2 a ‖g‖.
+    opposite: Vec<[f64; 3]>,
+}
+
+impl Elements<Sheet, 3> {
+    /// Cloth with (u, v) of every node in `rest`; nodes that are `held` stay at their `positions`.
+    ///
+    /// # Errors
+    /// [`BodyError`] for moduli out of range, corners that are no nodes, and triangles without area in the flat cloth.
+    pub fn new(
+        fabric: Fabric,
+        triangles: &[[u32; 3]],
+        rest: &[[f64; 2]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        crate::elements::check_corners("triangle", triangles, rest.len())?;
+        let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
+        Self::from_rest(fabric, triangles, flat, held, positions)
+    }
+
+    /// Cloth that is at rest where the nodes are, each triangle flat in its own plane.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_space(
+        fabric: Fabric,
+        triangles: &[[u32; 3]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        crate::elements::check_corners("triangle", triangles, positions.len())?;
+        let flat = triangles.iter().map(|t| Triangle::flat(t.map(|i| positions[i as usize])));
+        Self::from_rest(fabric, triangles, flat, held, positions)
+    }
+
+    fn from_rest(
+        fabric: Fabric,
+        corners: &[[u32; 3]],
+        flat: impl Iterator<Item = Option<Triangle>>,
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, BodyError> {
+        let good = |t: &Triangle| t.area > 0.0 && t.area.is_finite();
+        let checked = flat.enumerate().map(|(index, t)| {
+            let measure = t.map_or(0.0, |t| t.area);
+            t.filter(good).ok_or(BodyError::Degenerate { what: "triangle", index, measure })
+        });
+        let triangles = checked.collect::<Result<Vec<_>, _>>()?;
+        let length = |t: &Triangle| t.slopes.map(|g| 2.0 * t.area * (g[0] * g[0] + g[1] * g[1]).sqrt());
+        let opposite = triangles.iter().map(length).collect();
+        let sheet = Sheet { fabric: fabric.check()?, triangles, opposite };
+        Self::of("triangle", sheet, corners.to_vec(), held, positions)
+    }
+
+    /// The mass of each free node in kg, for cloth of `density` kg/m²: a third of each triangle around it.
+    pub fn masses(&self, density: f64) -> Vec<f64> {
+        self.fold(|around| around.map(|(e, _)| density * self.model.triangles[e].area / 3.0).sum())
+    }
+}
+
+impl Element<3> for Sheet {
+    const WORK: usize = 150;
+
+    fn energy(&self, e: usize, x: &[[f64; 3]; 3]) -> Energy {
+        self.triangles[e].at(self.fabric, x).energy()
+    }
+
+    fn gradient(&self, e: usize, x: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        self.triangles[e].at(self.fabric, x).gradient()
+    }
+
+    fn add_hessian(&self, e: usize, x: &[[f64; 3]; 3], curvature: Curvature, h: &mut Stiffness<3>) {
+        let triangle = &self.triangles[e];
+        let curved = triangle.at(self.fabric, x).curvature(curvature == Curvature::Exact);
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let weight = triangle.area * (stretch + coupling.abs()).max(2.0 * shear); // above (3) to (5) at rest
+        for (a, b) in (0..9).map(|ab| (ab / 3, ab % 3)) {
+            let (g, f) = (triangle.slopes[a], triangle.slopes[b]);
+            let laplace = weight * (g[0] * f[0] + g[1] * f[1]);
+            let k = match curvature {
+                Curvature::Constant => std::array::from_fn(|e| if e % 4 == 0 { laplace } else { 0.0 }),
+                _ => curved.stiffness(a, b),
+            };
+            (0..9).for_each(|e| h[a][e / 3][b][e % 3] += k[e]);
+        }
+    }
+
+    /// k times the length of the edges opposite to the node.
+    fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
+        around.map(|(e, corner)| self.fabric.stretch * self.opposite[e][corner]).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FABRIC: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
+    const REST: [[f64; 2]; 3] = [[0.0, 0.0], [0.5, 0.0], [0.5, 0.5]]; // slopes (−2, 0), (2, −2), (0, 2)
+
+    fn stretched(place: impl Fn([f64; 2]) -> [f64; 3]) -> Curved {
+        Triangle::new(REST).at(FABRIC, &REST.map(place)).curvature(false)
+    }
+
+    #[test]
+    fn a_flat_triangle_by_hand() {
+        let k = stretched(|[u, v]| [u, v, 0.0]);
+        assert_eq!((k.area, k.slopes), (0.125, [[-2.0, 0.0], [2.0, -2.0], [0.0, 2.0]]));
+        assert_eq!(k.stiffness(0, 0), [5e3 * 0.5, 0.0, 0.0, 0.0, 1e3 * 0.5, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn compression_leaves_no_negative_part() {
+        let k = stretched(|[u, v]| [0.5 * u, v, 0.0]).stiffness(0, 0);
+        assert_eq!((k[8], k[0] > 0.0), (0.0, true));
+    }
+
+    /// Plane stress: a stretch e along x has the energy ½ E / (1 − ν²) e² per area, and half of it where the sheet may narrow by ν e.
+    #[test]
+    fn an_isotropic_sheet_narrows_by_poissons_ratio() {
+        let (fabric, e) = (Fabric::isotropic(2.0, 0.3), 1e-4);
+        let energy = |across: f64| {
+            let x = REST.map(|[u, v]| [(1.0 + e) * u, (1.0 + across) * v, 0.0]);
+            Triangle::new(REST).at(fabric, &x).energy().value / 0.125
+        };
+        assert!((energy(0.0) / (e * e / 0.91) - 1.0).abs() < 1e-9);
+        assert!((energy(-0.3 * e) / (e * e) - 1.0).abs() < 1e-9);
+        let turned = Triangle::flat([[1.0, 1.0, 0.0], [1.0, 1.5, 0.0], [1.0, 1.5, 0.5]]).unwrap();
+        assert!((turned.area - 0.125).abs() < 1e-15);
+        assert!(Triangle::flat([[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).is_none());
+    }
+}

@@ -1,0 +1,83 @@
+//! Neo-Hookean elasticity with a logarithm.
+//!
+//! > ψ = μ/2 (I − 3) − μ ln J + λ/2 ln² J    (6.27)
+//!
+//! with I = ‖F‖² and J = det F > 0; with the stress P = μ F + (λ ln J − μ) F⁻ᵀ.
+
+use crate::density::{Density, Lame, Modes};
+use crate::mat3::{Svd, cofactor, determinant, square};
+use crate::potential::Energy;
+
+/// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or inverted.
+///
+/// *Use* where no element may ever invert, with a line search that asks for the largest step; a start with an inverted element has no
+/// energy. Otherwise take [`StableNeoHookean`](crate::StableNeoHookean).
+/// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NeoHookean;
+
+impl Density for NeoHookean {
+    fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
+        let excess =
+            |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
+        let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
+        let j = determinant(f) - 1.0;
+        if j.is_nan() || j <= -1.0 {
+            return Energy { value: f64::INFINITY, magnitude: 0.0 };
+        }
+        let log = j.ln_1p();
+        let value = 0.5 * mu * i - mu * log + 0.5 * lambda * log * log;
+        let magnitude = mu * square(f) + (lambda * log.abs() + mu) * (1.0 + 1.0 / (1.0 + j));
+        Energy { value, magnitude }
+    }
+
+    fn stress(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
+        let (j, cofactor) = (determinant(f), cofactor(f));
+        let pressure = (lambda * j.ln() - mu) / j;
+        std::array::from_fn(|p| std::array::from_fn(|q| mu * f[p][q] + pressure * cofactor[p][q]))
+    }
+
+    fn inverts(&self) -> bool {
+        false
+    }
+
+    fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {
+        let svd = Svd::of(f);
+        let s = svd.sigma;
+        let log = determinant(f).ln();
+        let push = mu - lambda * log;
+        let pair = [s[1] * s[2], s[2] * s[0], s[0] * s[1]];
+        let stretch: [[f64; 3]; 3] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
+                (lambda + if i == j { push } else { 0.0 }) / (s[i] * s[j]) + if i == j { mu } else { 0.0 }
+            })
+        });
+        Modes::new(&svd, pair.map(|pair| mu + push / pair), pair.map(|pair| mu - push / pair), &stretch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::density::tests::{check, check_isotropy};
+
+    #[test]
+    fn derivatives_are_those_of_the_energy() {
+        check(&NeoHookean);
+        check_isotropy(&NeoHookean);
+    }
+
+    /// Small strains obey Hooke's law: stretch e along x has the stress (λ + 2 μ) e along x and λ e across.
+    #[test]
+    fn small_strains_are_linear() {
+        let (material, e) = (Lame { lambda: 2.0, mu: 3.0 }, 1e-6);
+        let p = NeoHookean.stress(material, &[[1.0 + e, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+        assert!((p[0][0] / e - 8.0).abs() < 1e-4 && (p[1][1] / e - 2.0).abs() < 1e-4, "{p:?}");
+        assert!(
+            NeoHookean
+                .energy(material, &[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+                .value
+                .is_infinite()
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! A quadratic penalty.
+//!
+//! > φ(d) = k/2 min(d, 0)²
+
+use crate::half_space::Law;
+
+/// k/2 times the square of the depth: nodes go in by about their load over k.
+///
+/// *Reference* Xian, Tong & Liu 2019, §5: its Hessian is k n nᵀ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Penalty {
+    /// k, N/m, positive.
+    pub stiffness: f64,
+}
+
+impl Law for Penalty {
+    fn at(&self, distance: f64) -> [f64; 3] {
+        if distance < 0.0 {
+            let k = self.stiffness;
+            [0.5 * k * distance * distance, k * distance, k]
+        } else {
+            [0.0; 3]
+        }
+    }
+}

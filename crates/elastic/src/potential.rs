@@ -1,0 +1,140 @@
+//! The signature of an energy of nodes.
+
+use std::iter::Sum;
+use std::ops::{Add, Mul};
+use std::sync::Arc;
+
+use coarsen_sparse::{Pattern, Stencil};
+
+use crate::BodyError;
+
+/// Which Hessian is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Curvature {
+    /// Element by element, negative eigenvalues set to 0: positive semidefinite everywhere (Teran et al. 2005).
+    #[default]
+    Projected,
+    /// The true one.
+    Exact,
+    /// A weighted Laplacian that does not depend on x and is above the true one at rest: the constant matrix of Projective
+    /// Dynamics (Bouaziz et al. 2014; for other energies Liu, Bouaziz & Kavan 2017, "Quasi-Newton methods for real-time
+    /// simulation of hyperelastic materials", ACM TOG 36(3)).
+    Constant,
+}
+
+/// An energy in J, and what it is the sum of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// E.
+    pub value: f64,
+    /// Σ |t ∂E/∂t| over the terms t that E was made from: rounding moves E by a few ε times this, near E = 0 too.
+    pub magnitude: f64,
+}
+
+impl Add for Energy {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { value: self.value + other.value, magnitude: self.magnitude + other.magnitude }
+    }
+}
+
+impl Sum for Energy {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        terms.fold(Self::default(), Add::add)
+    }
+}
+
+impl Mul<Energy> for f64 {
+    type Output = Energy;
+
+    /// For a weight of 0 or more.
+    fn mul(self, Energy { value, magnitude }: Energy) -> Energy {
+        Energy { value: self * value, magnitude: self * magnitude }
+    }
+}
+
+/// Contacts and their stiffness, as [`Contacts::assemble`](coarsen_sparse::Contacts::assemble) takes them.
+#[derive(Clone, Debug, Default)]
+pub struct Touching {
+    stencils: Vec<Stencil>,
+    stiffness: Vec<f64>,
+}
+
+impl Touching {
+    /// Adds a contact between free nodes with K = ∂²E/∂g² of its gap g.
+    pub fn push(&mut self, stencil: Stencil, k: [[f64; 3]; 3]) {
+        self.stencils.push(stencil);
+        self.stiffness.extend_from_slice(k.as_flattened());
+    }
+
+    /// Forgets all, and keeps the room.
+    pub fn clear(&mut self) {
+        self.stencils.clear();
+        self.stiffness.clear();
+    }
+
+    /// The contacts.
+    pub fn stencils(&self) -> &[Stencil] {
+        &self.stencils
+    }
+
+    /// K of each, 3x3.
+    pub fn stiffness(&self) -> &[f64] {
+        &self.stiffness
+    }
+}
+
+/// An energy of the positions of free nodes, three scalars a node, with its derivatives.
+pub trait Potential {
+    /// Free nodes.
+    fn nodes(&self) -> usize;
+
+    /// Which free nodes meet in an element: the block pattern of the Hessian, with the diagonal.
+    fn pattern(&self) -> &Arc<Pattern>;
+
+    /// E(x). *Panics* on a wrong length, as the other two.
+    fn energy(&mut self, x: &[f64]) -> Energy;
+
+    /// g += ∇E(x), in N.
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]);
+
+    /// values += ∇²E(x) in N/m: the values of a matrix of this pattern in 3x3 blocks.
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]);
+
+    /// Appends the contacts at x with their stiffness: a part of ∇²E that is in no pattern and comes and goes.
+    ///
+    /// [`ImplicitEuler`](crate::ImplicitEuler) carries it apart from the matrix to the preconditioner.
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+        let _ = (x, curvature, contacts);
+    }
+
+    /// Whether [`add_contacts`](Self::add_contacts) may ever add any.
+    fn touches(&self) -> bool {
+        false
+    }
+
+    /// The largest α for which x + α d is known to be valid (no inverted element, nothing beyond a barrier); ∞ unless a potential says
+    /// otherwise.
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        let _ = (x, d);
+        f64::INFINITY
+    }
+
+    /// Looks at x where a time step begins: a potential whose elements come and go finds them here. Whether [`pattern`](Self::pattern) is
+    /// another now.
+    ///
+    /// # Errors
+    /// [`BodyError`] when the new pattern cannot be made.
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        let _ = x;
+        Ok(false)
+    }
+
+    /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without its time step, since x
+    /// are positions. A gradient divided by it measures strain, in stiff and in soft parts alike. Potentials without an extent of their
+    /// own (pins, obstacles) add nothing.
+    fn add_characteristic(&self, forces: &mut [f64]) {
+        let _ = forces;
+    }
+}

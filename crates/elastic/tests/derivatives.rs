@@ -1,0 +1,140 @@
+//! Gradients against differences of energies, Hessians against differences of gradients, and projections against negative curvature.
+
+use coarsen_core::{LinearOperator, Objective};
+use coarsen_elastic::{
+    Bending, CoRotational, Curvature, Fabric, ImplicitEuler, Lame, Membrane, NeoHookean, Potential, Spring,
+    Springs, StableNeoHookean, Tetrahedra,
+};
+use coarsen_mesh::Mesh;
+
+/// Numbers in [-1, 1), the same each time.
+fn noise(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A sheet of n x n vertices of spacing h, diagonals all one way: (u, v) and triangles.
+fn sheet(n: usize, h: f64) -> (Vec<[f64; 2]>, Vec<[u32; 3]>) {
+    let rest = (0..n * n).map(|i| [(i / n) as f64 * h, (i % n) as f64 * h]).collect();
+    let cell = |c: usize| {
+        let a = (c / (n - 1) * n + c % (n - 1)) as u32;
+        let m = n as u32;
+        [[a, a + m, a + m + 1], [a, a + m + 1, a + 1]]
+    };
+    (rest, (0..(n - 1) * (n - 1)).flat_map(cell).collect())
+}
+
+fn check(name: &str, potential: impl Potential, x: &[f64]) {
+    let (n, h) = (x.len(), 1e-6);
+    let mut f = ImplicitEuler::equilibrium(potential).unwrap();
+    let moved = |by: f64, d: &[f64]| -> Vec<f64> { x.iter().zip(d).map(|(x, d)| x + by * d).collect() };
+    let mut g = vec![0.0; n];
+    f.gradient(&x.to_vec(), &mut g);
+    for seed in 1..5 {
+        let d = noise(n, seed);
+        let slope = (f.value(&moved(h, &d)) - f.value(&moved(-h, &d))) / (2.0 * h);
+        let size = dot(&g, &g).sqrt() * dot(&d, &d).sqrt() + f.round_off(0.0) / h;
+        assert!((slope - dot(&g, &d)).abs() < 1e-6 * size.max(1e-3), "{name}: {slope} for {}", dot(&g, &d));
+        f.curvature = Curvature::Exact;
+        let a = f.hessian(x).clone();
+        assert!(a.asymmetric_pair(1e-9).is_none(), "{name}");
+        let [mut more, mut less, mut product] = [(); 3].map(|()| vec![0.0; n]);
+        f.gradient(&moved(h, &d), &mut more);
+        f.gradient(&moved(-h, &d), &mut less);
+        a.apply(&d, &mut product);
+        let gap = (0..n).map(|k| ((more[k] - less[k]) / (2.0 * h) - product[k]).powi(2)).sum::<f64>().sqrt();
+        assert!(
+            gap < 1e-5 * dot(&product, &product).sqrt(),
+            "{name}: {gap:e} beside {:e}",
+            dot(&product, &product).sqrt()
+        );
+        for curvature in [Curvature::Projected, Curvature::Constant] {
+            f.curvature = curvature;
+            let (p, mut v, mut y) = (f.hessian(x).clone(), d.clone(), vec![0.0; n]);
+            let most = p.diagonal().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            for _ in 0..60 {
+                // Towards the lowest eigenvalue: shifted power steps.
+                p.apply(&v, &mut y);
+                assert!(dot(&v, &y) > -1e-9 * most * dot(&v, &v), "{name}, {curvature:?}: {:e}", dot(&v, &y));
+                v.iter_mut().zip(&y).for_each(|(v, y)| *v = 6.0 * most * *v - y);
+                let length = dot(&v, &v).sqrt();
+                v.iter_mut().for_each(|v| *v /= length);
+            }
+        }
+    }
+}
+
+#[test]
+fn cloth() {
+    let (rest, triangles) = sheet(5, 0.25);
+    let flat: Vec<[f64; 3]> = rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
+    let held: Vec<bool> = (0..25).map(|i| i < 5).collect();
+    // Stretched and wrinkled; and squeezed.
+    for (stretch, shake) in [(1.2, 0.03), (0.7, 0.05)] {
+        let noise = noise(75, 7);
+        let x: Vec<f64> =
+            flat.as_flattened().iter().zip(&noise).map(|(x, n)| stretch * x + shake * n).skip(15).collect();
+        for fabric in [Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 }, Fabric::isotropic(5e3, 0.3)] {
+            check("membrane", Membrane::new(fabric, &triangles, &rest, &held, &flat).unwrap(), &x);
+            check("membrane in space", Membrane::in_space(fabric, &triangles, &held, &flat).unwrap(), &x);
+        }
+        check("bending", Bending::new(2.0, &triangles, &flat, &held, &flat).unwrap(), &x);
+    }
+    let membrane = Membrane::in_space(Fabric::isotropic(1.0, 0.3), &triangles, &[false; 25], &flat).unwrap();
+    assert!((membrane.masses(0.2).iter().sum::<f64>() - 0.2).abs() < 1e-14);
+    let wrong = Fabric { stretch: 1.0, coupling: 2.0, shear: 1.0 };
+    assert!(Membrane::in_space(wrong, &triangles, &held, &flat).is_err());
+    assert!(Bending::new(0.0, &triangles, &flat, &held, &flat).is_err());
+}
+
+#[test]
+fn bodies() {
+    let mesh = Mesh::bar([3, 2, 2], 0.5);
+    let held: Vec<bool> = mesh.positions.iter().map(|p| p[0] == 0.0).collect();
+    let material = |e: usize| Lame::new(1.0 + e as f64 % 3.0, 0.35);
+    let shaken = |stretch: f64, shake: f64| -> Vec<f64> {
+        let all: Vec<[f64; 3]> = mesh.positions.clone();
+        let free: Vec<f64> = all.iter().zip(&held).filter(|(_, h)| !**h).flat_map(|(p, _)| *p).collect();
+        let noise = noise(free.len(), 3);
+        free.iter().zip(&noise).map(|(x, n)| stretch * x + shake * n).collect()
+    };
+    let x = shaken(1.1, 0.05);
+    check("co-rotational", Tetrahedra::new(CoRotational, &mesh, &held, material).unwrap(), &x);
+    check("neo-Hookean", Tetrahedra::new(NeoHookean, &mesh, &held, material).unwrap(), &x);
+    let squeezed = shaken(0.6, 0.3);
+    check(
+        "stable neo-Hookean",
+        Tetrahedra::new(StableNeoHookean, &mesh, &held, material).unwrap(),
+        &squeezed,
+    );
+    let edges = mesh.tetrahedra.iter().flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[3]]]);
+    let springs = edges.map(|ends| Spring { ends, stiffness: 2.0, length: 0.5 }).collect();
+    check("springs", Springs::new(springs, &held, &mesh.positions).unwrap(), &squeezed);
+}
+
+/// A step to the bound leaves every element a volume, one of twice the length to the first flat element does not.
+#[test]
+fn steps_end_before_an_element_is_flat() {
+    let mesh = Mesh::bar([2, 1, 1], 1.0);
+    let free = vec![false; mesh.positions.len()];
+    let x = mesh.positions.as_flattened();
+    let d: Vec<f64> = noise(x.len(), 5).iter().map(|n| 3.0 * n).collect();
+    let mut body = Tetrahedra::new(NeoHookean, &mesh, &free, |_| Lame::new(1.0, 0.3)).unwrap();
+    let most = body.max_step(x, &d);
+    let at = |alpha: f64| -> Vec<f64> { x.iter().zip(&d).map(|(x, d)| x + alpha * d).collect() };
+    assert!(most > 0.0 && most < 1.0, "{most}");
+    assert!(body.energy(&at(most)).value.is_finite());
+    assert!(body.energy(&at(most * 1.12)).value.is_infinite());
+    let mut stable = Tetrahedra::new(StableNeoHookean, &mesh, &free, |_| Lame::new(1.0, 0.3)).unwrap();
+    assert_eq!(stable.max_step(x, &d), f64::INFINITY);
+}

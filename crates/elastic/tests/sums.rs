@@ -1,0 +1,124 @@
+//! Energies that add up, contacts that come and go, patterns that change.
+
+use std::sync::Arc;
+
+use coarsen_core::{LinearOperator, Objective};
+use coarsen_elastic::{
+    Attachments, Barrier, BodyError, Curvature, Energy, HalfSpace, ImplicitEuler, Penalty, Plus, Potential,
+    Spring, Springs,
+};
+use coarsen_sparse::{Pattern, SystemAt};
+
+fn springs(pairs: &[[u32; 2]]) -> Springs {
+    let spring = |&ends: &[u32; 2]| Spring { ends, stiffness: 10.0, length: 1.0 };
+    Springs::new(pairs.iter().map(spring).collect(), &[false; 4], &[[0.0; 3]; 4]).unwrap()
+}
+
+const X: [f64; 12] = [0.0, -0.1, 0.0, 1.2, 0.05, 0.0, 1.9, 0.5, 0.3, 3.0, 0.2, 0.1];
+
+/// ∇f by differences of f, and A + C by differences of ∇f.
+fn check<P: Potential>(f: &mut ImplicitEuler<P>) {
+    let (x, h) = (X.to_vec(), 1e-6);
+    f.curvature = Curvature::Exact;
+    let (mut g, mut more, mut less) = (vec![0.0; 12], vec![0.0; 12], vec![0.0; 12]);
+    f.gradient(&x, &mut g);
+    for k in 0..12 {
+        let moved = |by: f64| {
+            let mut x = x.clone();
+            x[k] += by;
+            x
+        };
+        let slope = (f.value(&moved(h)) - f.value(&moved(-h))) / (2.0 * h);
+        assert!((slope - g[k]).abs() < 1e-5 * g[k].abs().max(1.0), "{k}: {slope} {}", g[k]);
+        f.gradient(&moved(h), &mut more);
+        f.gradient(&moved(-h), &mut less);
+        let (unit, mut column) = (moved(1.0).iter().zip(&x).map(|(a, b)| a - b).collect(), vec![0.0; 12]);
+        f.system_at(&x).unwrap().apply(&unit, &mut column);
+        for i in 0..12 {
+            let slope = (more[i] - less[i]) / (2.0 * h);
+            assert!(
+                (slope - column[i]).abs() < 1e-4 * column[i].abs().max(1.0),
+                "{i} {k}: {slope} {}",
+                column[i]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_sum_has_the_derivatives_of_its_parts() {
+    let ropes = Plus::new(springs(&[[0, 1], [1, 2]]), springs(&[[2, 3], [0, 3]])).unwrap();
+    assert_eq!(ropes.pattern().len(), 4 + 8); // the union
+    let mut pins = Attachments::new(4).unwrap();
+    pins.attach(3, [3.0, 0.0, 0.0], 7.0).unwrap();
+    let floor = HalfSpace::new(4, [0.0, 1.0, 0.0], 0.0, Penalty { stiffness: 100.0 }).unwrap();
+    let wall = HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
+    let all = Plus::new(Plus::new(ropes, pins).unwrap(), Plus::new(floor, wall).unwrap()).unwrap();
+    let mut f = ImplicitEuler::new(all, &[1.0; 4], 0.1).unwrap();
+    f.begin(&X, &[0.0; 12], [0.0, -9.81, 0.0]).unwrap();
+    check(&mut f);
+    let contact = f.system_at(&X).unwrap().contact.clone().unwrap();
+    assert_eq!(contact.places(), [(0, 0)]); // on the floor and near the wall
+    // The wall bounds steps, the floor does not.
+    let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
+    assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
+    // A pin goes, and comes at another place; no pattern changes.
+    let before = f.potential.pattern().clone();
+    assert!(f.potential.first.second.release(3) && !f.potential.first.second.release(3));
+    assert!(f.potential.first.second.is_empty());
+    f.potential.first.second.attach(1, [0.0; 3], 2.0).unwrap();
+    check(&mut f);
+    assert!(Arc::ptr_eq(&before, f.potential.pattern()));
+    assert!(f.potential.first.second.attach(4, [0.0; 3], 2.0).is_err());
+    assert!(f.potential.first.second.attach(0, [0.0; 3], -2.0).is_err());
+}
+
+#[test]
+fn parts_of_other_sizes_are_refused() {
+    let refused = Plus::new(springs(&[[0, 1]]), Attachments::new(3).unwrap()).err();
+    assert!(matches!(refused, Some(BodyError::Length { expected: 4, found: 3, .. })), "{refused:?}");
+    assert!(HalfSpace::new(4, [0.0; 3], 0.0, Penalty { stiffness: 1.0 }).is_err());
+}
+
+/// A spring between the two nodes that are nearest at the start of a step.
+struct Nearest(Springs);
+
+impl Potential for Nearest {
+    fn nodes(&self) -> usize {
+        4
+    }
+    fn pattern(&self) -> &Arc<Pattern> {
+        self.0.pattern()
+    }
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        self.0.energy(x)
+    }
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.0.add_gradient(x, g);
+    }
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        self.0.add_hessian(x, curvature, values);
+    }
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        let gap = |i: usize, j: usize| (0..3).map(|k| (x[3 * i + k] - x[3 * j + k]).powi(2)).sum::<f64>();
+        let pairs = (0..16).map(|k| (k / 4, k % 4)).filter(|(i, j)| i < j);
+        let near = pairs.min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1))).unwrap();
+        self.0 = springs(&[[near.0 as u32, near.1 as u32]]);
+        Ok(true)
+    }
+}
+
+#[test]
+fn patterns_follow_what_is_near() {
+    let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest(springs(&[[0, 3]]))).unwrap();
+    let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
+    check(&mut f);
+    assert!(f.last_hessian().pattern().find(0, 3).is_some());
+    f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    check(&mut f);
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // 1 and 2 are nearest
+    let mut moved = X;
+    moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
+    f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
+    assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
+}

@@ -1,0 +1,119 @@
+//! Bars, and meshes of another size, orientation or resolution.
+
+use std::collections::HashMap;
+
+use super::Mesh;
+use super::vector::{cross, dot, sub};
+
+/// The six paths from corner 000 to corner 111 of a cube along its edges: Kuhn's subdivision, the same in every cell.
+const PATHS: [[usize; 2]; 6] = [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]];
+
+impl Mesh {
+    /// A box of cells of side h, each cut into six tetrahedra around a diagonal; x slowest, from the origin.
+    ///
+    /// ```
+    /// let bar = coarsen_mesh::Mesh::bar([4, 1, 1], 0.5);
+    /// assert_eq!((bar.positions.len(), bar.tetrahedra.len()), (20, 24));
+    /// ```
+    pub fn bar([nx, ny, nz]: [usize; 3], h: f64) -> Self {
+        let number = |[x, y, z]: [usize; 3]| ((x * (ny + 1) + y) * (nz + 1) + z) as u32;
+        let cells = |[nx, ny, nz]: [usize; 3]| {
+            (0..nx).flat_map(move |x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])))
+        };
+        let positions = cells([nx + 1, ny + 1, nz + 1]).map(|p| p.map(|c| c as f64 * h)).collect();
+        let mut tetrahedra = Vec::with_capacity(6 * nx * ny * nz);
+        for cell in cells([nx, ny, nz]) {
+            for path in PATHS {
+                let mut at = cell;
+                let mut corner = |axis: usize| {
+                    at[axis] += 1;
+                    number(at)
+                };
+                let (b, c) = (corner(path[0]), corner(path[1]));
+                let d = corner(3 - path[0] - path[1]);
+                let a = number(cell);
+                let even = (path[1] + 3 - path[0]) % 3 == 1; // an even path turns right
+                tetrahedra.push(if even { [a, b, c, d] } else { [a, c, b, d] });
+            }
+        }
+        Self { positions, triangles: Vec::new(), tetrahedra }
+    }
+
+    /// The same mesh with every tetrahedron of positive volume: corners 2 and 3 of the others are swapped.
+    pub fn oriented(mut self) -> Self {
+        for t in &mut self.tetrahedra {
+            let [a, b, c, d] = t.map(|i| self.positions[i as usize]);
+            if dot(sub(b, a), cross(sub(c, a), sub(d, a))) < 0.0 {
+                t.swap(2, 3);
+            }
+        }
+        self
+    }
+
+    /// The same mesh with a bounding box whose longest side is `side`.
+    pub fn scaled(mut self, side: f64) -> Self {
+        let [low, high] = self.bounds();
+        let scale = side / sub(high, low).into_iter().fold(f64::MIN_POSITIVE, f64::max);
+        self.positions.as_flattened_mut().iter_mut().for_each(|x| *x *= scale);
+        self
+    }
+
+    /// Every triangle divided into four by the middles of its edges; tetrahedra are dropped.
+    pub fn divided(mut self) -> Self {
+        let mut middles: HashMap<[u32; 2], u32> = HashMap::new();
+        let mut finer = Vec::with_capacity(4 * self.triangles.len());
+        for &[a, b, c] in &self.triangles {
+            let mut middle = |i: u32, j: u32| {
+                *middles.entry([i.min(j), i.max(j)]).or_insert_with(|| {
+                    let (p, q) = (self.positions[i as usize], self.positions[j as usize]);
+                    self.positions.push(std::array::from_fn(|k| 0.5 * (p[k] + q[k])));
+                    self.positions.len() as u32 - 1
+                })
+            };
+            let [d, e, f] = [middle(a, b), middle(b, c), middle(c, a)];
+            finer.extend([[a, d, f], [d, b, e], [f, e, c], [d, e, f]]);
+        }
+        Self { positions: self.positions, triangles: finer, tetrahedra: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volumes(mesh: &Mesh) -> Vec<f64> {
+        let at = |i: u32| mesh.positions[i as usize];
+        let edges = |t: &[u32; 4]| [1, 2, 3].map(|k| sub(at(t[k]), at(t[0])));
+        mesh.tetrahedra.iter().map(edges).map(|[p, q, r]| dot(p, cross(q, r)) / 6.0).collect()
+    }
+
+    #[test]
+    fn a_bar_is_filled_once() {
+        let mesh = Mesh::bar([3, 2, 1], 0.5);
+        assert!(volumes(&mesh).iter().all(|v| (v - 0.125 / 6.0).abs() < 1e-15));
+        assert!((volumes(&mesh).iter().sum::<f64>() - 0.75).abs() < 1e-14);
+        let mut turned = mesh.clone();
+        turned.tetrahedra[4].swap(0, 3);
+        assert!(volumes(&turned)[4] < 0.0);
+        assert_eq!(volumes(&turned.oriented()), volumes(&mesh));
+    }
+
+    #[test]
+    fn what_no_element_uses_goes_and_triangles_are_divided() {
+        let positions = vec![[0.0; 3], [2.0, 0.0, 0.0], [9.0; 3], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]];
+        let mesh = Mesh { positions, triangles: vec![[0, 1, 3], [0, 3, 4]], tetrahedra: Vec::new() };
+        let mesh = mesh.without_unused().scaled(1.0);
+        assert_eq!((mesh.positions.len(), mesh.positions[2]), (4, [1.0, 1.0, 0.0]));
+        assert_eq!((mesh.clone().divided().triangles.len(), mesh.divided().positions.len()), (8, 9));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for error in
+            [crate::read_triangles("/nowhere/shirt.obj"), crate::read_tetrahedra("/nowhere/shirt.obj")]
+        {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("/nowhere/shirt.obj") && error.contains("cannot be read"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Cloth that falls on a floor: energies that add up, contact that comes and goes, preconditioners that follow both.
+
+use coarsen::elastic::{
+    Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
+};
+use coarsen::follow::{Follower, Hosted, Placed, following};
+use coarsen::prelude::*;
+use coarsen::sparse::SystemAt;
+
+/// Vertices along a side, spacing in m, time step in s.
+const SIDE: usize = 7;
+const H: f64 = 0.05;
+const STEP: f64 = 0.02;
+
+/// A sheet 2 cm above a floor, tilted, and where it is.
+fn sheet() -> (ImplicitEuler<impl Potential + use<>>, Vec<f64>) {
+    let at = |i: usize| [(i / SIDE) as f64 * H, (i % SIDE) as f64 * H, 0.02 + (i / SIDE) as f64 * H * 0.3];
+    let cell = |c: usize| {
+        let (a, n) = ((c / (SIDE - 1) * SIDE + c % (SIDE - 1)) as u32, SIDE as u32);
+        [[a, a + n, a + n + 1], [a, a + n + 1, a + 1]]
+    };
+    let triangles: Vec<[u32; 3]> = (0..(SIDE - 1) * (SIDE - 1)).flat_map(cell).collect();
+    let positions: Vec<[f64; 3]> = (0..SIDE * SIDE).map(at).collect();
+    let free = [false; SIDE * SIDE];
+    let membrane = Membrane::in_space(Fabric::isotropic(200.0, 0.3), &triangles, &free, &positions).unwrap();
+    let masses = membrane.masses(0.2);
+    let bending = Bending::new(1e-4, &triangles, &positions, &free, &positions).unwrap();
+    let floor = HalfSpace::new(SIDE * SIDE, [0.0, 0.0, 1.0], 0.0, Penalty { stiffness: 50.0 }).unwrap();
+    let all = Plus::new(Plus::new(bending, membrane).unwrap(), floor).unwrap();
+    (ImplicitEuler::new(all, &masses, STEP).unwrap(), positions.into_flattened())
+}
+
+fn block_jacobi<F: SystemAt>(f: &mut F, x: &[f64]) -> Follower {
+    Follower::build(f, x, |system| Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?)))
+        .unwrap()
+}
+
+/// Newton's method on the host and at a place, and L-BFGS, take the same steps onto the floor; contact reaches their preconditioners apart.
+#[test]
+fn every_driver_lands_on_the_floor() {
+    let mut ends: Vec<Vec<f64>> = Vec::new();
+    for way in ["newton", "placed", "l-bfgs"] {
+        let (mut body, mut x) = sheet();
+        let mut v = vec![0.0; x.len()];
+        let mut touched = 0;
+        for step in 0..8 {
+            let before = x.clone();
+            body.begin(&before, &v, [0.0, 0.0, -9.81]).unwrap();
+            let m = block_jacobi(&mut body, &x);
+            let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(1e-9));
+            descent.refresh = Refresh::Every(2);
+            let report = match way {
+                "newton" => {
+                    let mut f = Hosted::new(body, m).projecting_on_demand();
+                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
+                    body = f.objective;
+                    report
+                }
+                "placed" => {
+                    let mut f = Placed::new(body, &x, m, &Cpu::new()).unwrap().projecting_on_demand();
+                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
+                    body = f.objective;
+                    report
+                }
+                _ => descent.minimize(&mut body, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()),
+            };
+            let report = report.unwrap();
+            println!("{way}, step {step}: {report}");
+            report.converged().unwrap();
+            (0..x.len()).for_each(|k| v[k] = (x[k] - before[k]) / STEP);
+            touched = touched.max(body.system_at(&x).unwrap().contact.as_ref().map_or(0, |c| c.len()));
+        }
+        assert!(touched > SIDE, "{way}: {touched} nodes on the floor");
+        assert!(x.iter().skip(2).step_by(3).all(|z| *z > -0.02), "{way}");
+        ends.push(x);
+    }
+    for end in &ends[1..] {
+        let gap = end.iter().zip(&ends[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(gap < 1e-6, "{gap:e} m");
+    }
+}
+
+/// A new pattern is built from, an old one updated.
+#[test]
+fn a_follower_takes_a_new_pattern() {
+    let rope = |pairs: &[[u32; 2]]| {
+        let spring = |&ends: &[u32; 2]| Spring { ends, stiffness: 1e3, length: 1.0 };
+        let springs = Springs::new(pairs.iter().map(spring).collect(), &[false; 3], &[[0.0; 3]; 3]).unwrap();
+        ImplicitEuler::new(springs, &[1.0; 3], 0.1).unwrap()
+    };
+    let x = vec![0.0, 0.0, 0.0, 1.1, 0.0, 0.0, 1.9, 0.2, 0.0];
+    let mut one = rope(&[[0, 1]]);
+    let recipe = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
+    let mut m: Follower = Follower::build(&mut one, &x, recipe).unwrap();
+    let mut other = rope(&[[0, 1], [1, 2]]);
+    assert!(!m.follow(&mut one, &x).unwrap()); // built there
+    assert!(m.follow(&mut other, &x).unwrap());
+    let mut fresh: Follower = Follower::build(&mut other, &x, recipe).unwrap();
+    let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);
+    m.apply(&x, &mut z);
+    fresh.apply(&x, &mut expected);
+    assert_eq!(z, expected);
+    assert!(!Follower::<Vec<f64>>::constant(Box::new(Identity)).follow(&mut other, &x).unwrap());
+}
