@@ -44,9 +44,7 @@ mod any;
 pub mod elastic;
 mod error;
 
-pub use any::{
-    AnyBackend, AnyBlocks, AnyDomains, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable,
-};
+pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use error::AnyError;
 
 pub use coarsen_core::{

@@ -31,7 +31,7 @@
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at once |
-//! | [`schwarz`](DeviceDomains) | multilevel domains |
+//! | [`schwarz`](DeviceSchwarz) | multilevel domains |
 //! | [`error`](OpenClError) | why there is no place |
 
 mod assembly;
@@ -68,6 +68,6 @@ pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use place::{Counters, OpenCl};
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
-pub use schwarz::{By, DeviceDomains, DeviceSchwarz, DeviceSubdomains};
+pub use schwarz::{By, DeviceSchwarz, DeviceSubdomains};
 pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

@@ -50,14 +50,12 @@ mod touching;
 mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
-pub use cpu::CpuDomains;
 pub use inner::Inner;
 pub use links::Coupling;
 pub use order::Order;
 pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
 pub use plan::Plan;
 pub use precompute::{Arithmetic, Repair};
-pub use reference::ReferenceDomains;
 pub use schwarz::{Coarse, Schwarz, Storage};
 pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;

@@ -1,13 +1,14 @@
 //! What a place must be able to do for multilevel domains.
 //!
-//! A device twin keeps the lists of the [`Plan`] and the packed inverses in its memory, one work group a domain: gather and sum for the
-//! restriction, the packed product from local memory, and one scatter for the prolongation; nothing needs an atomic operation, since a node
-//! has one domain. It implements both traits for its own type and nothing else changes.
+//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; what is built from it, [`Subdomains`](crate::Subdomains), knows that
+//! trait alone. A device keeps the lists of the [`Plan`] and the packed inverses in its memory, one work group a domain: gather and sum for the
+//! restriction, the packed product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since a node
+//! has one domain.
 
 use std::sync::Arc;
 
 use coarsen_backend::Backend;
-use coarsen_core::Error;
+use coarsen_core::{Error, Vector};
 
 use crate::{Coarse, Plan};
 
@@ -73,14 +74,11 @@ pub enum Changed<'a> {
 
 /// A place that can hold multilevel domains.
 pub trait Place: Backend {
-    /// The domains there.
-    type Domains: Domains<Self>;
-
     /// Moves inverses there.
     ///
     /// # Errors
     /// [`Error::Device`] when the memory is not to be had.
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self::Domains, Error>;
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
     /// How the coarsest level is solved here, where a recipe asks for `asked`.
     ///
@@ -93,13 +91,13 @@ pub trait Place: Backend {
 /// The solution of the coarsest level: the residual there, the correction there.
 pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
-/// Multilevel domains at a place.
-pub trait Domains<B: Backend>: Send {
+/// Multilevel domains at a place whose vectors are `V`.
+pub trait Domains<V: Vector>: Send {
     /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses of nodes in no domain.
     ///
     /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that is solved as one system. *Cost* one pass over the
     /// inverses, two over r, one over z.
-    fn apply(&mut self, r: &B::Vector, top: &mut Top<'_, B::Real>, z: &mut B::Vector);
+    fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
     /// Changes what is named of the inverses; a device does so on the host and moves that alone.
     ///

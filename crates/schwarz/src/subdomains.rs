@@ -26,7 +26,7 @@ pub struct Subdomains<T: Real, B: Place> {
     on: B,
     pattern: Arc<Pattern>,
     plan: Arc<Plan>,
-    pub(crate) domains: B::Domains,
+    pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
     /// The factor of each level, that of `top` at the end.

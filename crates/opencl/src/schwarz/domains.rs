@@ -21,7 +21,7 @@ use crate::{DeviceVector, OpenCl};
 ///
 /// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on the host the inverses once more. New factors
 /// of levels, and the domains of a patch, travel alone.
-pub struct DeviceDomains<T: Real> {
+pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
     host: Inverses,
@@ -90,10 +90,12 @@ impl<T: Real> DeviceDomains<T> {
 }
 
 impl<V: Real, S: Real> Place for OpenCl<V, S> {
-    type Domains = DeviceDomains<V>;
-
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<DeviceDomains<V>, Error> {
-        DeviceDomains::new(&self.plain(), plan, inverses)
+    fn domains(
+        &self,
+        plan: &Arc<Plan>,
+        inverses: Inverses,
+    ) -> Result<Box<dyn Domains<DeviceVector<V>>>, Error> {
+        Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
     }
 
     /// Domains for `Auto`: a factor would be solved on the host.
@@ -102,7 +104,7 @@ impl<V: Real, S: Real> Place for OpenCl<V, S> {
     }
 }
 
-impl<V: Real, S: Real> Domains<OpenCl<V, S>> for DeviceDomains<V> {
+impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
     fn apply(&mut self, r: &DeviceVector<V>, top: &mut Top<'_, V>, z: &mut DeviceVector<V>) {
         self.application.run(r, top, z);
     }

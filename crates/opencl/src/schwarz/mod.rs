@@ -5,7 +5,7 @@
 //! | `lists` | the plan in device memory |
 //! | `kernels` | which kernels there are; two forms behind one contract |
 //! | `apply` | application (§7) |
-//! | [`domains`](DeviceDomains) | with inverses from the host |
+//! | `domains` | with inverses from the host |
 //! | `structure` | order, domains and levels on the device (§5) |
 //! | `numbers` | inverses from a matrix in device memory (§6) |
 //! | [`subdomains`](DeviceSubdomains) | what follows such a matrix |
@@ -20,5 +20,4 @@ mod room;
 mod structure;
 mod subdomains;
 
-pub use domains::DeviceDomains;
 pub use subdomains::{By, DeviceSchwarz, DeviceSubdomains};
