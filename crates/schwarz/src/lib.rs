@@ -18,7 +18,7 @@
 //! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
+//! | `structure` | the plan and the checks without numbers: a build begins with them, and a place that computes the numbers itself needs no more |
 //! | [`subdomains`](Subdomains) | what is built: application, update, patch (§6.3, §7); `check` finds what is wrong before |
 //! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them |
 //! | [`weights`](Weights) | the factors of the levels |
