@@ -1,6 +1,7 @@
 //! What every driver is tested for, beside the laws of a place ([`coarsen_backend::conformance`]).
 //!
-//! A function takes a device that computes in `f32`, makes places on it, and panics where a promise of [`Driver`](crate::Driver) is broken.
+//! A function takes a device that computes in `f32`, makes places on it, and panics where a promise of
+//! [`Driver`](crate::Driver) is broken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -27,7 +28,8 @@ fn goes_on(on: &OnDevice<f32>) {
     assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
 }
 
-/// A launch that the driver refuses makes numbers NaN, and everything that can return an error returns this one, which is returned here too.
+/// A launch that the driver refuses makes numbers NaN, and everything that can return an error returns this
+/// one, which is returned here too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
     let on = place::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
@@ -65,7 +67,8 @@ pub fn counts_beyond_an_index_are_refused(device: &Device) {
     assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
 }
 
-/// Arguments of other types or another number than a kernel is declared with never reach the driver, and the place goes on.
+/// Arguments of other types or another number than a kernel is declared with never reach the driver, and the
+/// place goes on.
 ///
 /// Says `false` where the driver does not tell the types of parameters, so that there is nothing to test.
 pub fn launches_of_other_types_panic(device: &Device) -> bool {
@@ -158,7 +161,8 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// A row of blocks is worth as many groups as its values, not as one entry of a vector; where the device computes in `f64`.
+/// A row of blocks is worth as many groups as its values, not as one entry of a vector; where the device
+/// computes in `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = place::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {

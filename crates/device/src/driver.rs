@@ -21,10 +21,12 @@ pub trait Api: Send + Sync + fmt::Debug {
 
 /// One queue of commands on a device, which run in the order they were enqueued.
 ///
-/// Lengths and types are checked before a driver is called: buffers are as long as its calls need, and arguments are of the types that
-/// [`compile`](Self::compile) told. A driver is only given objects that it made.
+/// Lengths and types are checked before a driver is called: buffers are as long as its calls need, and
+/// arguments are of the types that [`compile`](Self::compile) told. A driver is only given objects that it
+/// made.
 pub trait Driver: Send {
-    /// A buffer of `bytes` bytes, at least 8. It holds `host` where given, which is as long and is copied before the call returns.
+    /// A buffer of `bytes` bytes, at least 8. It holds `host` where given, which is as long and is copied
+    /// before the call returns.
     ///
     /// # Errors
     /// [`Error::Device`] where a call fails, as for all methods.
@@ -48,8 +50,9 @@ pub trait Driver: Send {
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
-    /// Lends the first `bytes` bytes of a buffer to the host, in place, after all commands enqueued before, and takes them back when `with` returns
-    /// or panics. They are aligned for `f64`. Waits. Called only where the device is [`shared`](Device::shared).
+    /// Lends the first `bytes` bytes of a buffer to the host, in place, after all commands enqueued before,
+    /// and takes them back when `with` returns or panics. They are aligned for `f64`. Waits. Called only
+    /// where the device is [`shared`](Device::shared).
     ///
     /// # Errors
     /// As above; `with` may then not have been called.
@@ -61,9 +64,11 @@ pub trait Driver: Send {
         with: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), Error>;
 
-    /// Compiles `sources` as one program, with the definitions `-D NAME=VALUE` of `options`, and returns the kernels that are named.
+    /// Compiles `sources` as one program, with the definitions `-D NAME=VALUE` of `options`, and returns the
+    /// kernels that are named.
     ///
-    /// Sources are OpenCL C 1.2. A driver of another language defines its words (`__kernel`, `__global`, `get_global_id`, `barrier`) before them.
+    /// Sources are OpenCL C 1.2. A driver of another language defines its words (`__kernel`, `__global`,
+    /// `get_global_id`, `barrier`) before them.
     ///
     /// # Errors
     /// [`Error::Build`] with the log of the compiler, and as above.
@@ -132,7 +137,8 @@ pub struct Built {
 pub struct Kernel {
     /// What the driver launches.
     pub object: Box<dyn Any + Send>,
-    /// The type of each parameter, or of the entries that it points to, where the driver tells; empty where it tells nothing.
+    /// The type of each parameter, or of the entries that it points to, where the driver tells; empty where
+    /// it tells nothing.
     pub parameters: Vec<Option<Type>>,
     /// The most items of a group, at least one.
     pub most: usize,

@@ -1,19 +1,20 @@
 //! Vectors, matrices and preconditioners on a device: the same Krylov methods, another place.
 //!
-//! [`OnDevice`] is the place: a device, a queue that keeps its order, and the compiled kernels. Operations enqueue work and
-//! return; a [`DeviceScalar`] is a slot of device memory whose arithmetic is enqueued too, so the host waits only where
-//! a number is looked at ([`OnDevice::counters`] counts those waits).
+//! [`OnDevice`] is the place: a device, a queue that keeps its order, and the compiled kernels. Operations
+//! enqueue work and return; a [`DeviceScalar`] is a slot of device memory whose arithmetic is enqueued too,
+//! so the host waits only where a number is looked at ([`OnDevice::counters`] counts those waits).
 //!
-//! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers, compilation, launches. Everything else is
-//! here, and knows no API. A list of its [`Device`]s is all that a user needs.
+//! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers,
+//! compilation, launches. Everything else is here, and knows no API. A list of its [`Device`]s is all that a
+//! user needs.
 //!
-//! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure and does
-//! nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the methods of
-//! [`OnDevice`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed place stays failed; make
-//! a new one.
+//! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure
+//! and does nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the
+//! methods of [`OnDevice`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed
+//! place stays failed; make a new one.
 //!
-//! Matrices, blocks and row sets come by [`Backend`](coarsen_backend::Backend): every method that is generic over a backend is set up
-//! on the host and applied here.
+//! Matrices, blocks and row sets come by [`Backend`](coarsen_backend::Backend): every method that is generic
+//! over a backend is set up on the host and applied here.
 //!
 //! | file | what |
 //! |---|---|

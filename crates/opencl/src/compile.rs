@@ -13,7 +13,8 @@ use crate::cache::Cache;
 use crate::error::failed;
 use crate::handle::Handle;
 
-/// Version 1.2 also keeps one vendor from miscompiling array parameters; argument info lets a launch check types.
+/// Version 1.2 also keeps one vendor from miscompiling array parameters; argument info lets a launch check
+/// types.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
 /// The compiler of a device, and what it has compiled in other processes.
@@ -40,7 +41,7 @@ impl Compiler {
         let program = match kept {
             Some(program) => program,
             None => {
-                let program = self.from_source(context, sources, &options)?;
+                let program = self.build_source(context, sources, &options)?;
                 self.cache.store(key, &program);
                 program
             }
@@ -64,7 +65,7 @@ impl Compiler {
         Some(program)
     }
 
-    fn from_source(
+    fn build_source(
         &self,
         context: &core::Context,
         sources: &[&str],

@@ -28,8 +28,8 @@ impl Api for OpenClDevice {
 impl OpenClDevice {
     /// The context that all places on this device share.
     ///
-    /// The list of devices keeps it until the process ends: PoCL 3.1 takes its devices down with the last context, and
-    /// a thread that asks about one meanwhile crashes.
+    /// The list of devices keeps it until the process ends: PoCL 3.1 takes its devices down with the last
+    /// context, and a thread that asks about one meanwhile crashes.
     fn context(&self) -> Result<core::Context, Error> {
         let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*kept {
@@ -43,7 +43,8 @@ impl OpenClDevice {
 
 /// All OpenCL devices of this machine, platform after platform, as the drivers list them.
 ///
-/// Drivers are asked once in a process, by one thread: PoCL 3.1 has no devices while another thread takes them up.
+/// Drivers are asked once in a process, by one thread: PoCL 3.1 has no devices while another thread takes
+/// them up.
 ///
 /// ```
 /// match coarsen_opencl::devices() {
@@ -53,7 +54,8 @@ impl OpenClDevice {
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] at once where there is no platform; [`OpenClError::Device`] when a driver does not answer.
+/// [`OpenClError::Absent`] at once where there is no platform; [`OpenClError::Device`] when a driver does not
+/// answer.
 pub fn devices() -> Result<&'static [Device], OpenClError> {
     static DEVICES: OnceLock<Result<Vec<Device>, OpenClError>> = OnceLock::new();
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
@@ -61,8 +63,9 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 
 /// A place on the first accelerator that computes in `T`, else on the first device that does.
 ///
-/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its products: a few
-/// tenths of a second each at the first time, a millisecond once they are in the cache (a folder of the user, or the one that
+/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its
+/// products: a few tenths of a second each at the first time, a millisecond once they are in the cache (a
+/// folder of the user, or the one that
 /// `COARSEN_CACHE` names).
 ///
 /// ```

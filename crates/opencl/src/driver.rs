@@ -107,7 +107,8 @@ impl Driver for OpenClDriver {
             check("clSetKernelArg", status)?;
         }
         let global = groups * local;
-        // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains them.
+        // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains
+        // them.
         let status = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.queue.as_ptr(),

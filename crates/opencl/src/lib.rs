@@ -1,8 +1,9 @@
 //! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
-//! [`default_device`] and [`devices`] are the way to an [`OpenCl`], which is a [`coarsen_device::OnDevice`]: vectors, matrices and preconditioners are those
-//! of that crate. This one implements its [`Driver`](coarsen_device::Driver). It builds and links without OpenCL
-//! installed; [`devices`] then says what is missing.
+//! [`default_device`] and [`devices`] are the way to an [`OpenCl`], which is a [`coarsen_device::OnDevice`]:
+//! vectors, matrices and preconditioners are those of that crate. This one implements its
+//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then says
+//! what is missing.
 //!
 //! | file | what |
 //! |---|---|
@@ -50,9 +51,9 @@ pub type OpenCl<V, S = V> = coarsen_device::OnDevice<V, S>;
 /// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // room for 8 blocks
 /// there.replace(&host)?;
 /// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
-/// host.assemble(&[Stencil::point_point(0, 2), Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5])], &[1.0, 1.0])?;
-/// let refused = there.replace(&host).unwrap_err();
-/// assert_eq!(refused, Error::Capacity { what: "contact blocks", count: 16, capacity: 8 });
+/// host.assemble(&[Stencil::point_point(0, 2), Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5])], &[1.0,
+/// 1.0])?; let refused = there.replace(&host).unwrap_err(); assert_eq!(refused, Error::Capacity { what:
+/// "contact blocks", count: 16, capacity: 8 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]

@@ -1,6 +1,7 @@
 //! The way of data between the host and a device.
 //!
-//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in place.
+//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in
+//! place.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -13,7 +14,8 @@ use ocl::ffi;
 
 use crate::error::check;
 
-/// A buffer in the hands of the host, given back in any case: a panic of whoever uses it would leave it there, and its next use to chance.
+/// A buffer in the hands of the host, given back in any case: a panic of whoever uses it would leave it
+/// there, and its next use to chance.
 struct Mapping<'a> {
     queue: &'a CommandQueue,
     buffer: &'a Mem,
@@ -29,7 +31,8 @@ impl Mapping<'_> {
 
     fn unmap(&self) -> i32 {
         let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
-        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` take it, so that nobody uses it afterwards.
+        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` take it, so that nobody uses it
+        // afterwards.
         unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
     }
 }
@@ -115,7 +118,8 @@ pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> 
     written.and(finish(queue))
 }
 
-/// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until [`finish`] returns.
+/// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until
+/// [`finish`] returns.
 fn enqueue_write(
     queue: &CommandQueue,
     to: &Mem,
@@ -123,7 +127,8 @@ fn enqueue_write(
     host: &[u8],
     blocking: u32,
 ) -> Result<(), Error> {
-    // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives until its caller has waited.
+    // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives
+    // until its caller has waited.
     let status = unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),

@@ -1,9 +1,10 @@
 //! What a place must be able to do for multilevel domains.
 //!
-//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; what is built from it, [`Subdomains`](crate::Subdomains), knows that
-//! trait alone. A device keeps the lists of the [`Plan`] and the packed inverses in its memory, one work group a domain: gather and sum for the
-//! restriction, the packed product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since a node
-//! has one domain.
+//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; what is built from it,
+//! [`Subdomains`](crate::Subdomains), knows that trait alone. A device keeps the lists of the [`Plan`] and
+//! the packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
+//! product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since
+//! a node has one domain.
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use crate::{Coarse, Plan};
 
 /// Values of packed inverses, in the precision that a recipe asks for.
 ///
-/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal follow each other block column after
-/// block column, each by columns, those on the diagonal whole. *Memory* 4,992 values for 96 rows.
+/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal
+/// follow each other block column after block column, each by columns, those on the diagonal whole. *Memory*
+/// 4,992 values for 96 rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packed {
     /// 4 bytes a value.
@@ -82,7 +84,8 @@ pub trait Place: Backend {
 
     /// How the coarsest level is solved here, where a recipe asks for `asked`.
     ///
-    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the host.
+    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the
+    /// host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         asked
     }
@@ -93,10 +96,11 @@ pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
 /// Multilevel domains at a place whose vectors are `V`.
 pub trait Domains<V: Vector>: Send {
-    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses of nodes in no domain.
+    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses
+    /// of nodes in no domain.
     ///
-    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that is solved as one system. *Cost* one pass over the
-    /// inverses, two over r, one over z.
+    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that
+    /// is solved as one system. *Cost* one pass over the inverses, two over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
     /// Changes what is named of the inverses; a device does so on the host and moves that alone.

@@ -48,7 +48,8 @@ pub(crate) enum Items {
 impl<T: Real> Queue<T> {
     /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
     ///
-    /// *Panics* where `args` are not what the kernel is declared with: sources and launches of this crate do not fit together then, whatever a user does.
+    /// *Panics* where `args` are not what the kernel is declared with: sources and launches of this crate do
+    /// not fit together then, whatever a user does.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
@@ -99,7 +100,8 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Runs `kernel`, whose groups leave partial sums in the last of `args`, and adds these into the slots `out`.
+    /// Runs `kernel`, whose groups leave partial sums in the last of `args`, and adds these into the slots
+    /// `out`.
     pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);
