@@ -51,9 +51,10 @@ pub type OpenCl<V, S = V> = coarsen_device::OnDevice<V, S>;
 /// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // room for 8 blocks
 /// there.replace(&host)?;
 /// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
-/// host.assemble(&[Stencil::point_point(0, 2), Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5])], &[1.0,
-/// 1.0])?; let refused = there.replace(&host).unwrap_err(); assert_eq!(refused, Error::Capacity { what:
-/// "contact blocks", count: 16, capacity: 8 });
+/// let face = Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5]);
+/// host.assemble(&[Stencil::point_point(0, 2), face], &[1.0, 1.0])?;
+/// let refused = there.replace(&host).unwrap_err();
+/// assert_eq!(refused, Error::Capacity { what: "contact blocks", count: 16, capacity: 8 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
