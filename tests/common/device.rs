@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use coarsen::backend::{Backend, Prepared, Update};
 use coarsen::multigrid::Smoothing;
-use coarsen::opencl::{DeviceVector, OpenCl, OpenClError};
+use coarsen::opencl::{DeviceError, DeviceVector, OpenCl, OpenClError, default_device};
 use coarsen::prelude::*;
 use coarsen::relax::Scaling;
 use coarsen::{Class, backend::SetupError};
@@ -43,9 +43,9 @@ impl<V: Real> Update<f64> for Moved<V> {
 
 /// One device for all tests, or a printed reason why there is none.
 fn place<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
-    kept.get_or_init(|| match OpenCl::default_device() {
+    kept.get_or_init(|| match default_device() {
         Ok(on) => Some(on),
-        Err(why @ (OpenClError::Absent(_) | OpenClError::Precision { .. })) => {
+        Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
             assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
             println!("skipped on devices: {why}");
             None

@@ -45,9 +45,7 @@ mod any;
 mod error;
 pub mod follow;
 
-pub use any::{
-    AnyBackend, AnyBlocks, AnyDomains, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable,
-};
+pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 pub use error::AnyError;
 
 pub use coarsen_core::{

@@ -1,6 +1,7 @@
 //! Why there is no place.
 
 use coarsen_core::Error;
+use coarsen_device::DeviceError;
 use coarsen_opencl_loader::Absent;
 
 /// A place that cannot be made.
@@ -10,23 +11,21 @@ pub enum OpenClError {
     /// This machine has no OpenCL.
     #[error(transparent)]
     Absent(#[from] Absent),
-    /// No device computes in the precision asked for.
-    #[error("none of {found} OpenCL devices computes in {precision}; use f32, or another device")]
-    Precision {
-        /// `"f32"` or `"f64"`.
-        precision: &'static str,
-        /// Devices looked at.
-        found: usize,
-    },
-    /// A failing call, kernels that do not compile, memory that is not to be had.
+    /// No device computes in the precision asked for, or one of them fails.
     #[error(transparent)]
-    Core(#[from] Error),
+    Device(#[from] DeviceError),
 }
 
 /// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
 impl std::fmt::Debug for OpenClError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Error> for OpenClError {
+    fn from(e: Error) -> Self {
+        Self::Device(e.into())
     }
 }
 

@@ -1,73 +1,194 @@
-//! Vectors and matrices on an OpenCL device: the same Krylov methods, another place.
+//! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
-//! [`OpenCl`] is the place: a device, a queue that keeps its order, and the compiled kernels. Operations enqueue work and
-//! return; a [`DeviceScalar`] is a slot of device memory whose arithmetic is enqueued too, so the host waits only where
-//! a number is looked at ([`OpenCl::counters`] counts those waits). The crate builds and links without OpenCL
-//! installed; [`devices`] then says what is missing.
-//!
-//! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure and does
-//! nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the methods of
-//! [`OpenCl`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed place stays failed; make
-//! a new one.
-//!
-//! Matrices, blocks and row sets come by [`Backend`](coarsen_backend::Backend): every method that is generic over a backend is set up
-//! on the host and applied here.
+//! [`default_device`] and [`devices`] are the way to an [`OpenCl`], which is a [`coarsen_device::OnDevice`]:
+//! vectors, matrices and preconditioners are those of that crate. This one implements its
+//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then says
+//! what is missing.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`devices`] | what this machine has |
-//! | [`place`](OpenCl) | the place; `backend` is the way to it and back |
-//! | `queue` | launches, waits, the first failure, transfers |
-//! | `memory`, `slots` | buffers; which scalars live |
+//! | `driver` | buffers, compiled programs and launches of a queue |
+//! | `transfer` | the way of data |
+//! | `compile`, `cache` | programs, compiled or kept on disk |
 //! | `handle` | objects of the driver, released |
-//! | `program` | kernels by name, compiled, checked and kept on disk |
-//! | `tune` | the size of work groups |
-//! | [`scalar`](DeviceScalar) | promised numbers |
-//! | [`vector`](DeviceVector) | the vector |
-//! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`]; [one triangle](DeviceSymmetric) of a symmetric matrix |
-//! | [`sum`](DeviceSum) | a matrix plus contact |
-//! | [`diagonal`](DeviceJacobi) | block Jacobi, inverted there |
-//! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices, and what follows from a matrix where it is |
-//! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
-//! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
-//! | [`rows`](DeviceRows) | rows that are relaxed at once |
-//! | [`schwarz`](DeviceDomains) | multilevel domains |
 //! | [`error`](OpenClError) | why there is no place |
 
-mod assembly;
-mod backend;
-mod blocks;
+mod cache;
+mod compile;
 mod devices;
-mod diagonal;
+mod driver;
 mod error;
-mod galerkin;
 mod handle;
-mod matrix;
-mod memory;
-mod numeric;
-mod place;
-mod program;
-mod queue;
-mod rows;
-mod scalar;
-mod schwarz;
-mod slots;
-mod sort;
-mod sum;
-mod tune;
-mod vector;
+mod transfer;
 
-pub use assembly::{DeviceEll, DeviceStream};
-pub use blocks::DeviceBlocks;
+pub use coarsen_device::{
+    BlockRows, By, Counters, Device, DeviceBlocks, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
+    DeviceSubdomains, Format, Operand,
+};
 pub use coarsen_opencl_loader::Absent;
-pub use devices::{Device, devices};
-pub use diagonal::DeviceJacobi;
+pub use devices::{default_device, devices};
 pub use error::OpenClError;
-pub use galerkin::DeviceGalerkin;
-pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
-pub use place::{Counters, OpenCl};
-pub use rows::DeviceRows;
-pub use scalar::DeviceScalar;
-pub use schwarz::{By, DeviceDomains, DeviceSchwarz, DeviceSubdomains};
-pub use sum::{DeviceContacts, DeviceSum};
-pub use vector::DeviceVector;
+
+/// An OpenCL device as a place.
+///
+/// ```
+/// use coarsen_opencl::{OpenCl, devices};
+/// let Ok([device, ..]) = devices() else { return Ok(()) }; // no OpenCL here
+/// let on = OpenCl::<f32>::on(device)?;
+/// assert_eq!(on.device().name, device.name);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type OpenCl<V, S = V> = coarsen_device::OnDevice<V, S>;
+
+/// ```
+/// use coarsen_core::Error;
+/// use coarsen_opencl::{DeviceContacts, default_device};
+/// use coarsen_sparse::{Contacts, Stencil};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let mut host = Contacts::<f64>::new(4, 1)?;
+/// host.assemble(&[Stencil::point_point(0, 2)], &[10.0])?;
+/// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // room for 8 blocks
+/// there.replace(&host)?;
+/// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
+/// let face = Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5]);
+/// host.assemble(&[Stencil::point_point(0, 2), face], &[1.0, 1.0])?;
+/// let refused = there.replace(&host).unwrap_err();
+/// assert_eq!(refused, Error::Capacity { what: "contact blocks", count: 16, capacity: 8 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceContacts;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::LinearOperator;
+/// use coarsen_opencl::{DeviceEll, DeviceStream, default_device};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let mut stream = DeviceStream::of_blocks(&on, 2, 8)?;
+/// stream.write_blocks(&[(0, 0), (1, 1), (0, 1), (0, 0)])?;
+/// let mut a = DeviceEll::new(&on, 2, 1, 2)?; // two blocks a row at most
+/// a.assemble(&stream, &on.vector(&[1.0, 2.0, 3.0, 4.0])?)?;
+/// a.check()?;
+/// assert_eq!(a.read()?.values(), [5.0, 3.0, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceEll;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{Preconditioner, Vector};
+/// use coarsen_opencl::{DeviceJacobi, default_device};
+/// use coarsen_sparse::assembly::from_triplets;
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let a = on.matrix(&from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?)?;
+/// let mut m = DeviceJacobi::new(&a, 1.0)?;
+/// let (r, mut z) = (on.vector(&[2.0, 4.0])?, on.zeros(2)?);
+/// m.apply(&r, &mut z);
+/// assert_eq!(z.norm(), 2.0_f64.sqrt());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceJacobi;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_opencl::default_device;
+/// use coarsen_sparse::Bsr;
+/// let Ok(on) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
+/// let (a, x) = (on.matrix(&Bsr::<f64>::identity(1, 2).unwrap())?, on.vector(&[3.0, 4.0])?);
+/// let mut y = x.like()?;
+/// a.apply(&x, &mut y);
+/// assert_eq!(y.norm(), 5.0);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceMatrix;
+
+/// ```
+/// use coarsen_backend::{Backend, Setup};
+/// use coarsen_core::{Preconditioner, Vector};
+/// use coarsen_opencl::{DeviceSchwarz, default_device};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let p = coarsen_problems::cloth(20, 0.01)?;
+/// let mut m = DeviceSchwarz::default().build(p.system(), &on)?;
+/// let a = on.matrix(&p.matrix)?;
+/// m.update_here(&a)?; // a time step later: nothing travels
+/// let r = on.vector(&p.right_hand_side(1))?;
+/// let mut z = r.like()?;
+/// m.apply(&r, &mut z);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceSchwarz;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_opencl::{DeviceContacts, DeviceStream, default_device};
+/// use coarsen_sparse::{Contacts, Stencil};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let touching = [Stencil::point_point(0, 2), Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5])];
+/// let mut stream = DeviceStream::of_contacts(&on, 4, 8)?; // room for 8 contacts of 4 nodes
+/// stream.write_contacts(&touching)?;
+/// let stiffness = on.vector(&[10.0, 5.0])?; // of device memory, where a program computes it
+/// let mut there = DeviceContacts::new(&on, 4, 1, 16)?;
+/// there.assemble(&stream, &stiffness)?; // nothing travels, nobody waits
+/// there.check()?; // one wait: whether there was room
+/// let mut host = Contacts::<f64>::new(4, 1)?;
+/// host.assemble(&touching, &[10.0, 5.0])?;
+/// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceStream;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_opencl::{DeviceContacts, DeviceSum, default_device};
+/// use coarsen_sparse::{Bsr, Contacts};
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let elastic = on.matrix(&Bsr::<f64>::identity(2, 1)?)?;
+/// let mut host = Contacts::<f64>::new(2, 1)?;
+/// host.replace(&[(0, 1)], &[10.0])?;
+/// let mut contact = DeviceContacts::new(&on, 2, 1, 4)?;
+/// contact.replace(&host)?;
+/// let (x, mut y) = (on.vector(&[1.0, 2.0])?, on.zeros(2)?);
+/// DeviceSum::new(&elastic, &contact)?.apply(&x, &mut y);
+/// let mut found = vec![0.0; 2];
+/// on.read(&y, &mut found)?;
+/// assert_eq!(found, [21.0, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceSum;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{LinearOperator, Vector};
+/// use coarsen_opencl::{DeviceSymmetric, default_device};
+/// use coarsen_sparse::assembly::from_triplets;
+/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let a = from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 4.0)])?;
+/// let (x, mut y) = (on.vector(&[1.0, 0.0])?, on.zeros(2)?);
+/// DeviceSymmetric::new(&on, &a)?.apply(&x, &mut y);
+/// assert_eq!(y.norm(), 17.0_f64.sqrt());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceSymmetric;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{Scalar, Vector};
+/// use coarsen_opencl::default_device;
+/// let Ok(on) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
+/// let (x, mut y) = (on.vector(&[1.0, 2.0])?, on.vector(&[3.0, 4.0])?);
+/// y.axpby(&on.vector(&[2.0])?.scalar(2.0), &x, &y.scalar(1.0));
+/// assert_eq!(x.dot(&y).read(), 21.0);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceVector;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
-use coarsen_opencl::{Absent, OpenCl, OpenClError, devices};
+use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
 
 /// Runs the test `name` of this program with one environment variable set, and returns how long that took.
 fn child(name: &str, variable: &str, value: &str) -> Duration {
@@ -39,7 +39,7 @@ fn absence_is_an_error() {
 fn no_library_is_named() {
     assert_eq!(coarsen_opencl_loader::probe(), Err(Absent::Library));
     assert_eq!(devices().unwrap_err(), OpenClError::Absent(Absent::Library));
-    let why = OpenCl::<f64>::default_device().unwrap_err();
+    let why = default_device::<f64>().unwrap_err();
     assert!(why.to_string().contains("no OpenCL library"), "{why}");
     // Even unprobed calls come back with a status.
     let mut platforms = 7;

@@ -8,7 +8,7 @@ use coarsen_core::{Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{
-    By, DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, devices,
+    By, DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, default_device, devices,
 };
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Schwarz};
@@ -52,7 +52,7 @@ fn without_cuda_it_says_what_is_missing() {
 #[test]
 #[ignore = "run by without_cuda_it_says_what_is_missing"]
 fn there_is_no_place() {
-    match OpenCl::<f64>::default_device() {
+    match default_device::<f64>() {
         Err(OpenClError::Absent(why)) => assert!(why.to_string().contains("no platform"), "{why}"),
         Err(why) => panic!("{why}"),
         Ok(on) => eprintln!("a card: {}", on.device()),

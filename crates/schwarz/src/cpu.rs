@@ -19,7 +19,7 @@ pub(crate) const MOST: usize = 1024;
 const DOMAINS: usize = 32;
 
 /// Multilevel domains in memory.
-pub struct CpuDomains<V> {
+struct CpuDomains<V> {
     plan: Arc<Plan>,
     inverses: Inverses,
     /// Residual and correction of each level above the finest.
@@ -27,17 +27,15 @@ pub struct CpuDomains<V> {
 }
 
 impl<V: Real, S: Real> Place for Cpu<V, S> {
-    type Domains = CpuDomains<V>;
-
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<CpuDomains<V>, Error> {
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<V>>>, Error> {
         let zeros = |level| vec![V::zero(); plan.nodes(level) * plan.block()];
         let levels = if plan.top_nodes() > 0 { plan.levels() + 1 } else { plan.levels() };
         let coarse = (1..levels).map(|level| [zeros(level), zeros(level)]).collect();
-        Ok(CpuDomains { plan: plan.clone(), inverses, coarse })
+        Ok(Box::new(CpuDomains { plan: plan.clone(), inverses, coarse }))
     }
 }
 
-impl<V: Real, S: Real> Domains<Cpu<V, S>> for CpuDomains<V> {
+impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
     fn apply(&mut self, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
         let (plan, b) = (&*self.plan, self.plan.block());
         let n = plan.nodes(0) * b;

@@ -18,7 +18,7 @@
 //! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks alone, for a place that computes the numbers itself |
+//! | `structure` | the plan and the checks without numbers: a build begins with them, and a place that computes the numbers itself needs no more |
 //! | [`subdomains`](Subdomains) | what is built, and its application (§7); `update` follows a system (§6.3), `check` finds what is wrong before |
 //! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them, also in the sweeps of `sweep` |
 //! | [`weights`](Weights) | the factors of the levels |
@@ -54,14 +54,12 @@ mod update;
 mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
-pub use cpu::CpuDomains;
 pub use inner::Inner;
 pub use links::Coupling;
 pub use order::Order;
 pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
 pub use plan::Plan;
 pub use precompute::{Arithmetic, Repair};
-pub use reference::ReferenceDomains;
 pub use schwarz::{Coarse, Schwarz, Storage};
 pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;

@@ -1,20 +1,23 @@
 //! What a place must be able to do for multilevel domains.
 //!
-//! A device twin keeps the lists of the [`Plan`] and the packed inverses in its memory, one work group a domain: gather and sum for the
-//! restriction, the packed product from local memory, and one scatter for the prolongation; nothing needs an atomic operation, since a node
-//! has one domain. It implements both traits for its own type and nothing else changes.
+//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; what is built from it,
+//! [`Subdomains`](crate::Subdomains), knows that trait alone. A device keeps the lists of the [`Plan`] and
+//! the packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
+//! product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since
+//! a node has one domain.
 
 use std::sync::Arc;
 
 use coarsen_backend::Backend;
-use coarsen_core::Error;
+use coarsen_core::{Error, Vector};
 
 use crate::{Coarse, Plan};
 
 /// Values of packed inverses, in the precision that a recipe asks for.
 ///
-/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal follow each other block column after
-/// block column, each by columns, those on the diagonal whole. *Memory* 4,992 values for 96 rows.
+/// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal
+/// follow each other block column after block column, each by columns, those on the diagonal whole. *Memory*
+/// 4,992 values for 96 rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packed {
     /// 4 bytes a value.
@@ -73,18 +76,16 @@ pub enum Changed<'a> {
 
 /// A place that can hold multilevel domains.
 pub trait Place: Backend {
-    /// The domains there.
-    type Domains: Domains<Self>;
-
     /// Moves inverses there.
     ///
     /// # Errors
     /// [`Error::Device`] when the memory is not to be had.
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self::Domains, Error>;
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
     /// How the coarsest level is solved here, where a recipe asks for `asked`.
     ///
-    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the host.
+    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the
+    /// host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         asked
     }
@@ -93,13 +94,14 @@ pub trait Place: Backend {
 /// The solution of the coarsest level: the residual there, the correction there.
 pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
-/// Multilevel domains at a place.
-pub trait Domains<B: Backend>: Send {
-    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses of nodes in no domain.
+/// Multilevel domains at a place whose vectors are `V`.
+pub trait Domains<V: Vector>: Send {
+    /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses
+    /// of nodes in no domain.
     ///
-    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that is solved as one system. *Cost* one pass over the
-    /// inverses, two over r, one over z.
-    fn apply(&mut self, r: &B::Vector, top: &mut Top<'_, B::Real>, z: &mut B::Vector);
+    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that
+    /// is solved as one system. *Cost* one pass over the inverses, two over r, one over z.
+    fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
     /// Changes what is named of the inverses; a device does so on the host and moves that alone.
     ///

@@ -10,16 +10,14 @@ use crate::place::{Changed, Domains, Inverses, Place, Top};
 use crate::plan::Plan;
 
 /// Multilevel domains as loops over entries.
-pub struct ReferenceDomains {
+struct ReferenceDomains {
     plan: Arc<Plan>,
     inverses: Inverses,
 }
 
 impl Place for Reference {
-    type Domains = ReferenceDomains;
-
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<ReferenceDomains, Error> {
-        Ok(ReferenceDomains { plan: plan.clone(), inverses })
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<f64>>>, Error> {
+        Ok(Box::new(ReferenceDomains { plan: plan.clone(), inverses }))
     }
 }
 
@@ -68,7 +66,7 @@ impl ReferenceDomains {
     }
 }
 
-impl Domains<Reference> for ReferenceDomains {
+impl Domains<Vec<f64>> for ReferenceDomains {
     fn apply(&mut self, r: &Vec<f64>, top: &mut Top<'_, f64>, z: &mut Vec<f64>) {
         assert!(
             r.len() == z.len() && r.len() == self.plan.nodes(0) * self.plan.block(),

@@ -13,7 +13,7 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
 
-use crate::place::{Changed, Domains, Place};
+use crate::place::{Changed, Place};
 use crate::schwarz::{Coarse, Schwarz};
 use crate::subdomains::Subdomains;
 use crate::weights::Weights;

@@ -1,4 +1,4 @@
-//! Structure and checks without numbers: what a place that computes the numbers itself asks of the host.
+//! Structure and checks without numbers: what a build begins with, and all that a place that computes the numbers itself asks of the host.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use coarsen_sparse::{Pattern, System};
 use crate::check::{self, Checked};
 use crate::links::Links;
 use crate::plan::{Limits, Plan};
-use crate::schwarz::Schwarz;
+use crate::schwarz::{Coarse, Schwarz};
 use crate::source::Source;
 
 impl Schwarz {
@@ -30,25 +30,29 @@ impl Schwarz {
     pub fn plan<T: Real>(&self, system: System<'_, T>) -> Result<Plan, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
+        Ok(self.structure(system, self.coarse)?.0)
+    }
+
+    /// Levels and domains of a system in range, and what its checks have found.
+    pub(crate) fn structure<T: Real>(
+        &self,
+        system: System<'_, T>,
+        top: Coarse,
+    ) -> Result<(Plan, Checked<T>), SetupError> {
         let mut starts = Vec::new();
         let source = Source::of(&system, &mut starts);
         let (links, coupled) = Links::of(source, self.coupling);
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
-        check::check(
-            check::METHOD,
-            source,
-            system.contact,
-            &left_out,
-            self.storage,
-            &mut Checked::default(),
-        )?;
+        let mut checked = Checked::default();
+        check::check(check::METHOD, source, system.contact, &left_out, self.storage, &mut checked)?;
         let order = if coupled.contains(&true) {
             self.order.of(&system, &links)?
         } else {
             (0..coupled.len() as u32).collect()
         };
-        let limits = Limits { domain: self.domain, levels: self.levels, top: self.coarse };
-        Ok(Plan::new(source.block(), links, &order, &coupled, limits)?)
+        SetupError::unless_cancelled(&system)?;
+        let limits = Limits { domain: self.domain, levels: self.levels, top };
+        Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
     }
 
     /// Everything about values that an update refuses, where nodes `left_out` are in no domain.

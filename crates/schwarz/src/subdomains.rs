@@ -10,10 +10,9 @@ use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
-use crate::links::Links;
 use crate::numbers::Numbers;
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
-use crate::plan::{Limits, Plan};
+use crate::plan::Plan;
 use crate::precompute::Repair;
 use crate::schwarz::{Coarse, Schwarz, Storage};
 use crate::source::Source;
@@ -26,7 +25,7 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) on: B,
     pattern: Arc<Pattern>,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) domains: B::Domains,
+    pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
     /// The factor of each level, that of `top` at the end.
@@ -61,22 +60,8 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
 impl<T: Real, B: Place> Subdomains<T, B> {
     fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
         let begun = Instant::now();
-        let mut starts = Vec::new();
-        let source = Source::of(&system, &mut starts);
-        let (links, coupled) = Links::of(source, recipe.coupling);
-        let mut checked = Checked::default();
-        let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
-        check::check(check::METHOD, source, system.contact, &left_out, recipe.storage, &mut checked)?;
-        let order = if coupled.contains(&true) {
-            recipe.order.of(&system, &links)?
-        } else {
-            (0..coupled.len() as u32).collect()
-        };
-        SetupError::unless_cancelled(&system)?;
-        let limits = Limits { domain: recipe.domain, levels: recipe.levels, top };
-        let plan = Arc::new(Plan::new(source.block(), links, &order, &coupled, limits)?);
-        let mut built = Self::on_plan(recipe, plan, system, checked, on)?;
-        built.numbers.starts = starts;
+        let (plan, checked) = recipe.structure(system, top)?;
+        let mut built = Self::on_plan(recipe, Arc::new(plan), system, checked, on)?;
         built.seconds.structure = begun.elapsed() - built.seconds.inverses - built.seconds.top;
         built.weigh(system)?;
         Ok(built)

@@ -14,7 +14,7 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
-use crate::place::{Changed, Domains, Place};
+use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
 
 /// The factors of the levels.

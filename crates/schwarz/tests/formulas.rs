@@ -7,7 +7,7 @@ use std::sync::Arc;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_direct::Direct;
-use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Domains, Inner, Inverses, Order, Packed, Place};
+use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order, Packed, Place};
 use coarsen_schwarz::{Plan, Repair, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Contacts, Sum, System, assembly};
 
@@ -242,12 +242,7 @@ fn what_solves_the_coarsest_level_is_called_where_there_is_one() {
             calls += 1;
             z.copy_from_slice(r);
         };
-        Domains::<Cpu>::apply(
-            &mut on.domains(&Arc::new(plan.clone()), inverses).unwrap(),
-            &r,
-            &mut top,
-            &mut z,
-        );
+        on.domains(&Arc::new(plan.clone()), inverses).unwrap().apply(&r, &mut top, &mut z);
         assert_eq!(calls, usize::from(plan.top_nodes() > 0));
         let mut sums = vec![0.0; plan.top_nodes() * 2];
         let at = |i: usize| plan.map(plan.levels(), i / 2).unwrap() * 2 + i % 2;

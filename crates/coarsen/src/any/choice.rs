@@ -5,7 +5,7 @@ use std::str::FromStr;
 use coarsen_backend::Cpu;
 use coarsen_core::Real;
 #[cfg(feature = "opencl")]
-use coarsen_opencl::{OpenCl, OpenClError, devices};
+use coarsen_opencl::{DeviceError, OpenCl, OpenClError, default_device, devices};
 
 use super::AnyBackend;
 
@@ -60,6 +60,13 @@ pub enum Unavailable {
     OpenCl(#[from] OpenClError),
 }
 
+#[cfg(feature = "opencl")]
+impl From<DeviceError> for Unavailable {
+    fn from(e: DeviceError) -> Self {
+        Self::OpenCl(e.into())
+    }
+}
+
 /// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
 impl std::fmt::Debug for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -88,9 +95,9 @@ impl BackendChoice {
             Decided::Cpu => AnyBackend::Cpu(cpu),
             // A device that no kernel can be compiled for, or that lacks `V`, is none.
             #[cfg(feature = "opencl")]
-            Decided::Any => OpenCl::default_device().map_or(AnyBackend::Cpu(cpu), AnyBackend::OpenCl),
+            Decided::Any => default_device().map_or(AnyBackend::Cpu(cpu), AnyBackend::OpenCl),
             #[cfg(feature = "opencl")]
-            Decided::First => AnyBackend::OpenCl(OpenCl::default_device()?),
+            Decided::First => AnyBackend::OpenCl(default_device()?),
             #[cfg(feature = "opencl")]
             Decided::Device(device) => AnyBackend::OpenCl(OpenCl::on(device)?),
         })

@@ -2,40 +2,27 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::Cpu;
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
-use coarsen_opencl::{DeviceDomains, OpenCl};
-use coarsen_schwarz::{Changed, Coarse, CpuDomains, Domains, Inverses, Place, Plan, Top};
+use coarsen_opencl::DeviceVector;
+use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Place, Plan, Top};
 
 use super::{AnyBackend, AnyVector};
 
 /// Multilevel domains of an [`AnyBackend`].
-#[non_exhaustive]
-#[cfg_attr(
-    feature = "opencl",
-    allow(
-        clippy::large_enum_variant,
-        reason = "there is one a preconditioner, and its inverses are on the heap"
-    )
-)]
-pub enum AnyDomains<V: Real = f64> {
-    /// On the CPU.
-    Cpu(CpuDomains<V>),
-    /// On a device, with inverses from the host.
+enum AnyDomains<V: Real> {
+    Cpu(Box<dyn Domains<Vec<V>>>),
     #[cfg(feature = "opencl")]
-    OpenCl(DeviceDomains<V>),
+    OpenCl(Box<dyn Domains<DeviceVector<V>>>),
 }
 
 impl<V: Real, S: Real> Place for AnyBackend<V, S> {
-    type Domains = AnyDomains<V>;
-
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<AnyDomains<V>, Error> {
-        match self {
-            Self::Cpu(on) => on.domains(plan, inverses).map(AnyDomains::Cpu),
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<AnyVector<V>>>, Error> {
+        Ok(Box::new(match self {
+            Self::Cpu(on) => AnyDomains::Cpu(on.domains(plan, inverses)?),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.domains(plan, inverses).map(AnyDomains::OpenCl),
-        }
+            Self::OpenCl(on) => AnyDomains::OpenCl(on.domains(plan, inverses)?),
+        }))
     }
 
     fn coarse(&self, asked: Coarse) -> Coarse {
@@ -47,22 +34,20 @@ impl<V: Real, S: Real> Place for AnyBackend<V, S> {
     }
 }
 
-impl<V: Real, S: Real> Domains<AnyBackend<V, S>> for AnyDomains<V> {
+impl<V: Real> Domains<AnyVector<V>> for AnyDomains<V> {
     fn apply(&mut self, r: &AnyVector<V>, top: &mut Top<'_, V>, z: &mut AnyVector<V>) {
         match self {
-            Self::Cpu(domains) => Domains::<Cpu<V, S>>::apply(domains, r.cpu(), top, z.cpu_mut()),
+            Self::Cpu(domains) => domains.apply(r.cpu(), top, z.cpu_mut()),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(domains) => {
-                Domains::<OpenCl<V, S>>::apply(domains, r.device(), top, z.device_mut());
-            }
+            Self::OpenCl(domains) => domains.apply(r.device(), top, z.device_mut()),
         }
     }
 
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         match self {
-            Self::Cpu(domains) => Domains::<Cpu<V, S>>::edit(domains, changed, change),
+            Self::Cpu(domains) => domains.edit(changed, change),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(domains) => Domains::<OpenCl<V, S>>::edit(domains, changed, change),
+            Self::OpenCl(domains) => domains.edit(changed, change),
         }
     }
 }

@@ -27,7 +27,6 @@ use coarsen_opencl::OpenCl;
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 pub use choice::{BackendChoice, Unavailable};
-pub use domains::AnyDomains;
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
 pub use vector::{AnyScalar, AnyVector};
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use coarsen_backend::Backend;
 use coarsen_core::{Preconditioner, Real};
 use coarsen_matrix_market as matrix_market;
-use coarsen_opencl::{Device, OpenCl, OpenClError};
+use coarsen_opencl::{Device, DeviceError, OpenCl, OpenClError, default_device};
 use coarsen_problems::{Options, Problem};
 use coarsen_sparse::{Bsr, Stencil, assembly};
 
@@ -15,9 +15,9 @@ use coarsen_sparse::{Bsr, Stencil, assembly};
 ///
 /// With `COARSEN_REQUIRE_OPENCL` set, as on machines that must test it, a missing device is a failure.
 pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
-    match OpenCl::default_device() {
+    match default_device() {
         Ok(on) => Some(on),
-        Err(why @ (OpenClError::Absent(_) | OpenClError::Precision { .. })) => {
+        Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
             assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
             println!("skipped: {why}");
             None

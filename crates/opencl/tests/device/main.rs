@@ -6,6 +6,7 @@ mod common;
 mod assembly;
 mod conformance;
 mod descent;
+mod driver;
 mod matrices;
 mod numeric;
 mod pocl;

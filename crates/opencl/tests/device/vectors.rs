@@ -6,7 +6,7 @@ use crate::common;
 use coarsen_backend::{Backend, Blocks, DenseBlocks};
 use coarsen_core::{Error, Identity, Real, Scalar, Vector};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_opencl::{DeviceVector, OpenCl, OpenClError};
+use coarsen_opencl::{DeviceError, DeviceVector, OpenCl};
 use coarsen_sparse::Bsr;
 
 /// Empty, one, around a vector register, around nothing; the last needs several work groups that loop.
@@ -305,7 +305,7 @@ fn a_device_without_double_is_refused() {
     let mut device = on.device().clone();
     device.double = false;
     let refused = OpenCl::<f64>::on(&device).unwrap_err();
-    assert_eq!(refused, OpenClError::Precision { precision: "f64", found: 1 });
+    assert_eq!(refused, DeviceError::Precision { precision: "f64", found: 1 });
     let on = OpenCl::<f32>::on(&device).unwrap();
     assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
 }

@@ -1,0 +1,178 @@
+//! A matrix of rows of bounded length, assembled where it is used.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::target::Target;
+use super::{DeviceStream, module};
+use crate::driver::Type;
+use crate::matrix::{self, BlockRows, Format, Operand, Sealed};
+use crate::memory::Buffer;
+use crate::queue::Arg;
+use crate::{DeviceScalar, DeviceVector, OnDevice};
+
+/// A square matrix in block ELL whose pattern, too, is made in device memory: for meshes that change there.
+///
+/// Every row has room for as many blocks as a row may have at most; what a row does not have costs room, and no time.
+/// *Use* [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) where the pattern stays: preconditioners follow that one.
+/// *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of `S`.
+/// *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
+pub struct DeviceEll<V: Real, S: Real = V> {
+    on: OnDevice<V>,
+    nodes: usize,
+    block: usize,
+    /// Blocks that a row has room for.
+    width: usize,
+    /// The kernels that assemble, and those of products.
+    assembly: usize,
+    product: usize,
+    offsets: Buffer,
+    lengths: Buffer,
+    columns: Buffer,
+    values: Buffer,
+    status: Buffer,
+    of: PhantomData<S>,
+}
+
+impl<V: Real, S: Real> DeviceEll<V, S> {
+    /// The zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest` blocks in a row.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a block or a longest row of 0, [`Error::TooLarge`] where `u32` cannot number blocks, [`Error::Memory`] before anything is
+    /// allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
+        for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
+            if size == 0 {
+                return Err(Error::Parameter { name, value: 0.0, range: "1 or more" });
+            }
+        }
+        let slice = Format::Ell.slice();
+        let limit = u32::MAX as usize;
+        let count = nodes.div_ceil(slice).saturating_mul(slice).saturating_mul(longest);
+        if count > limit {
+            return Err(Error::TooLarge { what: "blocks of an ELL matrix", count, limit });
+        }
+        let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
+        let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
+        on.check_room(bytes as u64)?;
+        let place = on.plain();
+        let assembly = module::<V, S>(&place, block, slice)?;
+        let zeros = vec![0; nodes];
+        let mut queue = on.queue();
+        let product = matrix::module::<V, S>(&mut queue, (block, block), slice, matrix::Parts::Whole)?;
+        let lengths = queue.list(&zeros)?;
+        let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
+        let (offsets, columns) = (list(1)?, list(count)?);
+        let status = queue.list(&[0, 0])?;
+        let values = queue.allocate(Type::of::<S>(), count * block * block * size_of::<S>(), None)?;
+        drop(queue);
+        let (on, width, of) = (place, longest, PhantomData);
+        Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
+    }
+
+    /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels and nobody waits.
+    ///
+    /// A matrix that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not checked.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
+        self.on.assert_same(&stream.on);
+        let target = Target {
+            module: self.assembly,
+            blocks: u32::MAX as usize,
+            width: self.width,
+            nodes: self.nodes,
+            block: self.block,
+            rows: &self.lengths,
+            columns: &self.columns,
+            values: &self.values,
+            status: &self.status,
+        };
+        stream.assemble_into(&target, values)
+    }
+
+    /// Whether every row of the last [`assemble`](Self::assemble) had room. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] says how many blocks the longest row needs, [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut found = [0; 2];
+        self.on.queue().read_list(&self.status, &mut found)?;
+        let (count, capacity) = (found[1] as usize, self.width);
+        if count > capacity {
+            return Err(Error::Capacity { what: "blocks of a row", count, capacity });
+        }
+        Ok(())
+    }
+
+    /// The matrix on the host. Three waits.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    pub fn read(&self) -> Result<Bsr<S>, Error> {
+        let (slice, area) = (Format::Ell.slice(), self.block * self.block);
+        let slots = self.nodes.next_multiple_of(slice) * self.width;
+        let (mut lengths, mut columns) = (vec![0; self.nodes], vec![0; slots]);
+        let mut stored = vec![S::zero(); slots * area];
+        let mut queue = self.on.queue();
+        queue.read_list(&self.lengths, &mut lengths)?;
+        queue.read_list(&self.columns, &mut columns)?;
+        queue.read(&self.values, &mut stored)?;
+        drop(queue);
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for (i, &length) in lengths.iter().enumerate() {
+            for k in 0..length as usize {
+                let first = i / slice * self.width + k;
+                indices.push(columns[first * slice + i % slice]);
+                values.extend((0..area).map(|e| stored[(first * area + e) * slice + i % slice]));
+            }
+            offsets.push(indices.len());
+        }
+        let broken = |_| Error::Pattern { what: "an assembled matrix" };
+        let pattern = Pattern::new(self.nodes, offsets, indices).map_err(broken)?;
+        Bsr::new(Arc::new(pattern), (self.block, self.block), values).map_err(broken)
+    }
+}
+
+impl<V: Real, S: Real> Sealed for DeviceEll<V, S> {}
+
+impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
+    fn operand(&self) -> Operand<'_, V> {
+        let [offsets, lengths, columns, values] =
+            [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
+        let head =
+            [Arg::Length(self.nodes), Arg::Index(self.width as u32), offsets, lengths, columns, values];
+        let size = (self.nodes, self.nodes);
+        Operand::new(&self.on, self.product, size, (self.block, self.block), Format::Ell.slice(), head)
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceEll<V, S> {
+    fn shape(&self) -> (usize, usize) {
+        (self.nodes * self.block, self.nodes * self.block)
+    }
+
+    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.operand().apply(x, y);
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.operand().apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.operand().residual(b, x, r);
+    }
+}
+
+impl<V: Real, S: Real> fmt::Debug for DeviceEll<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, b, width) = (self.nodes, self.block, self.width);
+        write!(f, "{n} rows of {width} blocks of {b} x {b} at most, of {:?}", self.on)
+    }
+}

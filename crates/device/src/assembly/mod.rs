@@ -1,0 +1,270 @@
+//! Matrices assembled in device memory, in the five steps of P-Cloth (Li et al. 2020, §3.2.2).
+//!
+//! | step | theirs | here |
+//! |---|---|---|
+//! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
+//! | 2 | index filling | a key for each entry: row and column |
+//! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key names a block |
+//! | 4 | value table allocating, by the longest row | blocks and the longest row are counted, and compared with the room of the target |
+//! | 5 | value filling | each block gathers its entries, in the order of the stream |
+//!
+//! Deviation: they fill by atomic operations, whose order, and so the last bits of a sum, change from run to run, and bring counts to the host to
+//! allocate. Here each block has one writer, and counts stay: a target with too little room stays as it is, and says so when it is asked.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | [`DeviceStream`]: steps 1 to 3 |
+//! | `target` | steps 4 and 5 into a [contact set](crate::DeviceContacts), an [ELL matrix](DeviceEll), a [matrix](crate::DeviceMatrix) that has the places |
+//! | `ell` | [`DeviceEll`] |
+
+mod ell;
+mod target;
+
+use coarsen_core::{Error, Real};
+use coarsen_sparse::Stencil;
+
+use crate::OnDevice;
+use crate::driver::Type;
+use crate::memory::Buffer;
+use crate::program::{Entry, Module, NONE};
+use crate::queue::{Arg, Items};
+use crate::sort::{self, Sorting};
+
+pub use ell::DeviceEll;
+pub(crate) use target::Places;
+
+/// Nodes and entries that there may be: kernels number both numbers of a place in one list.
+const LIMIT: usize = i32::MAX as usize;
+
+/// Pairs of nodes of a contact.
+const PAIRS: usize = Stencil::MOST * Stencil::MOST;
+
+/// The kernels after those of a sort, in the order of their names.
+#[derive(Clone, Copy)]
+enum Step {
+    Keys = sort::NAMES.len() as isize,
+    Heads,
+    Rows,
+    Found,
+    Place,
+    Find,
+    Sum,
+    Clear,
+}
+
+const NAMES: [&str; 14] = sort::followed_by(&[
+    "coarsen_assembly_keys",
+    "coarsen_assembly_heads",
+    "coarsen_assembly_rows",
+    "coarsen_assembly_found",
+    "coarsen_assembly_place",
+    "coarsen_assembly_find",
+    "coarsen_assembly_sum",
+    "coarsen_assembly_clear",
+]);
+
+/// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
+pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
+    let options =
+        format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", Type::of::<S>(), sort::CHUNK);
+    on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
+}
+
+/// Which blocks a stream of values adds to: places of blocks, or contacts, sorted in device memory.
+///
+/// The list travels once and is sorted where it is used; values then come as often as they change, from device memory, into as many targets as there
+/// are: [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host.
+/// *Cost* of a list: two launches and a scan of three for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
+/// that there is room for, of which a contact has 16.
+/// *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
+pub struct DeviceStream<V: Real> {
+    on: OnDevice<V>,
+    module: usize,
+    nodes: usize,
+    /// Places or contacts that there is room for, and that there are.
+    capacity: usize,
+    count: usize,
+    /// Entries of one of them: 1 or 16.
+    per: usize,
+    list: Buffer,
+    weights: Buffer,
+    sorting: Sorting,
+    heads: Buffer,
+    starts: Buffer,
+    found: Buffer,
+    slots: Buffer,
+    staging: Vec<u32>,
+    weighing: Vec<V>,
+}
+
+impl<V: Real> DeviceStream<V> {
+    /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything is allocated where they do not fit,
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn of_blocks<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
+        Self::new(&on.plain(), nodes, capacity, 1)
+    }
+
+    /// Room for `capacity` contacts between `nodes` nodes, none there yet.
+    ///
+    /// # Errors
+    /// As [`of_blocks`](Self::of_blocks).
+    pub fn of_contacts<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
+        Self::new(&on.plain(), nodes, capacity, PAIRS)
+    }
+
+    fn new(on: &OnDevice<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
+        for (what, count) in
+            [("nodes of a stream", nodes), ("entries of a stream", capacity.saturating_mul(per))]
+        {
+            if count > LIMIT {
+                return Err(Error::TooLarge { what, count, limit: LIMIT });
+            }
+        }
+        let entries = capacity.max(1) * per;
+        on.check_room((40 * entries + 4 * nodes) as u64)?;
+        // Blocks and slices are those of targets; steps 1 to 3 know neither.
+        let module = module::<V, V>(on, 1, 1)?;
+        let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
+        let sorting = Sorting::new(on, module, entries, bits, entries)?;
+        let mut queue = on.queue();
+        let weights = if per == 1 { 0 } else { Stencil::MOST * capacity };
+        let weights = queue.allocate(Type::of::<V>(), size_of::<V>() * weights, None)?;
+        let mut room = |count: usize| queue.allocate(Type::Index, 4 * count, None);
+        let list = room(if per == 1 { 2 } else { Stencil::MOST } * capacity)?;
+        let (heads, starts, found, slots) = (room(entries + 1)?, room(nodes + 1)?, room(2)?, room(entries)?);
+        drop(queue);
+        let (staging, weighing, on) = (Vec::new(), Vec::new(), on.clone());
+        let mut stream = Self {
+            on,
+            module,
+            nodes,
+            capacity,
+            count: 0,
+            per,
+            list,
+            weights,
+            sorting,
+            heads,
+            starts,
+            found,
+            slots,
+            staging,
+            weighing,
+        };
+        stream.sort()?;
+        Ok(stream)
+    }
+
+    /// Other places: block k of a stream of values goes to row and column `places[k]`; duplicates are summed in the order given.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more than there is room for, [`Error::Shape`] for a row or column that does not exist, [`Error::Parameter`] for a
+    /// stream of contacts: the old places stay. [`Error::Device`] when the place has failed.
+    pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
+        self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
+        self.staging.clear();
+        self.staging.extend(places.iter().flat_map(|&(i, j)| [i, j]));
+        self.check_nodes(&self.staging)?;
+        self.write(places.len())
+    }
+
+    /// Other contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k block k of a stream of values.
+    ///
+    /// # Errors
+    /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.
+    pub fn write_contacts(&mut self, contacts: &[Stencil]) -> Result<(), Error> {
+        self.check("DeviceStream of blocks", PAIRS, contacts.len(), "contacts of a stream")?;
+        self.staging.clear();
+        self.weighing.clear();
+        for contact in contacts {
+            let (nodes, weights) = (contact.nodes(), contact.weights());
+            self.check_nodes(nodes)?;
+            if (1..nodes.len()).any(|k| nodes[..k].contains(&nodes[k])) {
+                return Err(Error::Pattern { what: "a contact that names a node twice" });
+            }
+            let missing = Stencil::MOST - nodes.len();
+            self.staging.extend(nodes.iter().copied().chain(std::iter::repeat_n(NONE, missing)));
+            let none = std::iter::repeat_n(V::zero(), missing);
+            self.weighing.extend(weights.iter().map(|&w| V::of(w)).chain(none));
+        }
+        self.on.queue().write(&self.weights, &self.weighing)?;
+        self.write(contacts.len())
+    }
+
+    fn check(&self, name: &'static str, per: usize, count: usize, what: &'static str) -> Result<(), Error> {
+        if self.per != per {
+            let range = "a stream of the other kind for this list";
+            return Err(Error::Parameter { name, value: self.per as f64, range });
+        }
+        match self.capacity {
+            capacity if count > capacity => Err(Error::Capacity { what, count, capacity }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all these nodes exist.
+    fn check_nodes(&self, nodes: &[u32]) -> Result<(), Error> {
+        match nodes.iter().find(|&&node| node as usize >= self.nodes) {
+            None => Ok(()),
+            Some(&node) => {
+                let (what, found) = ("nodes of a stream", node as usize + 1);
+                Err(Error::Shape { what, expected: self.nodes, found })
+            }
+        }
+    }
+
+    /// Entries that there is room for, one at least.
+    fn room(&self) -> usize {
+        self.capacity.max(1) * self.per
+    }
+
+    /// Moves the list that is staged, and sorts it.
+    fn write(&mut self, count: usize) -> Result<(), Error> {
+        self.on.queue().write_list(&self.list, &self.staging)?;
+        self.count = count;
+        self.sort()
+    }
+
+    /// Steps 1 to 3. No wait.
+    fn sort(&mut self) -> Result<(), Error> {
+        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::Count);
+        let entries = Items::Entries(self.room());
+        let [list, keys, order, heads, starts, found] =
+            [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]
+                .map(Arg::Memory);
+        let mut queue = self.on.queue();
+        let entry = |step: Step| Entry { module: self.module, kernel: step as usize };
+        queue.launch(entry(Step::Keys), entries, &[room, count, per, nodes, list, keys]);
+        self.sorting.sort(&mut queue);
+        queue.launch(entry(Step::Heads), entries, &[room, nodes, order, keys, heads]);
+        self.sorting.scan(&mut queue, &self.heads, self.room());
+        let rows = [room, nodes, order, keys, heads, starts];
+        queue.launch(entry(Step::Rows), Items::Entries(self.nodes + 1), &rows);
+        queue.launch(entry(Step::Found), Items::Shaped(1, 64), &[nodes, starts, found]);
+        queue.state()
+    }
+
+    /// Places or contacts in the list.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Blocks that the stream makes, and the most of one row: what a target must have room for. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    pub fn found(&self) -> Result<[usize; 2], Error> {
+        let mut found = [0; 2];
+        self.on.queue().read_list(&self.found, &mut found)?;
+        Ok(found.map(|n| n as usize))
+    }
+}

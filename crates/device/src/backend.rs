@@ -1,0 +1,71 @@
+//! The way to a device and back, for every method that is generic over a place.
+
+use std::sync::Arc;
+
+use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::driver::Type;
+use crate::memory::bytes;
+use crate::{DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format, OnDevice};
+
+impl<V: Real, S: Real> Backend for OnDevice<V, S> {
+    type Real = V;
+    type Stored = S;
+    type Vector = DeviceVector<V>;
+    type Matrix = DeviceMatrix<V, S>;
+    type Blocks = DeviceBlocks<V, S>;
+    type Rows = DeviceRows<V>;
+
+    fn name(&self) -> &'static str {
+        "opencl"
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn vector(&self, host: &[V]) -> Result<DeviceVector<V>, Error> {
+        let memory = self.queue().allocate(Type::of::<V>(), size_of_val(host), Some(bytes(host)))?;
+        Ok(DeviceVector { on: self.plain(), memory, n: host.len() })
+    }
+
+    /// In the layout that suits the rows and the device.
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<DeviceMatrix<V, S>, Error> {
+        DeviceMatrix::new(self, host, Format::suiting(host.pattern(), self.device()))
+    }
+
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<DeviceBlocks<V, S>, Error> {
+        DeviceBlocks::new(self, host)
+    }
+
+    fn rows(&self, sets: &RowSets) -> Result<DeviceRows<V>, Error> {
+        DeviceRows::new(self, sets)
+    }
+
+    /// Colours of single rows where thousands of items run in step; where cores run them, the chunks of a CPU.
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        if self.device().accelerator {
+            RowSets::chunked(pattern, 1)
+        } else {
+            Cpu::<f64>::new().relaxation_order(pattern)
+        }
+    }
+
+    fn read(&self, v: &DeviceVector<V>, host: &mut [V]) -> Result<(), Error> {
+        self.assert_same(&v.on);
+        same_length("host copy", v.n, host.len())?;
+        self.queue().read(&v.memory, host)
+    }
+
+    fn write(&self, host: &[V], v: &mut DeviceVector<V>) -> Result<(), Error> {
+        self.assert_same(&v.on);
+        same_length("host copy", v.n, host.len())?;
+        self.queue().write(&v.memory, host)
+    }
+}
+
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}

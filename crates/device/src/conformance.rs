@@ -1,0 +1,177 @@
+//! What every driver is tested for, beside the laws of a place ([`coarsen_backend::conformance`]).
+//!
+//! A function takes a device that computes in `f32`, makes places on it, and panics where a promise of
+//! [`Driver`](crate::Driver) is broken.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use coarsen_backend::Backend;
+use coarsen_core::{Error, LinearOperator, Real, Scalar, Vector};
+use coarsen_sparse::Bsr;
+
+use crate::driver::Type;
+use crate::matrix::BlockRows;
+use crate::program::{Kernel, Module};
+use crate::queue::{Arg, Items};
+use crate::{Device, OnDevice};
+
+fn place<T: Real>(device: &Device) -> OnDevice<T> {
+    OnDevice::on(device).expect("a place on the device")
+}
+
+fn vector(on: &OnDevice<f32>, host: &[f32]) -> crate::DeviceVector<f32> {
+    on.vector(host).expect("a vector")
+}
+
+/// That a place goes on.
+fn goes_on(on: &OnDevice<f32>) {
+    assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
+}
+
+/// A launch that the driver refuses makes numbers NaN, and everything that can return an error returns this
+/// one, which is returned here too.
+pub fn the_first_failure_is_kept(device: &Device) -> Error {
+    let on = place::<f32>(device);
+    let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
+    let bad = vector(&on, &[f32::NAN]);
+    assert_eq!(bad.first_not_finite(), Some(0));
+    let set = [Arg::Slots, Arg::Index(200), Arg::Number(1.0)];
+    on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // no group is as large
+    let first = on.sync().expect_err("a group of 2^30 items");
+    assert!(matches!(first, Error::Device { .. }), "{first}");
+    let launches = on.counters().launches;
+    x.axpy(&y.scalar(2.0), &y);
+    assert!(x.norm().is_nan() && (y.scalar(0.0) + y.scalar(1.0)).read().is_nan());
+    assert_eq!(on.counters().launches, launches);
+    assert_eq!(bad.first_not_finite(), None); // it cannot say any more
+    let found = [
+        x.sync(),
+        x.like().map(drop),
+        on.vector(&[1.0]).map(drop),
+        on.read(&y, &mut [0.0]),
+        on.write(&[1.0], &mut x),
+    ];
+    assert_eq!(found, [(); 5].map(|()| Err(first.clone())));
+    first
+}
+
+/// A count that no index can hold is refused, not cut.
+pub fn counts_beyond_an_index_are_refused(device: &Device) {
+    let on = place::<f32>(device);
+    let set = |count| [Arg::Slots, Arg::Count(count), Arg::Number(1.0)];
+    on.queue().launch(Kernel::Set, Items::One, &set(200));
+    on.sync().expect("a slot is set");
+    let count = u32::MAX as usize + 1;
+    on.queue().launch(Kernel::Set, Items::One, &set(count));
+    let found = on.sync();
+    assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
+}
+
+/// Arguments of other types or another number than a kernel is declared with never reach the driver, and the
+/// place goes on.
+///
+/// Says `false` where the driver does not tell the types of parameters, so that there is nothing to test.
+pub fn launches_of_other_types_panic(device: &Device) -> bool {
+    let on = place::<f32>(device);
+    let types = on.queue().parameters(Kernel::Set.into()).to_vec();
+    if types != [Type::Single, Type::Index, Type::Single].map(Some) {
+        return false;
+    }
+    let list = on.queue().allocate(Type::Index, 64, None).expect("a list");
+    let (slot, number) = (Arg::Index(200), Arg::Number(1.0));
+    let wrong: [&[Arg<'_, f32>]; 6] = [
+        &[Arg::Slots, slot],
+        &[Arg::Slots, slot, number, number],
+        &[Arg::Slots, number, number],
+        &[Arg::Slots, Arg::Length(200), number],
+        &[Arg::Slots, slot, slot],
+        &[Arg::Memory(&list), slot, number],
+    ];
+    let launches = on.counters().launches;
+    for (k, args) in wrong.into_iter().enumerate() {
+        let launch = AssertUnwindSafe(|| on.queue().launch(Kernel::Set, Items::One, args));
+        assert!(catch_unwind(launch).is_err(), "arguments {k}");
+    }
+    assert_eq!(on.counters().launches, launches);
+    goes_on(&on);
+    true
+}
+
+/// What the compiler refuses is an error with its log, and the place goes on.
+pub fn a_build_failure_has_a_log(device: &Device) {
+    let on = place::<f32>(device);
+    let broken = Module {
+        sources: &["__kernel void broken(__global float *x) { x[0] = nobody_knows; }"],
+        kernels: &["broken"],
+        options: String::new(),
+    };
+    match on.queue().module(&broken) {
+        Err(Error::Build { device, log }) => {
+            assert!(device == on.device().name && log.contains("nobody_knows"), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+    goes_on(&on);
+}
+
+/// Who panics while a buffer is filled leaves the place as it was.
+pub fn a_panic_gives_a_buffer_back(device: &Device) {
+    let on = place::<f32>(device);
+    let mut x = vector(&on, &[3.0, 4.0]);
+    let panics = |_: &mut [f32]| panic!("of the closure");
+    let caught = catch_unwind(AssertUnwindSafe(|| on.queue().put(&x.memory, 2, panics)));
+    assert!(caught.is_err());
+    on.sync().expect("the place goes on");
+    on.write(&[5.0, 12.0], &mut x).expect("the buffer is the device's again");
+    assert_eq!(x.norm(), 13.0);
+}
+
+/// Lengths are looked at in every build, before the driver is called.
+pub fn lengths_that_differ_are_refused(device: &Device) {
+    let refused = |found: Result<(), Error>, expected, length| match found {
+        Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
+        other => panic!("{other:?}"),
+    };
+    // The first failure of a place is its last, so that each case has a place of its own.
+    for case in 0..6 {
+        let on = place::<f32>(device);
+        let [x, y] = [4, 8].map(|n| vector(&on, &vec![1.0; n]));
+        let mut queue = on.queue();
+        match case {
+            0 => refused(queue.allocate(Type::Single, 64, Some(&[0; 60])).map(drop), 64, 60),
+            1 => refused(queue.read(&x.memory, &mut [0.0_f32; 5]), 16, 20),
+            2 => refused(queue.write(&x.memory, &[0.0_f32; 5]), 16, 20),
+            3 => refused(queue.put(&x.memory, 5, |_: &mut [f32]| panic!("has no room")), 16, 20),
+            4 => refused(queue.write_list(&x.memory, &[0; 6]), 16, 24),
+            _ => {
+                queue.copy(&y.memory, &x.memory, 32);
+                refused(queue.finish(), 16, 32);
+            }
+        }
+    }
+}
+
+/// A list of one entry takes that entry, and not what follows it on the host.
+pub fn short_lists_are_padded(device: &Device) {
+    let on = place::<f32>(device);
+    let (host, mut found) = ([3, 4], [7; 2]);
+    let mut queue = on.queue();
+    let there = queue.list(&host[..1]).expect("a list");
+    queue.read_list(&there, &mut found).expect("a list");
+    assert_eq!(found, [3, 0]);
+}
+
+/// A row of blocks is worth as many groups as its values, not as one entry of a vector; where the device
+/// computes in `f64`.
+pub fn groups_of_a_product_follow_its_values(device: &Device) {
+    let on = place::<f64>(device);
+    for (block, groups) in [(1, 26), (3, 229)] {
+        let a = on.matrix(&Bsr::<f64>::identity(52_000, block).expect("a matrix")).expect("a matrix");
+        assert_eq!(on.queue().groups(a.operand().work()), groups);
+        let x = on.vector(&vec![0.5; 52_000 * block]).expect("a vector");
+        let mut y = x.like().expect("a vector");
+        let dot = a.apply_dot(&x, &mut y);
+        let expected = 13_000.0 * block as f64;
+        assert_eq!([dot.value.read(), dot.magnitude.read(), x.dot(&y).read()], [expected; 3]);
+    }
+}

@@ -1,0 +1,62 @@
+//! What a machine has.
+
+use std::fmt;
+use std::sync::Arc;
+
+use coarsen_core::Real;
+
+use crate::driver::Api;
+
+/// A device: what it says of itself, and how it is opened.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Its name, such as `pthread-skylake-avx512`.
+    pub name: String,
+    /// The platform it belongs to, such as `Portable Computing Language`.
+    pub platform: String,
+    /// The version of its driver.
+    pub driver: String,
+    /// Compute units: cores of a processor, multiprocessors of a graphics card.
+    pub units: u32,
+    /// Global memory, in bytes.
+    pub memory: u64,
+    /// Whether it computes in `f64`.
+    pub double: bool,
+    /// Whether it is a graphics card or another accelerator rather than the host's processor.
+    pub accelerator: bool,
+    /// Whether it works in the host's memory, so that buffers are mapped instead of copied.
+    pub shared: bool,
+    /// The most bytes that one buffer may have.
+    pub most: u64,
+    /// Most items in a work group.
+    pub width: usize,
+    /// Bytes of memory that the items of a group share.
+    pub local: usize,
+    /// Opens it.
+    pub api: Arc<dyn Api>,
+}
+
+impl Device {
+    /// Whether vectors of `T` can live there.
+    pub fn computes<T: Real>(&self) -> bool {
+        size_of::<T>() == 4 || self.double
+    }
+
+    /// The first accelerator that computes in `T`, else the first device that does.
+    pub fn first<T: Real>(all: &[Self]) -> Option<&Self> {
+        let able = || all.iter().filter(|d| d.computes::<T>());
+        able().find(|d| d.accelerator).or_else(|| able().next())
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precision = if self.double { "f32, f64" } else { "f32" };
+        let gigabytes = self.memory as f64 / f64::from(1 << 30);
+        write!(
+            f,
+            "{} ({} {}): {} units, {gigabytes:.1} GiB, {precision}",
+            self.name, self.platform, self.driver, self.units
+        )
+    }
+}

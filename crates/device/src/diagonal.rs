@@ -1,0 +1,207 @@
+//! Block Jacobi whose blocks are inverted where the matrix is.
+
+use coarsen_backend::{Blocks, DenseBlocks, SetupError};
+use coarsen_core::{Class, Error, Preconditioner, Real};
+
+use crate::backend::same_length;
+use crate::driver::Type;
+use crate::matrix::{BlockRows, Operand};
+use crate::memory::Buffer;
+use crate::program::{Entry, Module};
+use crate::queue::{Arg, Items};
+use crate::{DeviceBlocks, DeviceVector, OnDevice};
+
+/// No fault.
+const SOUND: u32 = u32::MAX;
+
+/// Kinds of faults.
+const FAULTS: u32 = 2;
+
+/// Rows whose faults have a number below [`SOUND`].
+const MOST: usize = (SOUND / FAULTS) as usize;
+
+/// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, plain or with a contact part, inverted there.
+///
+/// *Use* for a matrix that changes on the device: [`update_here`](Self::update_here) waits for nothing. A block that cannot be inverted is
+/// taken for the unit matrix until the next update; [`check`](Self::check) names it.
+/// *Cost* b² values a node of memory; an update reads the diagonal blocks and writes their inverses, by elimination with scaled partial pivoting as on the
+/// host, in `f64` where the device has it.
+pub struct DeviceJacobi<V: Real, S: Real = V> {
+    blocks: DeviceBlocks<V, S>,
+    inversion: Inversion,
+    omega: V,
+}
+
+impl<V: Real, S: Real> DeviceJacobi<V, S> {
+    /// Block Jacobi of a matrix, checked.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows on, [`Error::Memory`] where D does not fit,
+    /// [`Error::Build`] of the driver, and those of [`check`](Self::check).
+    pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
+        if !(omega > 0.0 && omega.is_finite()) {
+            let (name, range) = ("DeviceJacobi::omega", "above 0 and finite");
+            return Err(Error::Parameter { name, value: omega, range }.into());
+        }
+        let operand = a.operand();
+        let size = operand.block.0;
+        let zeros = DenseBlocks::new(size, vec![S::zero(); operand.rows * size * size])?;
+        let blocks = DeviceBlocks::new(&operand.on.stored::<S>(), &zeros)?;
+        let inversion = Inversion::new(operand.on)?;
+        let mut built = Self { blocks, inversion, omega: V::of(omega) };
+        built.update_here(a)?;
+        built.check()?;
+        Ok(built)
+    }
+
+    /// The inverses of another matrix of the same size. No wait.
+    ///
+    /// *Cost* beside that of an update: where `a` has another layout than the matrix before, or contact where that had none, its kernels are compiled
+    /// unless the place has them.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when the place has failed.
+    pub fn update_here(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
+        self.inversion.run(&a.operand(), &self.blocks)
+    }
+
+    /// Whether every diagonal block of the last update had an inverse with a positive diagonal. One wait.
+    ///
+    /// # Errors
+    /// [`SetupError::SingularBlock`], [`SetupError::NotPositive`] name the first that had not; [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), SetupError> {
+        self.inversion.check(&self.blocks, "block-jacobi")
+    }
+
+    /// D⁻¹.
+    pub fn inverses(&self) -> &DeviceBlocks<V, S> {
+        &self.blocks
+    }
+}
+
+impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {
+    fn apply(&mut self, r: &DeviceVector<V>, z: &mut DeviceVector<V>) {
+        Blocks::<OnDevice<V, S>>::apply(&self.blocks, self.omega, r, V::zero(), z);
+    }
+
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(Blocks::<OnDevice<V, S>>::count(&self.blocks) * self.blocks.size)
+    }
+}
+
+/// Inverts diagonal blocks, and keeps what was wrong with them.
+pub(crate) struct Inversion {
+    /// The first fault of every group.
+    faults: Buffer,
+    /// The largest row sum of every group.
+    bounds: Buffer,
+    groups: usize,
+    /// The kernels of the last run, and the slice and whether there was contact, which they are compiled for.
+    module: usize,
+    made_for: Option<(usize, bool)>,
+}
+
+/// The kernels, in the order of their names.
+const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
+
+/// The kernels for the blocks of `a`, whose inverses are `d`.
+fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
+    let (size, tiny) = (d.size, S::EPSILON.wide() * d.size as f64);
+    let options = format!(
+        "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
+        Type::of::<S>(),
+        a.slice,
+        d.slice,
+        if a.has_contact() { " -D CONTACT" } else { "" }
+    );
+    Module { sources: &coarsen_kernels::DIAGONAL, kernels: &NAMES, options }
+}
+
+impl Inversion {
+    pub(crate) fn new<V: Real>(on: &OnDevice<V>) -> Result<Self, Error> {
+        let mut queue = on.queue();
+        let groups = queue.groups(usize::MAX);
+        let faults = queue.allocate(Type::Index, 4 * groups, None)?;
+        let bounds = queue.allocate(Type::of::<V>(), size_of::<V>() * groups, None)?;
+        Ok(Self { faults, bounds, groups: 0, module: 0, made_for: None })
+    }
+
+    /// `d` = the inverses of the diagonal blocks.
+    pub(crate) fn run<V: Real, S: Real>(
+        &mut self,
+        a: &Operand<'_, V>,
+        d: &DeviceBlocks<V, S>,
+    ) -> Result<(), Error> {
+        let ((rows, columns), size) = (a.block, d.size);
+        same_length("rows of a diagonal block", size, rows)?;
+        same_length("columns of a diagonal block", size, columns)?;
+        same_length("block rows of a diagonal", d.count, a.rows)?;
+        if a.rows > MOST {
+            return Err(Error::TooLarge { what: "block rows of a diagonal", count: a.rows, limit: MOST });
+        }
+        d.on.assert_same(a.on);
+        let mut queue = a.on.queue();
+        let wanted = Some((a.slice, a.has_contact()));
+        if self.made_for != wanted {
+            self.module = queue.module(&module(a, d))?;
+            self.made_for = wanted;
+        }
+        let entry = Entry { module: self.module, kernel: 0 };
+        self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
+        a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {
+            queue.launch(entry, Items::Groups(self.groups), args);
+        });
+        queue.state()
+    }
+
+    /// The largest Σⱼ |aᵢⱼ dᵢ| over the rows of a matrix of scalars, after [`run`](Self::run). One wait.
+    pub(crate) fn row_sum<V: Real, S: Real>(
+        &self,
+        a: &Operand<'_, V>,
+        d: &DeviceBlocks<V, S>,
+    ) -> Result<f64, Error> {
+        let mut queue = a.on.queue();
+        a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.bounds)], |args| {
+            let entry = Entry { module: self.module, kernel: 1 };
+            queue.launch(entry, Items::Groups(self.groups), args);
+        });
+        let mut bounds = vec![V::zero(); self.groups];
+        queue.read(&self.bounds, &mut bounds)?;
+        let larger = |most: f64, bound: f64| if bound.is_nan() || bound > most { bound } else { most };
+        Ok(bounds.into_iter().map(Real::wide).fold(0.0, larger))
+    }
+
+    /// What was wrong with the first block that has no use. One wait.
+    pub(crate) fn check<V: Real, S: Real>(
+        &self,
+        d: &DeviceBlocks<V, S>,
+        method: &'static str,
+    ) -> Result<(), SetupError> {
+        let mut faults = vec![SOUND; self.groups];
+        d.on.queue().read_list(&self.faults, &mut faults)?;
+        let Some(fault) = faults.into_iter().filter(|fault| *fault != SOUND).min() else { return Ok(()) };
+        let node = (fault / FAULTS) as usize;
+        let row = node * d.size;
+        Err(match (fault % FAULTS, d.size) {
+            (0, 1) => SetupError::ZeroDiagonal { row, method },
+            (0, _) => SetupError::SingularBlock { node, first_row: row },
+            _ => SetupError::NotPositive { method, row, diagonal: smallest(d, node)? },
+        })
+    }
+}
+
+/// The smallest diagonal entry of the block whose inverse is block `node`.
+fn smallest<V: Real, S: Real>(d: &DeviceBlocks<V, S>, node: usize) -> Result<f64, Error> {
+    let area = d.size * d.size;
+    let mut all = vec![S::zero(); d.count.next_multiple_of(d.slice) * area];
+    d.on.queue().read(&d.values, &mut all)?;
+    let first = node / d.slice * d.slice * area + node % d.slice;
+    let inverse: Vec<S> = (0..area).map(|e| all[first + e * d.slice]).collect();
+    let mut block = vec![S::zero(); area];
+    DenseBlocks::invert_one(&inverse, &mut block, d.size);
+    Ok(block.iter().step_by(d.size + 1).map(|v| v.wide()).fold(f64::INFINITY, f64::min))
+}

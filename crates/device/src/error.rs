@@ -1,0 +1,27 @@
+//! Why there is no place.
+
+use coarsen_core::Error;
+
+/// A device that no place can be made on.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// No device computes in the precision asked for.
+    #[error("none of {found} devices computes in {precision}; use f32, or another device")]
+    Precision {
+        /// `"f32"` or `"f64"`.
+        precision: &'static str,
+        /// Devices looked at.
+        found: usize,
+    },
+    /// A failing call, kernels that do not compile, memory that is not to be had.
+    #[error(transparent)]
+    Core(#[from] Error),
+}
+
+/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+impl std::fmt::Debug for DeviceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,225 @@
+//! Block sparse rows on a device.
+
+mod format;
+mod operand;
+mod relax;
+mod symmetric;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use coarsen_backend::check_range;
+use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use crate::assembly::Places;
+use crate::backend::same_length;
+use crate::driver::Type;
+use crate::memory::{Buffer, bytes};
+use crate::queue::Arg;
+use crate::{DeviceScalar, DeviceVector, OnDevice};
+
+pub use format::Format;
+use format::Layout;
+pub use operand::{BlockRows, Operand};
+pub(crate) use operand::{Parts, Sealed, module};
+pub use symmetric::DeviceSymmetric;
+
+/// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
+///
+/// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a layout of one's own by [`DeviceMatrix::new`]. One
+/// item computes one block row; the size of the blocks is a constant of the kernels, which are compiled for it at its
+/// first matrix.
+/// *Memory* (r c s + 4) bytes a slot, s = bytes of `S`; 4 or 8 bytes a block row.
+pub struct DeviceMatrix<V: Real, S: Real = V> {
+    on: OnDevice<V>,
+    shape: (usize, usize),
+    block: (usize, usize),
+    pattern: Arc<Pattern>,
+    format: Format,
+    layout: Layout,
+    /// The number of its kernels.
+    module: usize,
+    offsets: Buffer,
+    lengths: Buffer,
+    columns: Buffer,
+    values: Buffer,
+    /// From the first [`assemble`](Self::assemble) on.
+    pub(crate) places: Option<Places>,
+    of: PhantomData<S>,
+}
+
+impl<V: Real, S: Real> DeviceMatrix<V, S> {
+    /// Bytes of the memory of a device that a matrix of this pattern and block takes in a layout.
+    pub(crate) fn bytes(pattern: &Pattern, block: (usize, usize), format: Format) -> usize {
+        Layout::slots(pattern, format) * (block.0 * block.1 * size_of::<S>() + 4) + pattern.rows() * 8
+    }
+
+    /// A copy of a host matrix in the layout asked for.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on, [`Error::Memory`] before anything is
+    /// allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
+        check_range::<T, S>("the matrix", host.values())?;
+        let (pattern, block) = (host.pattern(), host.block());
+        let slots = Layout::slots(pattern, format);
+        if u32::try_from(slots.max(pattern.rows())).is_err() {
+            let (what, limit) = ("slots of a device matrix", u32::MAX as usize);
+            return Err(Error::TooLarge { what, count: slots, limit });
+        }
+        let mut queue = on.queue();
+        queue.check_room(Self::bytes(pattern, block, format) as u64)?;
+        let module = operand::module::<V, S>(&mut queue, block, format.slice(), Parts::Whole)?;
+        let layout = Layout::new(pattern, format);
+        let mut values = vec![S::zero(); slots * block.0 * block.1];
+        layout.arrange(host, &mut values);
+        let offsets = queue.list(&layout.offsets)?;
+        let lengths = queue.list(&layout.lengths(pattern))?;
+        let columns = queue.list(&layout.columns(pattern))?;
+        let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
+        let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
+        Ok(Self {
+            on,
+            shape,
+            block,
+            pattern,
+            format,
+            layout,
+            module,
+            offsets,
+            lengths,
+            columns,
+            values,
+            places,
+            of,
+        })
+    }
+
+    /// Rows and columns of a block.
+    pub fn block(&self) -> (usize, usize) {
+        self.block
+    }
+
+    /// How its rows lie in memory.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Which blocks it stores.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// The slot of the k-th block of row i.
+    pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
+        self.layout.first(i) + k * self.layout.slice
+    }
+
+    /// Its values on the host, into a matrix of the same pattern and blocks. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
+        self.check_same(host.pattern(), host.block())?;
+        let mut values = vec![S::zero(); self.stored()];
+        self.on.queue().read(&self.values, &mut values)?;
+        self.layout.collect(&values, host);
+        Ok(())
+    }
+
+    /// The values of another matrix of the place, of the same pattern, blocks and layout. Nothing travels and nobody waits.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
+        self.on.assert_same(&from.on);
+        self.check_same(&from.pattern, from.block)?;
+        if self.format != from.format {
+            return Err(Error::Pattern { what: "the layout of a device matrix" });
+        }
+        self.not_assembled();
+        let mut queue = self.on.queue();
+        let bytes = self.stored() * size_of::<S>();
+        queue.copy(&from.values, &self.values, bytes);
+        queue.state()
+    }
+
+    /// Values come from elsewhere than the last stream.
+    pub(super) fn not_assembled(&mut self) {
+        if let Some(places) = &mut self.places {
+            places.last = false;
+        }
+    }
+
+    fn check_same(&self, pattern: &Arc<Pattern>, block: (usize, usize)) -> Result<(), Error> {
+        if !Pattern::same(&self.pattern, pattern) {
+            return Err(Error::Pattern { what: "values for a device matrix" });
+        }
+        same_length("rows of a block", self.block.0, block.0)?;
+        same_length("columns of a block", self.block.1, block.1)
+    }
+
+    /// Where it lives.
+    pub(crate) fn on(&self) -> &OnDevice<V> {
+        &self.on
+    }
+
+    /// Rows of a slice.
+    pub(crate) fn slice(&self) -> usize {
+        self.layout.slice
+    }
+
+    /// Values that there is room for.
+    pub(crate) fn stored(&self) -> usize {
+        self.layout.slots * self.block.0 * self.block.1
+    }
+
+    /// The values in their slots.
+    pub(crate) fn values(&self) -> &Buffer {
+        &self.values
+    }
+
+    /// What all kernels begin with.
+    pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
+        let [offsets, lengths, columns, values] =
+            [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
+        let width = Arg::Index(self.layout.width as u32);
+        [Arg::Length(self.pattern.rows()), width, offsets, lengths, columns, values]
+    }
+}
+
+impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
+
+impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
+    fn operand(&self) -> Operand<'_, V> {
+        let size = (self.pattern.rows(), self.pattern.columns());
+        Operand::new(&self.on, self.module, size, self.block, self.layout.slice, self.args())
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceMatrix<V, S> {
+    fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.operand().apply(x, y);
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.operand().apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.operand().residual(b, x, r);
+    }
+}
+
+impl<V: Real, S: Real> fmt::Debug for DeviceMatrix<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ((m, n), (r, c)) = (self.shape, self.block);
+        write!(f, "{m} x {n} in blocks of {r} x {c} ({:?}) of {:?}", self.format, self.on)
+    }
+}

@@ -1,0 +1,240 @@
+//! What a launch needs to know of block rows: those of a matrix, alone or with a contact part.
+
+use coarsen_core::{Dot, Error, Real, Vector};
+
+use crate::blocks::slice_of;
+use crate::driver::Type;
+use crate::program::{Entry, Module};
+use crate::queue::{Arg, Items, Queue};
+use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
+
+/// The kernels of block rows, in the order of their names; those of rectangular blocks end before `MultiplyDot`.
+#[derive(Clone, Copy)]
+pub(crate) enum Product {
+    Multiply,
+    MultiplyAdd,
+    Residual,
+    MultiplyDot,
+    RelaxInto,
+    Relax,
+}
+
+const NAMES: [&str; 6] = [
+    "coarsen_multiply",
+    "coarsen_multiply_add",
+    "coarsen_residual",
+    "coarsen_multiply_dot",
+    "coarsen_relax_into",
+    "coarsen_relax",
+];
+
+/// Arguments of a matrix, and of its contact part.
+pub(crate) const PLAIN: usize = 6;
+const MOST: usize = 9;
+
+/// Arguments that a product adds at most.
+const ADDED: usize = 8;
+
+/// What block rows are made of.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Parts {
+    /// The blocks of a matrix.
+    Whole,
+    /// Those, and contact.
+    WithContact,
+    /// The upper triangle and its mirror image.
+    Half,
+}
+
+/// The number of the kernels for rows of blocks stored in `S`, in slices of `slice` rows.
+pub(crate) fn module<V: Real, S: Real>(
+    queue: &mut Queue<V>,
+    (rows, cols): (usize, usize),
+    slice: usize,
+    parts: Parts,
+) -> Result<usize, Error> {
+    let options = format!(
+        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D DSLICE={}{}",
+        Type::of::<S>(),
+        slice_of(rows, queue.slice()),
+        match parts {
+            Parts::Whole => "",
+            Parts::WithContact => " -D CONTACT",
+            Parts::Half => " -D HALF",
+        }
+    );
+    let kernels = if rows == cols { &NAMES[..] } else { &NAMES[..Product::MultiplyDot as usize] };
+    queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
+}
+
+/// Block rows of a place as launches are given them; made here alone.
+pub struct Operand<'a, V: Real> {
+    pub(crate) on: &'a OnDevice<V>,
+    pub(crate) module: usize,
+    /// Block rows.
+    pub(crate) rows: usize,
+    /// Scalar rows and columns.
+    pub(crate) shape: (usize, usize),
+    pub(crate) block: (usize, usize),
+    /// Rows of a slice.
+    pub(crate) slice: usize,
+    head: [Arg<'a, V>; MOST],
+    count: usize,
+}
+
+impl<'a, V: Real> Operand<'a, V> {
+    /// Rows whose kernels begin with the arguments `head`.
+    pub(crate) fn new(
+        on: &'a OnDevice<V>,
+        module: usize,
+        (rows, columns): (usize, usize),
+        block: (usize, usize),
+        slice: usize,
+        head: [Arg<'a, V>; PLAIN],
+    ) -> Self {
+        let mut all = [Arg::Slots; MOST];
+        all[..PLAIN].copy_from_slice(&head);
+        let shape = (rows * block.0, columns * block.1);
+        Self { on, module, rows, shape, block, slice, head: all, count: PLAIN }
+    }
+
+    /// The same rows with a contact part, by the kernels `module`.
+    pub(crate) fn with(mut self, module: usize, contact: [Arg<'a, V>; MOST - PLAIN]) -> Self {
+        self.head[PLAIN..].copy_from_slice(&contact);
+        (self.module, self.count) = (module, MOST);
+        self
+    }
+
+    /// Values that a product reads at least, one block a row: what its reductions are shared by, where a vector has its entries.
+    pub(crate) fn work(&self) -> usize {
+        self.rows * self.block.0 * self.block.1
+    }
+
+    /// Whether there is a contact part.
+    pub(crate) fn has_contact(&self) -> bool {
+        self.count == MOST
+    }
+
+    /// Hands the arguments of the rows, then `more`, to a launch.
+    pub(crate) fn give<R>(&self, more: &[Arg<'_, V>], launch: impl FnOnce(&[Arg<'_, V>]) -> R) -> R {
+        let mut all = [Arg::Slots; MOST + ADDED];
+        all[..self.count].copy_from_slice(&self.head[..self.count]);
+        all[self.count..][..more.len()].copy_from_slice(more);
+        launch(&all[..self.count + more.len()])
+    }
+
+    fn entry(&self, product: Product) -> Entry {
+        Entry { module: self.module, kernel: product as usize }
+    }
+
+    /// Enqueues a product for `items`.
+    pub(super) fn launch(&self, queue: &mut Queue<V>, product: Product, items: Items, more: &[Arg<'_, V>]) {
+        self.give(more, |args| queue.launch(self.entry(product), items, args));
+    }
+
+    /// One item a block row.
+    fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
+        self.launch(&mut self.on.queue(), product, Items::Entries(self.rows), more);
+    }
+
+    pub(super) fn assert_fits(&self, x: &DeviceVector<V>, y: &DeviceVector<V>) {
+        let ((m, n), x_size, y_size) = (self.shape, x.size(), y.size());
+        assert!(x_size == n && y_size == m, "apply: a {m} x {n} matrix met x of {x_size} and y of {y_size}");
+        self.on.assert_same(&x.on);
+        self.on.assert_same(&y.on);
+    }
+
+    pub(super) fn assert_square<S: Real>(
+        &self,
+        d: &DeviceBlocks<V, S>,
+        vectors: &[&DeviceVector<V>],
+        method: &str,
+    ) {
+        let (n, size) = (self.shape.0, self.block.0);
+        assert!(self.shape == (n, n) && self.block == (size, size), "{method}: A is not square");
+        for v in vectors {
+            assert!(v.n == n, "{method}: {n} rows met a vector of {}", v.n);
+            self.on.assert_same(&v.on);
+        }
+        d.assert_fits(self.on, n, size, method);
+    }
+
+    /// y = A x.
+    pub(crate) fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.assert_fits(x, y);
+        self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
+    }
+
+    /// y = A x, x·y and the sum of |x y|.
+    pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.assert_fits(x, y);
+        assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
+        if self.block.0 != self.block.1 {
+            self.apply(x, y);
+            return x.dot_magnitude(y);
+        }
+        let [value, magnitude] = DeviceScalar::results(self.on);
+        let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
+        let out = [value.slot, magnitude.slot];
+        self.give(&more, |args| {
+            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), args, &out);
+        });
+        Dot { value, magnitude }
+    }
+
+    /// r = b − A x.
+    pub(crate) fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.assert_fits(x, r);
+        assert_eq!(b.size(), r.size(), "residual: b and r differ in length");
+        self.on.assert_same(&b.on);
+        self.by_rows(Product::Residual, &[b, x, r].map(|v| Arg::Memory(&v.memory)));
+    }
+
+    /// y = a A x + b y.
+    pub(crate) fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
+        self.assert_fits(x, y);
+        let [x, y] = [x, y].map(|v| Arg::Memory(&v.memory));
+        self.by_rows(Product::MultiplyAdd, &[Arg::Number(a), x, Arg::Number(b), y]);
+    }
+
+    /// s = β s + ω D (b − A x), y = x + s.
+    #[allow(clippy::too_many_arguments)] // the letters of the formula
+    pub(crate) fn relax_into<S: Real>(
+        &self,
+        d: &DeviceBlocks<V, S>,
+        [omega, beta]: [V; 2],
+        b: &DeviceVector<V>,
+        x: &DeviceVector<V>,
+        s: &mut DeviceVector<V>,
+        y: &mut DeviceVector<V>,
+    ) {
+        self.assert_square(d, &[b, x, s, y], "relax_into");
+        let [d, b, x, s, y] = [&d.values, &b.memory, &x.memory, &s.memory, &y.memory].map(Arg::Memory);
+        self.by_rows(Product::RelaxInto, &[d, Arg::Number(omega), Arg::Number(beta), b, x, s, y]);
+    }
+}
+
+mod sealed {
+    /// Rows that are stored as their type says: implemented in this crate alone.
+    pub trait Sealed {}
+}
+pub(crate) use sealed::Sealed;
+
+/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix), [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
+///
+/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them. An [`Operand`] does not know the type of its values, so the
+/// trait is sealed: rows of `f64` cannot pass for rows of `f32`.
+///
+/// ```compile_fail,E0277
+/// use coarsen_device::{BlockRows, DeviceMatrix, Operand};
+/// struct Narrow(DeviceMatrix<f64>);
+/// impl BlockRows<f64, f32> for Narrow {
+///     fn operand(&self) -> Operand<'_, f64> {
+///         BlockRows::<f64, f64>::operand(&self.0)
+///     }
+/// }
+/// ```
+pub trait BlockRows<V: Real, S: Real>: Sealed {
+    /// Its rows.
+    fn operand(&self) -> Operand<'_, V>;
+}

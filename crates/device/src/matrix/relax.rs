@@ -1,0 +1,69 @@
+//! What a place asks of a matrix beside its products: relaxation, and new values.
+
+use coarsen_backend::{Matrix, Sweep, check_range};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::operand::Product;
+use super::{BlockRows, DeviceMatrix};
+use crate::backend::same_length;
+use crate::queue::{Arg, Items};
+use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
+
+impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
+    fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
+        self.operand().apply_add(a, x, b, y);
+    }
+
+    /// A launch a set.
+    fn relax(
+        &self,
+        rows: &DeviceRows<V>,
+        sweep: Sweep,
+        d: &DeviceBlocks<V, S>,
+        omega: V,
+        b: &DeviceVector<V>,
+        x: &mut DeviceVector<V>,
+    ) {
+        let operand = self.operand();
+        operand.assert_square(d, &[b, x], "relax");
+        self.on.assert_same(&rows.on);
+        assert!(Pattern::same(&rows.pattern, &self.pattern), "relax: row sets of another pattern");
+        let backward = Arg::Index(u32::from(sweep == Sweep::Backward));
+        let [chunks, d, b, x] = [&rows.chunks, &d.values, &b.memory, &x.memory].map(Arg::Memory);
+        let mut queue = self.on.queue();
+        let mut run = |&(first, count): &(u32, u32)| {
+            let [first, there] = [first, count].map(Arg::Index);
+            let more = [chunks, first, there, backward, d, Arg::Number(omega), b, x];
+            operand.launch(&mut queue, Product::Relax, Items::Entries(count as usize), &more);
+        };
+        match sweep {
+            Sweep::Forward => rows.sets.iter().for_each(&mut run),
+            Sweep::Backward => rows.sets.iter().rev().for_each(&mut run),
+        }
+    }
+
+    fn relax_into(
+        &self,
+        d: &DeviceBlocks<V, S>,
+        omega: V,
+        beta: V,
+        b: &DeviceVector<V>,
+        x: &DeviceVector<V>,
+        s: &mut DeviceVector<V>,
+        y: &mut DeviceVector<V>,
+    ) {
+        self.operand().relax_into(d, [omega, beta], b, x, s, y);
+    }
+
+    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        if !Pattern::same(&self.pattern, host.pattern()) {
+            return Err(Error::Pattern { what: "the matrix given to set_values" });
+        }
+        same_length("rows of a block", self.block.0, host.block().0)?;
+        same_length("columns of a block", self.block.1, host.block().1)?;
+        check_range::<T, S>("the matrix", host.values())?;
+        self.not_assembled();
+        self.on.queue().put(&self.values, self.stored(), |to: &mut [S]| self.layout.arrange(host, to))
+    }
+}

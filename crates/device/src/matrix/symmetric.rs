@@ -1,0 +1,203 @@
+//! A symmetric matrix of which the blocks on and above the diagonal are stored.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use coarsen_backend::{SetupError, check_range};
+use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::format::{Format, Layout};
+use super::operand::{self, Operand, Parts};
+use crate::backend::same_length;
+use crate::driver::Type;
+use crate::memory::{Buffer, bytes};
+use crate::queue::Arg;
+use crate::{DeviceScalar, DeviceVector, OnDevice};
+
+/// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`: block (j, i) with j > i is read as the mirror image of (i, j).
+///
+/// Every row lists all of its blocks and where they lie, so that an item still computes one block row and nothing is added by atomics. What is applied is
+/// symmetric to the last bit, whatever round-off the lower triangle had; where that had none, a product has the bits of
+/// [`DeviceMatrix`](crate::DeviceMatrix).
+/// *Use* where memory runs out, under a preconditioner that needs no fine matrix on the device, as [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for
+/// speed: both uses of a block come from memory unless a cache still holds it, and mirrored blocks are read out of order.
+/// *Memory* b² s (m + n) / 2 + 8 m bytes for m blocks in n block rows, s = bytes of `S`, beside padding: with many blocks a row 26 bytes a block instead of
+/// 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`. Single entries gain nothing in `f64` and lose in `f32`.
+/// *Cost* of a setup and of new values: a search for the mirror image of every block above the diagonal.
+/// *Reference* Wu et al. 2022, §7, Fig. 12, where it is done to dense blocks, and a block stays at hand between its two uses.
+pub struct DeviceSymmetric<V: Real, S: Real = V> {
+    on: OnDevice<V>,
+    block: usize,
+    pattern: Arc<Pattern>,
+    /// Of the lists: all blocks of a row.
+    rows: Layout,
+    /// Of the values: the blocks of a row from the diagonal on.
+    upper: Layout,
+    /// The number of its kernels.
+    module: usize,
+    offsets: Buffer,
+    lengths: Buffer,
+    /// Of each block the column, and twice the slot of its values, plus one where it is their mirror image.
+    places: Buffer,
+    values: Buffer,
+    of: PhantomData<S>,
+}
+
+impl<V: Real, S: Real> DeviceSymmetric<V, S> {
+    /// A copy of a host matrix, in the layout that suits its rows and the device.
+    ///
+    /// # Errors
+    /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block without a mirror image; [`Error::Range`] for values
+    /// that `S` cannot hold, [`Error::TooLarge`] from 2³¹ slots on, [`Error::Memory`] before anything is allocated where it does not fit,
+    /// [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
+        check_symmetric(host)?;
+        check_range::<T, S>("the matrix", host.values())?;
+        let (pattern, block) = (host.pattern(), host.block().0);
+        let first = from_diagonal(pattern, block)?;
+        let format = Format::suiting(pattern, on.device());
+        let half = upper(pattern, &first)?;
+        let limit = (u32::MAX / 2) as usize;
+        let (count, area) = (Layout::slots(pattern, format).max(pattern.rows()), block * block);
+        if count > limit {
+            return Err(Error::TooLarge { what: "slots of a device matrix", count, limit }.into());
+        }
+        // Only the host counts the slots of the values: nothing is gained by one width for all.
+        let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
+        let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
+        let mut queue = on.queue();
+        queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
+        let module = operand::module::<V, S>(&mut queue, (block, block), format.slice(), Parts::Half)?;
+        let mut values = vec![S::zero(); upper.slots * area];
+        arrange(&upper, host, &mut values);
+        let offsets = queue.list(&rows.offsets)?;
+        let lengths = queue.list(&rows.lengths(pattern))?;
+        let places = queue.list(&places(pattern, &first, &rows, &upper))?;
+        let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
+        let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
+        Ok(Self { on, block, pattern, rows, upper, module, offsets, lengths, places, values, of })
+    }
+
+    /// Rows and columns of a block.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Which blocks it has, in both triangles.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// New values on the old pattern. One wait.
+    ///
+    /// # Errors
+    /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block; the old values are kept then.
+    pub fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), SetupError> {
+        if !Pattern::same(&self.pattern, host.pattern()) {
+            return Err(Error::Pattern { what: "the matrix given to set_values" }.into());
+        }
+        same_length("rows of a block", self.block, host.block().0)?;
+        check_symmetric(host)?;
+        check_range::<T, S>("the matrix", host.values())?;
+        let count = self.upper.slots * self.block * self.block;
+        Ok(self.on.queue().put(&self.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
+    }
+
+    fn operand(&self) -> Operand<'_, V> {
+        let [offsets, lengths, places, values] =
+            [&self.offsets, &self.lengths, &self.places, &self.values].map(Arg::Memory);
+        let (n, width) = (self.pattern.rows(), Arg::Index(self.rows.width as u32));
+        let args = [Arg::Length(n), width, offsets, lengths, places, values];
+        Operand::new(&self.on, self.module, (n, n), (self.block, self.block), self.rows.slice, args)
+    }
+}
+
+/// The first pair of entries that differ, as an error.
+fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
+    match host.asymmetric_pair(T::EPSILON.sqrt()) {
+        None => Ok(()),
+        Some((row, column)) => Err(SetupError::Unsymmetric { method: "DeviceSymmetric", row, column }),
+    }
+}
+
+/// The first block of every row that is not left of the diagonal; an error for a block without a mirror image.
+fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
+    if !pattern.is_symmetric() {
+        let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
+        let found = (0..pattern.rows()).find_map(|i| alone(i).map(|&j| (i, j as usize)));
+        let (row, column) = found.map_or((0, 0), |(i, j)| (i * block, j * block));
+        return Err(SetupError::Unsymmetric { method: "DeviceSymmetric", row, column });
+    }
+    let first = |i: usize| pattern.range(i).start + pattern.row(i).partition_point(|&j| (j as usize) < i);
+    Ok((0..pattern.rows()).map(first).collect())
+}
+
+/// The blocks on and above the diagonal.
+fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
+    let (mut offsets, mut indices) = (vec![0], Vec::new());
+    for (i, &first) in first.iter().enumerate() {
+        indices.extend_from_slice(&pattern.indices()[first..pattern.range(i).end]);
+        offsets.push(indices.len());
+    }
+    Pattern::new(pattern.columns(), offsets, indices)
+        .map_err(|_| Error::Pattern { what: "the upper triangle" })
+}
+
+/// Column and place of every block, in the slots of its row.
+fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
+    let mut places = vec![0; 2 * rows.slots];
+    for i in 0..pattern.rows() {
+        for (k, &j) in pattern.row(i).iter().enumerate() {
+            let (row, column) = (i.min(j as usize), i.max(j as usize));
+            let stored = pattern.find(row, column).map_or(0, |at| at - first[row]);
+            let slot = upper.first(row) + stored * upper.slice;
+            let at = 2 * (rows.first(i) + k * rows.slice);
+            places[at] = j;
+            places[at + 1] = 2 * slot as u32 + u32::from(row < i);
+        }
+    }
+    places
+}
+
+/// Values from the diagonal on in their slots, entry by entry, the lower half of diagonal blocks as the mirror image of the upper one; padding is left as it is.
+fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
+    let (b, slice) = (host.block().0, upper.slice);
+    for i in 0..host.pattern().rows() {
+        let (lane, first) = (i % slice, upper.first(i) - i % slice);
+        for (k, (j, block)) in host.row(i).filter(|&(j, _)| j >= i).enumerate() {
+            let at = (first + k * slice) * b * b + lane;
+            for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
+                let (from, across) = if i == j { (r.min(c), r.max(c)) } else { (r, c) };
+                to[at + (r * b + c) * slice] = block[from * b + across].to();
+            }
+        }
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceSymmetric<V, S> {
+    fn shape(&self) -> (usize, usize) {
+        let n = self.pattern.rows() * self.block;
+        (n, n)
+    }
+
+    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.operand().apply(x, y);
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.operand().apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.operand().residual(b, x, r);
+    }
+}
+
+impl<V: Real, S: Real> fmt::Debug for DeviceSymmetric<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, b) = (self.shape().0, self.block);
+        write!(f, "{n} x {n} in blocks of {b} x {b} (upper triangle) of {:?}", self.on)
+    }
+}

@@ -1,0 +1,143 @@
+//! Device memory, and numbers as bytes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use coarsen_core::{Error, Real};
+
+use crate::Device;
+use crate::driver::{Driver, Object, Type};
+
+/// Bytes of the smallest buffer: zero is not allowed.
+const LEAST: usize = 8;
+
+/// Bytes of a place: how many there are, how many are taken.
+///
+/// A driver may promise memory that it does not have, and fail when it is used; what the device says of itself is checked first.
+pub(crate) struct Memory {
+    all: u64,
+    /// The most that one buffer may have.
+    most: u64,
+    taken: Arc<AtomicU64>,
+    /// Whether the host works in the same memory.
+    pub(crate) shared: bool,
+}
+
+/// Device memory and the type of its entries.
+pub(crate) struct Buffer {
+    pub(crate) object: Object,
+    pub(crate) entry: Type,
+    /// Bytes of it.
+    size: usize,
+    _share: Share,
+}
+
+impl Buffer {
+    /// Whether it has so many bytes from byte `start` on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where it has not, before the driver sees a pointer.
+    pub(crate) fn check(&self, start: usize, bytes: usize) -> Result<(), Error> {
+        let (expected, found) = (self.size, start.saturating_add(bytes));
+        if found <= expected {
+            return Ok(());
+        }
+        Err(Error::Shape { what: "bytes of a device buffer", expected, found })
+    }
+}
+
+/// What a buffer takes of the memory of its place.
+struct Share {
+    bytes: u64,
+    taken: Arc<AtomicU64>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Memory {
+    pub(crate) fn of(device: &Device) -> Self {
+        Self { all: device.memory, most: device.most, taken: Arc::default(), shared: device.shared }
+    }
+
+    /// Bytes of all buffers that live.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Whether so many bytes more, in several buffers, are to be had.
+    pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
+        let available = self.all.saturating_sub(self.taken());
+        if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
+    }
+
+    /// Device memory of at least [`LEAST`] bytes, holding `host` where given, and then zeros.
+    pub(crate) fn allocate(
+        &self,
+        driver: &mut dyn Driver,
+        entry: Type,
+        bytes: usize,
+        host: Option<&[u8]>,
+    ) -> Result<Buffer, Error> {
+        self.check_room(bytes as u64)?;
+        if bytes as u64 > self.most {
+            return Err(Error::Memory { needed: bytes as u64, available: self.most });
+        }
+        if let Some(found) = host.map(<[u8]>::len).filter(|&found| found != bytes) {
+            return Err(Error::Shape {
+                what: "bytes that a device buffer begins with",
+                expected: bytes,
+                found,
+            });
+        }
+        let mut padded = [0; LEAST];
+        let host = match host {
+            Some([]) | None => None,
+            Some(short) if short.len() < LEAST => {
+                padded[..short.len()].copy_from_slice(short);
+                Some(&padded[..])
+            }
+            long => long,
+        };
+        let size = bytes.max(LEAST);
+        let object = driver.allocate(size, host)?;
+        self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+        let share = Share { bytes: bytes as u64, taken: self.taken.clone() };
+        Ok(Buffer { object, entry, size, _share: share })
+    }
+}
+
+/// The same numbers in another precision, by this thread alone.
+///
+/// Whoever fills a buffer holds the queue of its place. A thread of a pool that waits for others takes up whatever else is waiting there, which may want the
+/// same queue, and would then wait for itself.
+pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
+}
+
+/// The bytes of numbers.
+pub(crate) fn bytes<T: Real>(x: &[T]) -> &[u8] {
+    // SAFETY: `Real` is sealed to f32 and f64, which have no padding.
+    unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
+}
+
+/// The bytes of numbers, to be written.
+pub(crate) fn bytes_mut<T: Real>(x: &mut [T]) -> &mut [u8] {
+    // SAFETY: as in `bytes`; any bytes are numbers.
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
+}
+
+/// The bytes of indices.
+pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
+    // SAFETY: u32 has no padding.
+    unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
+}
+
+/// The bytes of indices, to be written.
+pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of_indices`; any bytes are indices.
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
+}

@@ -1,0 +1,158 @@
+//! The place, and the way to it and back.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use coarsen_core::{Error, Real, Vector};
+
+use crate::driver::Type;
+use crate::queue::Queue;
+use crate::{Device, DeviceError, DeviceVector};
+
+/// A device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
+/// compiled kernels.
+///
+/// Clones are the same place. Vectors, matrices and scalars meet only within one place (they *panic* otherwise) and keep
+/// it alive. Sums run along a tree that depends on the length alone, in `f64` where the device has it: the same bits at
+/// every run on one device.
+///
+/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its products: a few
+/// tenths of a second each at the first time, a millisecond once they are in the cache (a folder of the user, or the one that
+/// `COARSEN_CACHE` names).
+/// *Use* one place for as long as possible. A place may be shared by threads; their commands interleave.
+pub struct OnDevice<V, S = V> {
+    shared: Arc<Shared<V>>,
+    stored: PhantomData<fn() -> S>,
+}
+
+struct Shared<V> {
+    device: Device,
+    queue: Mutex<Queue<V>>,
+}
+
+/// What a place has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Times the host waited: looks at scalars, transfers and `sync`.
+    pub waits: u64,
+    /// Kernels enqueued.
+    pub launches: u64,
+    /// Buffers made.
+    pub allocations: u64,
+    /// Bytes that were written into buffers that there were.
+    pub sent: u64,
+    /// Programs compiled; those that an earlier process left in the cache are not counted.
+    pub compiled: u64,
+    /// Bytes of the buffers there are now.
+    pub bytes: u64,
+}
+
+impl<T: Real> OnDevice<T, T> {
+    /// A place on a device.
+    ///
+    /// # Errors
+    /// [`DeviceError::Precision`] when the device lacks `T`, [`DeviceError::Core`] when its compiler refuses the kernels
+    /// ([`Error::Build`]) or a driver call fails.
+    pub fn on(device: &Device) -> Result<Self, DeviceError> {
+        if !device.computes::<T>() {
+            return Err(DeviceError::Precision { precision: T::NAME, found: 1 });
+        }
+        let queue = Mutex::new(Queue::new(device)?);
+        let shared = Arc::new(Shared { device: device.clone(), queue });
+        Ok(Self { shared, stored: PhantomData })
+    }
+
+    /// A place on the first accelerator that computes in `T`, else on the first device that does.
+    ///
+    /// # Errors
+    /// [`DeviceError::Precision`] without such a device, and those of [`on`](Self::on).
+    pub fn first(devices: &[Device]) -> Result<Self, DeviceError> {
+        match Device::first::<T>(devices) {
+            Some(device) => Self::on(device),
+            None => Err(DeviceError::Precision { precision: T::NAME, found: devices.len() }),
+        }
+    }
+
+    /// The same place, storing matrices and blocks in `f32`: half the traffic of a preconditioner.
+    pub fn mixed(&self) -> OnDevice<T, f32> {
+        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    }
+}
+
+impl<V: Real, S> OnDevice<V, S> {
+    /// The device behind it.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// A vector of n zeros.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
+    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
+        let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
+        let mut zeros = DeviceVector { on: self.plain(), memory, n };
+        zeros.fill(V::zero());
+        self.queue().state()?;
+        Ok(zeros)
+    }
+
+    /// Whether `bytes` more, in several buffers, are to be had: what a program asks before a long setup.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] says how many are left.
+    pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
+        self.queue().check_room(bytes)
+    }
+
+    /// Waits for all work enqueued so far.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: the first failure of this place, if there was one.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.queue().finish()
+    }
+
+    /// Waits, launches and allocations since the place was made.
+    pub fn counters(&self) -> Counters {
+        self.queue().counters()
+    }
+
+    /// The queue, for one command or a few.
+    ///
+    /// Scalars lock it when they are cloned and dropped: neither may happen while the guard lives.
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<V>> {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same place, storing matrices in the precision of its vectors.
+    pub fn plain(&self) -> OnDevice<V> {
+        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    }
+
+    /// The same place, storing matrices in `R`.
+    pub(crate) fn stored<R>(&self) -> OnDevice<V, R> {
+        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    }
+
+    pub(crate) fn is_same<R>(&self, other: &OnDevice<V, R>) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    pub(crate) fn assert_same<R>(&self, other: &OnDevice<V, R>) {
+        assert!(self.is_same(other), "operands live in different places");
+    }
+}
+
+impl<V, S> Clone for OnDevice<V, S> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone(), stored: PhantomData }
+    }
+}
+
+impl<V: Real, S> fmt::Debug for OnDevice<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OnDevice<{}> on {}", V::NAME, self.shared.device)
+    }
+}

@@ -1,0 +1,178 @@
+//! Kernels by name: compiled for one device and one precision, and the types of their parameters.
+
+use coarsen_core::{Error, Real};
+
+use crate::Device;
+use crate::driver::{self, Driver, Type};
+
+/// Most items in a work group of a reduction where items run in step; a power of two.
+const WIDTH: usize = 256;
+
+/// The same where one core runs all items of a group: a core reads one stretch in order.
+const WIDTH_OF_A_CORE: usize = 1;
+
+/// Items in a work group of an entry-wise kernel, unless `tune` has found better.
+const LOCAL: usize = 256;
+
+/// The smallest and the largest number that `tune` tries.
+const LOCALS: [usize; 2] = [32, 1024];
+
+/// Most groups of a reduction.
+const GROUPS: usize = 1024;
+
+/// Entries that are worth a group.
+const ENTRIES: usize = 2048;
+
+/// Rows or blocks side by side where items run in step: what they read at once lies together.
+const SLICE: usize = 32;
+
+/// What kernels call `NONE`: no node, no slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Sources that are compiled together, and the kernels wanted of them.
+pub(crate) struct Module {
+    pub(crate) sources: &'static [&'static str],
+    pub(crate) kernels: &'static [&'static str],
+    /// Definitions `-D NAME=VALUE` beside those of the place.
+    pub(crate) options: String,
+}
+
+/// A kernel of a module that a place has compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) module: usize,
+    pub(crate) kernel: usize,
+}
+
+/// The kernels that every place has, in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    Set,
+    Neg,
+    Add,
+    Mul,
+    Div,
+    Over,
+    Fill,
+    Axpby,
+    Hadamard,
+    Recur,
+    Dots,
+    DotMagnitude,
+    DotMagnitudes,
+    Advance,
+    Total,
+}
+
+const NAMES: [&str; 15] = [
+    "coarsen_set",
+    "coarsen_neg",
+    "coarsen_add",
+    "coarsen_mul",
+    "coarsen_div",
+    "coarsen_over",
+    "coarsen_fill",
+    "coarsen_axpby",
+    "coarsen_hadamard",
+    "coarsen_recur",
+    "coarsen_dots",
+    "coarsen_dot_magnitude",
+    "coarsen_dot_magnitudes",
+    "coarsen_advance",
+    "coarsen_total",
+];
+
+impl From<Kernel> for Entry {
+    fn from(kernel: Kernel) -> Self {
+        Self { module: 0, kernel: kernel as usize }
+    }
+}
+
+/// All that a place has compiled so far.
+pub(crate) struct Program {
+    device: Device,
+    /// Definitions of every module.
+    options: String,
+    modules: Vec<Compiled>,
+    /// Items in a work group of a reduction.
+    pub(crate) width: usize,
+    /// Items in a work group of an entry-wise kernel.
+    pub(crate) local: usize,
+    /// Entries that an item takes at once.
+    pub(crate) lanes: usize,
+    /// Rows or blocks that lie side by side.
+    pub(crate) slice: usize,
+    /// The type of partial sums.
+    pub(crate) sum: Type,
+    /// Modules that the driver's compiler was asked for, rather than a cache.
+    pub(crate) compiled: u64,
+}
+
+struct Compiled {
+    sources: &'static [&'static str],
+    options: String,
+    kernels: Vec<driver::Kernel>,
+}
+
+impl Program {
+    /// The kernels that every place has.
+    pub(crate) fn build<T: Real>(driver: &mut dyn Driver, device: &Device) -> Result<Self, Error> {
+        let (most, lanes, slice) =
+            if device.accelerator { (WIDTH, 1, SLICE) } else { (WIDTH_OF_A_CORE, 8, 1) };
+        let width = 1 << device.width.clamp(1, most).ilog2();
+        let local = 1 << device.width.clamp(1, LOCAL).ilog2();
+        let sum = if device.double { Type::Double } else { Type::Single };
+        let double = if device.double { " -D DOUBLE" } else { "" };
+        let real = Type::of::<T>();
+        let options = format!("-D REAL={real} -D SUM={sum} -D WIDTH={width} -D LANES={lanes}{double}");
+        let device = device.clone();
+        let modules = Vec::new();
+        let mut all = Self { device, options, modules, width, local, lanes, slice, sum, compiled: 0 };
+        let vectors = Module { sources: &coarsen_kernels::VECTOR, kernels: &NAMES, options: String::new() };
+        all.module(driver, &vectors)?;
+        let kept = driver.kept_local(&all.options);
+        all.local = all.locals().find(|&local| Some(local) == kept).unwrap_or(all.local);
+        Ok(all)
+    }
+
+    /// Work groups that this device allows, for `tune` to try.
+    pub(crate) fn locals(&self) -> impl Iterator<Item = usize> + use<> {
+        let most = self.device.width.min(LOCALS[1]);
+        std::iter::successors(Some(LOCALS[0]), |n| Some(2 * n)).take_while(move |&n| n <= most)
+    }
+
+    /// Keeps the size of work groups for places to come.
+    pub(crate) fn keep_local(&self, driver: &mut dyn Driver) {
+        driver.keep_local(&self.options, self.local);
+    }
+
+    /// The number of a module, which is compiled unless the place already has it.
+    pub(crate) fn module(&mut self, driver: &mut dyn Driver, wanted: &Module) -> Result<usize, Error> {
+        let same =
+            |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;
+        if let Some(at) = self.modules.iter().position(same) {
+            return Ok(at);
+        }
+        let options = format!("{} {}", self.options, wanted.options);
+        let built = driver.compile(wanted.sources, wanted.kernels, &options)?;
+        self.compiled += u64::from(built.fresh);
+        let (options, kernels) = (wanted.options.clone(), built.kernels);
+        self.modules.push(Compiled { sources: wanted.sources, options, kernels });
+        Ok(self.modules.len() - 1)
+    }
+
+    /// A kernel and the types of its parameters.
+    pub(crate) fn kernel(&self, entry: Entry) -> &driver::Kernel {
+        &self.modules[entry.module].kernels[entry.kernel]
+    }
+
+    /// Items in a work group of an entry-wise kernel: as many as `tune` or a guess say, or as it can have.
+    pub(crate) fn local_of(&self, entry: Entry) -> usize {
+        self.local.min(self.kernel(entry).most)
+    }
+
+    /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits every time.
+    pub(crate) fn groups(&self, n: usize) -> usize {
+        n.div_ceil(ENTRIES).clamp(1, GROUPS)
+    }
+}

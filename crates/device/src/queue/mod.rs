@@ -1,0 +1,225 @@
+//! Slots, waits, the first failure; `launch` is the way of commands, `transfer` that of data.
+
+mod launch;
+mod transfer;
+
+use std::marker::PhantomData;
+
+use coarsen_core::{Error, Real};
+
+use crate::driver::{Driver, Type};
+use crate::memory::{Buffer, Memory, bytes_mut};
+use crate::program::{Entry, Kernel, Module, Program};
+use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
+use crate::{Counters, Device};
+
+pub(crate) use launch::{Arg, Items};
+
+/// Sums that one reduction makes at most.
+pub(crate) const SUMS: usize = 6;
+
+/// One in-order queue with its kernels and scalars.
+///
+/// Since commands run in the order they were enqueued, a slot or buffer may be reused as soon as its last use is
+/// enqueued: nothing here waits but [`look`](Self::look), [`read`](Self::read), [`write`](Self::write) and
+/// [`finish`](Self::finish).
+pub(crate) struct Queue<T> {
+    driver: Box<dyn Driver>,
+    memory: Memory,
+    program: Program,
+    /// What is in the slots.
+    scalars: Buffer,
+    slots: Slots,
+    /// Where a look lands on the host: entry k is for slot k.
+    landing: Vec<T>,
+    partial: Buffer,
+    /// Where values are put in order before they are moved.
+    staging: Vec<u64>,
+    counters: Counters,
+    /// Whether everything enqueued has run: a blocking transfer was the last command.
+    idle: bool,
+    failure: Option<Error>,
+    of: PhantomData<fn(T)>,
+}
+
+impl<T: Real> Queue<T> {
+    pub(crate) fn new(device: &Device) -> Result<Self, Error> {
+        let mut driver = device.api.open(device)?;
+        let program = Program::build::<T>(&mut *driver, device)?;
+        let memory = Memory::of(device);
+        let slots = Slots::new();
+        let scalars = memory.allocate(&mut *driver, Type::of::<T>(), slots.count() * size_of::<T>(), None)?;
+        let partials = SUMS * program.groups(usize::MAX) * size_of::<f64>();
+        let partial = memory.allocate(&mut *driver, program.sum, partials, None)?;
+        let counters = Counters { allocations: 2, ..Counters::default() };
+        let landing = vec![T::zero(); slots.count()];
+        let (staging, idle, failure, of) = (Vec::new(), false, None, PhantomData);
+        let mut all = Self {
+            driver,
+            memory,
+            program,
+            scalars,
+            slots,
+            landing,
+            partial,
+            staging,
+            counters,
+            idle,
+            failure,
+            of,
+        };
+        for (slot, v) in [(ZERO, 0.0), (ONE, 1.0), (MINUS_ONE, -1.0)] {
+            all.set(slot, T::of(v));
+        }
+        all.state()?;
+        Ok(all)
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        Counters { compiled: self.program.compiled, bytes: self.memory.taken(), ..self.counters }
+    }
+
+    /// Rows or blocks that lie side by side on this device.
+    pub(crate) fn slice(&self) -> usize {
+        self.program.slice
+    }
+
+    /// The type that sums are made in.
+    pub(crate) fn sum(&self) -> Type {
+        self.program.sum
+    }
+
+    /// The number of a module of kernels, compiled at the first call.
+    pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
+        self.state()?;
+        self.program.module(&mut *self.driver, wanted)
+    }
+
+    /// The types of the parameters of a kernel, where the driver tells.
+    pub(crate) fn parameters(&self, kernel: Entry) -> &[Option<Type>] {
+        &self.program.kernel(kernel).parameters
+    }
+
+    /// Work groups of a reduction over `n` entries.
+    pub(crate) fn groups(&self, n: usize) -> usize {
+        self.program.groups(n)
+    }
+
+    /// Items in a work group of an entry-wise kernel.
+    pub(crate) fn local(&self) -> usize {
+        self.program.local
+    }
+
+    /// The sizes that this device allows, from a handful of items on.
+    pub(crate) fn locals(&self) -> Vec<usize> {
+        self.program.locals().collect()
+    }
+
+    /// Takes another size.
+    pub(crate) fn set_local(&mut self, local: usize) {
+        self.program.local = local;
+    }
+
+    /// Takes another size, here and in places to come.
+    pub(crate) fn keep_local(&mut self, local: usize) {
+        self.program.local = local;
+        self.program.keep_local(&mut *self.driver);
+    }
+
+    /// Whether so many bytes more are to be had.
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
+        self.memory.check_room(bytes)
+    }
+
+    /// The first failure.
+    pub(crate) fn state(&self) -> Result<(), Error> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Device memory of at least one entry, holding `host` where given.
+    pub(crate) fn allocate(
+        &mut self,
+        entry: Type,
+        bytes: usize,
+        host: Option<&[u8]>,
+    ) -> Result<Buffer, Error> {
+        self.state()?;
+        let buffer = self.memory.allocate(&mut *self.driver, entry, bytes, host)?;
+        self.counters.allocations += 1;
+        Ok(buffer)
+    }
+
+    // ---- slots
+
+    /// A new scalar's slot.
+    pub(crate) fn take(&mut self) -> u32 {
+        if self.slots.all_taken() && self.failure.is_none() {
+            let grown = self.grow();
+            self.keep(grown);
+        }
+        // After a failure any slot will do: nothing is computed any more.
+        self.slots.take()
+    }
+
+    /// One more user of a slot.
+    pub(crate) fn retain(&mut self, slot: u32) {
+        self.slots.retain(slot);
+    }
+
+    /// One user less; the slot of the last one is reused.
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.slots.release(slot);
+    }
+
+    /// Twice as many slots.
+    fn grow(&mut self) -> Result<(), Error> {
+        let old = self.slots.count();
+        let scalars = self.allocate(Type::of::<T>(), 2 * old * size_of::<T>(), None)?;
+        self.driver.copy(&self.scalars.object, &scalars.object, old * size_of::<T>())?;
+        self.scalars = scalars;
+        self.idle = false;
+        self.slots.double();
+        self.landing.resize(2 * old, T::zero());
+        Ok(())
+    }
+
+    /// Slot = v.
+    pub(crate) fn set(&mut self, slot: u32, v: T) {
+        self.launch(Kernel::Set, Items::One, &[Arg::Slots, Arg::Index(slot), Arg::Number(v)]);
+    }
+
+    /// The numbers in some slots, with one wait: one transfer of all slots between the first and the last of them.
+    pub(crate) fn look<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
+        let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
+            return [T::nan(); N];
+        };
+        let mut landing = std::mem::take(&mut self.landing);
+        let stretch = &mut landing[first as usize..=last as usize];
+        let start = first as usize * size_of::<T>();
+        let done = self.state().and_then(|()| self.read_at(None, start, bytes_mut(stretch)));
+        let numbers = slots.map(|slot| landing[slot as usize]);
+        self.landing = landing;
+        self.keep(done);
+        if self.failure.is_none() { numbers } else { [T::nan(); N] }
+    }
+
+    // ---- waits
+
+    /// Waits for everything enqueued so far, if a blocking transfer has not done so.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        if self.failure.is_none() && !self.idle {
+            self.counters.waits += 1;
+            let done = self.driver.finish();
+            self.idle = done.is_ok();
+            self.keep(done);
+        }
+        self.state()
+    }
+
+    /// Notes the first failure.
+    fn keep(&mut self, done: Result<(), Error>) {
+        if let (None, Err(e)) = (&self.failure, done) {
+            self.failure = Some(e);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The way of data between the host and a device.
+//!
+//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in place.
+
+use std::ops::Range;
+use std::slice;
+
+use coarsen_core::{Error, Real};
+
+use super::Queue;
+use crate::driver::{Access, Type};
+use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
+
+impl<T: Real> Queue<T> {
+    /// A list in device memory.
+    pub(crate) fn list(&mut self, host: &[u32]) -> Result<Buffer, Error> {
+        self.allocate(Type::Index, size_of_val(host), Some(bytes_of_indices(host)))
+    }
+
+    /// Enqueues to = from.
+    pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
+        if self.failure.is_none() && bytes > 0 {
+            self.idle = false;
+            let done = self.enqueue_copy(from, to, bytes);
+            self.keep(done);
+        }
+    }
+
+    fn enqueue_copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<(), Error> {
+        from.check(0, bytes)?;
+        to.check(0, bytes)?;
+        self.driver.copy(&from.object, &to.object, bytes)
+    }
+
+    /// Reads the start of a buffer, waiting for it.
+    pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
+        self.state()?;
+        let done = if self.memory.shared {
+            self.mapped(from, host.len(), Access::Read, |there: &mut [S]| host.copy_from_slice(there))
+        } else {
+            self.read_at(Some(from), 0, bytes_mut(host))
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites the start of a buffer, waiting for it.
+    pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
+        self.state()?;
+        let done = if self.memory.shared {
+            let copy = |there: &mut [S]| there.copy_from_slice(host);
+            self.mapped(to, host.len(), Access::Overwrite, copy)
+        } else {
+            self.write_all(to, bytes(host))
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host, with one wait for all of them.
+    pub(crate) fn write_runs<S: Real>(
+        &mut self,
+        to: &Buffer,
+        first: usize,
+        host: &[S],
+        runs: &[Range<usize>],
+    ) -> Result<(), Error> {
+        self.state()?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let at = |run: &Range<usize>| ((first + run.start) * size_of::<S>(), bytes(&host[run.clone()]));
+        let runs: Vec<_> = runs.iter().map(at).collect();
+        let done = self.write_at(to, &runs);
+        self.keep(done.clone());
+        done
+    }
+
+    /// Overwrites the start of a list, waiting for it.
+    pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
+        self.state()?;
+        let done = self.write_all(to, bytes_of_indices(host));
+        self.keep(done.clone());
+        done
+    }
+
+    /// Reads the start of a list, waiting for it.
+    pub(crate) fn read_list(&mut self, from: &Buffer, host: &mut [u32]) -> Result<(), Error> {
+        self.state()?;
+        let done = self.read_at(Some(from), 0, bytes_of_indices_mut(host));
+        self.keep(done.clone());
+        done
+    }
+
+    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it; on this thread alone, see [`convert`](crate::memory::convert).
+    pub(crate) fn put<S: Real>(
+        &mut self,
+        to: &Buffer,
+        count: usize,
+        fill: impl FnOnce(&mut [S]),
+    ) -> Result<(), Error> {
+        self.state()?;
+        let room = to.check(0, count * size_of::<S>());
+        let done = if room.is_err() {
+            room
+        } else if self.memory.shared {
+            self.mapped(to, count, Access::Overwrite, fill)
+        } else {
+            let mut staging = std::mem::take(&mut self.staging);
+            let words = (count * size_of::<S>()).div_ceil(size_of::<u64>());
+            staging.resize(words.max(staging.len()), 0);
+            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers and u64 is aligned enough.
+            let values = unsafe { slice::from_raw_parts_mut(staging.as_mut_ptr().cast::<S>(), count) };
+            fill(values);
+            let done = self.write_all(to, bytes(values));
+            self.staging = staging;
+            done
+        };
+        self.keep(done.clone());
+        done
+    }
+
+    /// Hands the first `count` entries of a buffer to the host in place, after all work enqueued before. One wait.
+    fn mapped<S: Real>(
+        &mut self,
+        buffer: &Buffer,
+        count: usize,
+        access: Access,
+        use_them: impl FnOnce(&mut [S]),
+    ) -> Result<(), Error> {
+        if count == 0 {
+            use_them(&mut []);
+            return Ok(());
+        }
+        buffer.check(0, count * size_of::<S>())?;
+        self.counters.waits += 1;
+        if access == Access::Overwrite {
+            self.counters.sent += (count * size_of::<S>()) as u64;
+        }
+        self.idle = false;
+        let mut use_them = Some(use_them);
+        self.driver.lend(&buffer.object, count * size_of::<S>(), access, &mut |there| {
+            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers.
+            let (before, values, after) = unsafe { there.align_to_mut::<S>() };
+            assert!(before.is_empty() && after.is_empty(), "a driver lends {count} aligned entries");
+            if let Some(use_them) = use_them.take() {
+                use_them(values);
+            }
+        })
+    }
+
+    /// Reads from a buffer, or from the slots, waiting for it.
+    pub(super) fn read_at(
+        &mut self,
+        from: Option<&Buffer>,
+        start: usize,
+        host: &mut [u8],
+    ) -> Result<(), Error> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        let from = from.unwrap_or(&self.scalars);
+        from.check(start, host.len())?;
+        self.counters.waits += 1;
+        let done = self.driver.read(&from.object, start, host);
+        self.idle = done.is_ok();
+        done
+    }
+
+    fn write_all(&mut self, to: &Buffer, host: &[u8]) -> Result<(), Error> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.write_at(to, &[(0, host)])
+    }
+
+    /// Overwrites stretches of a buffer, waiting for all of them.
+    fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
+        runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
+        self.counters.waits += 1;
+        self.counters.sent += runs.iter().map(|(_, host)| host.len() as u64).sum::<u64>();
+        let done = self.driver.write(&to.object, runs);
+        self.idle = done.is_ok();
+        done
+    }
+}

@@ -1,0 +1,36 @@
+//! Rows that are relaxed at once, on a device.
+
+use std::sync::Arc;
+
+use coarsen_backend::RowSets;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::Pattern;
+
+use crate::OnDevice;
+use crate::memory::Buffer;
+
+/// Row sets in device memory: the first and the end row of every chunk, set after set.
+pub struct DeviceRows<V: Real> {
+    pub(crate) on: OnDevice<V>,
+    pub(crate) pattern: Arc<Pattern>,
+    pub(crate) chunks: Buffer,
+    /// The first chunk of each set, and how many it has.
+    pub(crate) sets: Vec<(u32, u32)>,
+}
+
+impl<V: Real> DeviceRows<V> {
+    pub(crate) fn new<S>(on: &OnDevice<V, S>, host: &RowSets) -> Result<Self, Error> {
+        let rows = host.pattern().rows();
+        if u32::try_from(rows).is_err() {
+            let (what, limit) = ("rows that are relaxed on a device", u32::MAX as usize);
+            return Err(Error::TooLarge { what, count: rows, limit });
+        }
+        let (mut chunks, mut sets) = (Vec::new(), Vec::new());
+        for set in host.sets() {
+            sets.push((chunks.len() as u32 / 2, set.len() as u32));
+            chunks.extend(set.iter().flat_map(|c| [c.start as u32, c.end as u32]));
+        }
+        let chunks = on.queue().list(&chunks)?;
+        Ok(Self { on: on.plain(), pattern: host.pattern().clone(), chunks, sets })
+    }
+}

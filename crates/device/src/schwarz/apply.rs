@@ -1,0 +1,136 @@
+//! z = M⁻¹ r (§7) on a device.
+
+use coarsen_core::{Error, Real, Vector};
+use coarsen_schwarz::Top;
+
+use crate::driver::Type;
+use crate::memory::{Buffer, bytes};
+use crate::program::Entry;
+use crate::queue::{Arg, Items};
+use crate::schwarz::kernels::{self, Apply, Form};
+use crate::schwarz::lists::Lists;
+use crate::{DeviceVector, OnDevice};
+
+/// Levels, inverses, and two vectors of the coarse levels.
+pub(crate) struct Application<T: Real> {
+    pub(crate) on: OnDevice<T>,
+    pub(crate) lists: Lists,
+    pub(crate) block: usize,
+    pub(crate) form: Form,
+    module: usize,
+    /// Inverses of all levels, one after the other.
+    pub(crate) packed: Buffer,
+    /// The factor of every domain, that of its level.
+    pub(crate) weights: Buffer,
+    pub(crate) left_out: LeftOut,
+    /// Residual and correction of all coarse levels.
+    coarse: [Buffer; 2],
+    /// The same of the level that is solved as one system, on the host.
+    top: [Vec<T>; 2],
+}
+
+/// Nodes in no domain.
+pub(crate) struct LeftOut {
+    pub(crate) count: usize,
+    pub(crate) nodes: Buffer,
+    pub(crate) inverses: Buffer,
+}
+
+impl<T: Real> Application<T> {
+    /// Room for inverses of `values` values stored as `stored`.
+    pub(crate) fn new(
+        on: &OnDevice<T>,
+        lists: Lists,
+        (stored, size): (Type, usize),
+        block: usize,
+        left_out: &[u32],
+    ) -> Result<Self, Error> {
+        let form = Form::of(on.device());
+        form.check(on.device(), lists.tiles, kernels::application(lists.tiles, size_of::<T>()))?;
+        let mut queue = on.queue();
+        let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
+        let ones = vec![T::one(); lists.domains[0] + lists.domains[1]];
+        let weights = queue.allocate(Type::of::<T>(), size_of_val(&ones[..]), Some(bytes(&ones)))?;
+        let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
+        let packed = room(stored, size * lists.values)?;
+        let vector = lists.coarse() * block * size_of::<T>();
+        let coarse = [room(Type::of::<T>(), vector)?, room(Type::of::<T>(), vector)?];
+        let inverses = room(Type::of::<T>(), left_out.len() * block * block * size_of::<T>())?;
+        let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
+        drop(queue);
+        let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
+        Ok(Self { on: on.clone(), lists, block, form, module, packed, weights, left_out, coarse, top })
+    }
+
+    /// Scalar unknowns of the finest level.
+    pub(crate) fn size(&self) -> usize {
+        self.lists.fine * self.block
+    }
+
+    /// z = M⁻¹ r; `solve` is called where the plan has a level that is solved as one system, as in [`Domains::apply`](coarsen_schwarz::Domains::apply).
+    pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
+        let n = self.size();
+        assert!(
+            r.size() == n && z.size() == n,
+            "apply: {n} rows met r of {} and z of {}",
+            r.size(),
+            z.size()
+        );
+        self.on.assert_same(&r.on);
+        self.on.assert_same(&z.on);
+        self.restrict(r);
+        self.solve_top(solve);
+        self.domains(r, z);
+    }
+
+    /// The residuals of the coarse levels, the finer before the coarser.
+    fn restrict(&self, r: &DeviceVector<T>) {
+        let lists = &self.lists;
+        for &[first, last] in &lists.levels {
+            let [order, children, r, coarse] =
+                [&lists.order, &lists.children, &r.memory, &self.coarse[0]].map(Arg::Memory);
+            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::Count);
+            let items = Items::Entries((last - first) * self.block);
+            let args = [first_node, last_node, fine, order, children, r, coarse];
+            self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
+        }
+    }
+
+    /// The level that is solved as one system, on the host.
+    fn solve_top(&mut self, solve: &mut Top<'_, T>) {
+        if self.lists.top > 0 {
+            let [r, z] = &mut self.top;
+            // A failure is kept by the queue; numbers are NaN then.
+            if self.on.queue().read(&self.coarse[0], r).is_err() {
+                r.fill(T::nan());
+            }
+            solve(r, z);
+            let _kept = self.on.queue().write(&self.coarse[1], z);
+        }
+    }
+
+    /// The domains of the coarse levels, then those of the finest, and nodes in none.
+    fn domains(&self, r: &DeviceVector<T>, z: &mut DeviceVector<T>) {
+        let (lists, left_out) = (&self.lists, &self.left_out);
+        let [fine_domains, coarse_domains] = lists.domains;
+        let [order, ranges, offsets, parent, packed, weights] =
+            [&lists.order, &lists.ranges, &lists.offsets, &lists.parent, &self.packed, &self.weights]
+                .map(Arg::Memory);
+        let [residual, correction, r, z] =
+            [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
+        let [first, count, alone, fine] =
+            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::Count);
+        let mut queue = self.on.queue();
+        let args =
+            [first, count, fine, order, ranges, offsets, parent, packed, weights, residual, correction];
+        queue.launch(self.kernel(Apply::Coarse), self.form.items(coarse_domains), &args);
+        let args = [first, fine, order, ranges, offsets, parent, packed, weights, r, correction, z];
+        queue.launch(self.kernel(Apply::Fine), self.form.items(fine_domains), &args);
+        let args = [alone, Arg::Memory(&left_out.nodes), Arg::Memory(&left_out.inverses), r, z];
+        queue.launch(self.kernel(Apply::LeftOut), Items::Entries(left_out.count), &args);
+    }
+
+    fn kernel(&self, kernel: Apply) -> Entry {
+        Entry { module: self.module, kernel: kernel as usize }
+    }
+}

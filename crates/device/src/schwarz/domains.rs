@@ -1,0 +1,117 @@
+//! Multilevel domains of a device with inverses from the host.
+
+use std::iter::repeat_n;
+use std::ops::Range;
+use std::sync::Arc;
+
+use coarsen_core::{Error, Real};
+use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Place, Plan, Top};
+
+use crate::driver::Type;
+use crate::memory::convert;
+use crate::schwarz::apply::Application;
+use crate::schwarz::lists::{HostLists, Lists};
+use crate::{DeviceVector, OnDevice};
+
+/// Inverses of the domains of all levels in device memory, computed on the host.
+///
+/// An application enqueues a kernel a coarse level, one for the domains of all of them, and one for those of the finest: it allocates nothing and waits
+/// for nothing, and gives the same bits every time. Where the plan has a level that is solved as one system, the host solves it and waits
+/// for it, twice an application; [`Coarse::Auto`] therefore stands for domains on a device.
+///
+/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on the host the inverses once more. New factors
+/// of levels, and the domains of a patch, travel alone.
+pub(crate) struct DeviceDomains<T: Real> {
+    application: Application<T>,
+    plan: Arc<Plan>,
+    host: Inverses,
+    /// The factors of the levels, and the inverses of nodes in no domain, as they are there.
+    weights: Vec<f64>,
+    left_out: Vec<f64>,
+    /// Stretches of inverses on their way.
+    runs: Vec<Range<usize>>,
+}
+
+impl<T: Real> DeviceDomains<T> {
+    fn new(on: &OnDevice<T>, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self, Error> {
+        let lists = Lists::new(on, plan, &HostLists::of(plan)?)?;
+        let stored = match inverses.packed.first() {
+            Some(Packed::Double(_)) => (Type::of::<f64>(), size_of::<f64>()),
+            _ => (Type::of::<f32>(), size_of::<f32>()),
+        };
+        let application = Application::new(on, lists, stored, plan.block(), plan.left_out())?;
+        let (plan, weights) = (plan.clone(), vec![1.0; inverses.weights.len()]);
+        let (left_out, runs) = (Vec::new(), Vec::new());
+        let mut domains = Self { application, plan, host: inverses, weights, left_out, runs };
+        domains.upload(Changed::All)?;
+        Ok(domains)
+    }
+
+    /// Moves what has changed.
+    fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
+        let Self { application, plan, host, weights, left_out, runs } = self;
+        let mut queue = application.on.queue();
+        if *weights != host.weights {
+            let domains = &application.lists.level_domains;
+            queue.put(&application.weights, domains.iter().sum(), |to: &mut [T]| {
+                let each = host.weights.iter().zip(domains).flat_map(|(&w, &n)| repeat_n(T::of(w), n));
+                to.iter_mut().zip(each).for_each(|(to, w)| *to = w);
+            })?;
+            weights.clone_from(&host.weights);
+        }
+        if *left_out != host.left_out {
+            let there = &application.left_out.inverses;
+            queue.put(there, host.left_out.len(), |to: &mut [T]| convert(&host.left_out, to))?;
+            left_out.clone_from(&host.left_out);
+        }
+        let mut first = 0;
+        for (level, packed) in host.packed.iter().enumerate() {
+            runs.clear();
+            match changed {
+                Changed::All => runs.push(0..packed.count()),
+                Changed::Domains(which) => which[level].iter().for_each(|&d| {
+                    let run = plan.offsets(level)[d as usize]..plan.offsets(level)[d as usize + 1];
+                    match runs.last_mut().filter(|last| last.end == run.start) {
+                        Some(last) => last.end = run.end,
+                        None => runs.push(run),
+                    }
+                }),
+                Changed::Weights => (),
+            }
+            runs.retain(|run| !run.is_empty());
+            match packed {
+                Packed::Single(values) => queue.write_runs(&application.packed, first, values, runs)?,
+                Packed::Double(values) => queue.write_runs(&application.packed, first, values, runs)?,
+            }
+            first += packed.count();
+        }
+        Ok(())
+    }
+}
+
+impl<V: Real, S: Real> Place for OnDevice<V, S> {
+    fn domains(
+        &self,
+        plan: &Arc<Plan>,
+        inverses: Inverses,
+    ) -> Result<Box<dyn Domains<DeviceVector<V>>>, Error> {
+        Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
+    }
+
+    /// Domains for `Auto`: a factor would be solved on the host.
+    fn coarse(&self, asked: Coarse) -> Coarse {
+        if asked == Coarse::Auto { Coarse::Domains } else { asked }
+    }
+}
+
+impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
+    fn apply(&mut self, r: &DeviceVector<V>, top: &mut Top<'_, V>, z: &mut DeviceVector<V>) {
+        self.application.run(r, top, z);
+    }
+
+    /// One wait for the inverses of each level that some changed of, and for factors, and for nodes in no domain.
+    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+        change(&mut self.host);
+        self.upload(changed)
+    }
+}

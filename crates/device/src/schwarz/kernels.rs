@@ -1,0 +1,183 @@
+//! Which kernels multilevel domains run, and how they are compiled.
+
+use coarsen_core::Error;
+
+use crate::Device;
+use crate::driver::Type;
+use crate::program::Module;
+use crate::queue::Items;
+use crate::sort;
+
+/// The kernels of an application, in the order of [`APPLY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Apply {
+    Restrict,
+    Coarse,
+    Fine,
+    LeftOut,
+}
+
+const APPLY: [&str; 4] = [
+    "coarsen_schwarz_restrict",
+    "coarsen_schwarz_coarse",
+    "coarsen_schwarz_fine",
+    "coarsen_schwarz_left_out",
+];
+
+/// Items of a group that share a domain.
+pub(crate) const GROUP: usize = 64;
+
+/// How domains are shared among items: two kernels behind one contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A group of [`GROUP`] items a domain, which meet in local memory: for devices whose items run in step.
+    Group,
+    /// An item several domains, by wide registers: for processors.
+    Item,
+}
+
+impl Form {
+    /// What suits a device.
+    pub(crate) fn of(device: &Device) -> Self {
+        if device.accelerator { Self::Group } else { Self::Item }
+    }
+
+    /// Groups and their size for that many domains.
+    pub(crate) fn items(self, domains: usize) -> Items {
+        match self {
+            Self::Group => Items::Shaped(domains, GROUP),
+            Self::Item => Items::Shaped(domains.div_ceil(DOMAINS), 1),
+        }
+    }
+}
+
+/// Domains of an item.
+const DOMAINS: usize = 8;
+
+/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a side.
+pub(crate) fn apply(form: Form, stored: Type, [block, tiles]: [usize; 2]) -> Module {
+    let wide = u8::from(form == Form::Item);
+    let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
+    Module { sources: &coarsen_kernels::SCHWARZ, kernels: &APPLY, options }
+}
+
+/// The kernels of the numeric phase, in the order of [`NUMBERS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Diagonals,
+    Clear,
+    Mark,
+    Raise,
+    Alone,
+    Released,
+    Invert,
+}
+
+const NUMBERS: [&str; 7] = [
+    "coarsen_schwarz_diagonals",
+    "coarsen_schwarz_clear",
+    "coarsen_schwarz_mark",
+    "coarsen_schwarz_raise",
+    "coarsen_schwarz_alone",
+    "coarsen_schwarz_released",
+    "coarsen_schwarz_invert",
+];
+
+/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second, in slices of `slice` rows, and domains
+/// are eliminated in the third.
+pub(crate) fn numbers(
+    form: Form,
+    [stored, values, work]: [Type; 3],
+    [block, tiles, slice]: [usize; 3],
+) -> Module {
+    let wide = u8::from(form == Form::Item);
+    let epsilon = if values == Type::Single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let options = format!(
+        "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
+}
+
+/// Bytes that an application takes of a group, with numbers of `size` bytes; an item takes less.
+pub(crate) fn application(tiles: usize, size: usize) -> usize {
+    tiles * (8 + 64) * size
+}
+
+/// Bytes that an item may take of the stack of its thread, usually 8 MiB, which drivers do not check.
+const STACK: usize = 4 << 20;
+
+impl Form {
+    /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or two such
+    /// matrices and two columns of tiles where an item does it alone.
+    pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
+        let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
+        match self {
+            Self::Group => (packed + 3 * 8 * tiles) * size + scale,
+            Self::Item => (2 * packed + 2 * 64 * tiles) * size + scale,
+        }
+    }
+
+    /// Bytes that a domain may take while it is worked on: local memory of a group, or the stack of an item.
+    pub(crate) fn room(self, device: &Device) -> usize {
+        match self {
+            Self::Group => device.local,
+            Self::Item => STACK,
+        }
+    }
+
+    /// Whether domains of so many tiles that take `bytes` can be worked on at all.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] where they are too large for the device.
+    pub(crate) fn check(self, device: &Device, tiles: usize, bytes: usize) -> Result<(), Error> {
+        if bytes <= self.room(device) {
+            return Ok(());
+        }
+        let range = "as many as this device has room for while it works on them; take smaller domains";
+        Err(Error::Parameter {
+            name: "unknowns of a domain, in whole tiles",
+            value: (8 * tiles) as f64,
+            range,
+        })
+    }
+}
+
+/// The kernels of the structure after those of a sort, in the order of [`BUILD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    Box = sort::NAMES.len() as isize,
+    WholeBox,
+    Codes,
+    Alike,
+    Degrees,
+    Couplings,
+    Empty,
+    Ranks,
+    Split,
+    Tally,
+    Decide,
+    Link,
+}
+
+const BUILD: [&str; 18] = sort::followed_by(&[
+    "coarsen_schwarz_box",
+    "coarsen_schwarz_whole_box",
+    "coarsen_schwarz_codes",
+    "coarsen_schwarz_alike",
+    "coarsen_schwarz_degrees",
+    "coarsen_schwarz_couplings",
+    "coarsen_schwarz_empty",
+    "coarsen_schwarz_ranks",
+    "coarsen_schwarz_split",
+    "coarsen_schwarz_tally",
+    "coarsen_schwarz_decide",
+    "coarsen_schwarz_link",
+]);
+
+/// The kernels of the structure of a matrix of `values`, in slices of `slice` rows, in domains of `nodes`.
+pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
+    let options = format!(
+        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"
+    );
+    Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: &BUILD, options }
+}

@@ -1,0 +1,26 @@
+//! Multilevel additive Schwarz on a device (Wu, Wang, Wang 2022, §5 to §7).
+//!
+//! | file | step |
+//! |---|---|
+//! | `lists` | the plan in device memory |
+//! | `kernels` | which kernels there are; two forms behind one contract |
+//! | `apply` | application (§7) |
+//! | `domains` | with inverses from the host |
+//! | `structure` | order, domains and levels on the device (§5) |
+//! | `couplings`, `numbers` | inverses from a matrix in device memory (§6) |
+//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | what is built from such a matrix, and follows it |
+//! | `room` | bytes of all this, before a setup |
+
+mod apply;
+mod couplings;
+mod domains;
+mod kernels;
+mod lists;
+mod numbers;
+mod recipe;
+mod room;
+mod structure;
+mod subdomains;
+
+pub use recipe::{By, DeviceSchwarz};
+pub use subdomains::DeviceSubdomains;

@@ -1,0 +1,251 @@
+//! The numbers (§6, Algorithm 1) from a matrix in device memory.
+//!
+//! Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node of the level above it. So each
+//! block off the diagonal belongs to one level at most, where it is gathered by the one item that needs it; no coarse matrix is stored but its
+//! diagonal blocks, which are sums over domains of the level below. All domains of all levels are then inverted at once.
+
+use coarsen_core::{Error, Real};
+use coarsen_schwarz::{Arithmetic, Repair};
+
+use crate::driver::Type;
+use crate::memory::Buffer;
+use crate::program::{Entry, NONE};
+use crate::queue::{Arg, Items};
+use crate::schwarz::apply::Application;
+use crate::schwarz::couplings::Gathered;
+use crate::schwarz::kernels::{self, Form, Number};
+use crate::{DeviceMatrix, OnDevice};
+
+/// Where numbers come from, and what they need on their way.
+pub(crate) struct Numbers {
+    module: usize,
+    /// Pivots of a scaled domain that are trusted.
+    trust: f64,
+    /// The kernels of a first run in `f32`, where there is one.
+    trial: Option<usize>,
+    pub(crate) gathered: Gathered,
+    marks: Buffer,
+    nodes: usize,
+    /// Room for a list of nodes of the finest level.
+    touched: Buffer,
+    diagonals: Buffer,
+    sizes: Buffer,
+    repairs: Buffer,
+    /// The first node of every group that has couplings now, and had none when the structure was chosen.
+    released: Buffer,
+}
+
+impl Numbers {
+    /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the matrix is.
+    pub(crate) fn new<T: Real, S: Real>(
+        to: &Application<T>,
+        gathered: Gathered,
+        arithmetic: Arithmetic,
+        stored: Type,
+        slice: usize,
+    ) -> Result<Self, Error> {
+        let (on, lists, b) = (&to.on, &to.lists, to.block);
+        let Work { kind, trust, trial } = work(on, to.form, arithmetic, stored, lists.tiles)?;
+        let mut queue = on.queue();
+        let mut module = |work| {
+            queue.module(&kernels::numbers(to.form, [stored, Type::of::<S>(), work], [b, lists.tiles, slice]))
+        };
+        let trial = trial.then(|| module(Type::of::<f32>())).transpose()?;
+        let module = module(kind)?;
+        let sum = queue.sum();
+        let size = sum.size();
+        let nodes = lists.fine + lists.coarse();
+        let domains = lists.domains[0] + lists.domains[1];
+        let groups = vec![NONE; queue.groups(lists.fine)];
+        let released = queue.list(&groups)?;
+        let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
+        Ok(Self {
+            module,
+            trust,
+            trial,
+            marks: room(Type::Index, 4 * nodes)?,
+            nodes,
+            touched: room(Type::Index, 4 * lists.fine)?,
+            diagonals: room(sum, lists.coarse() * b * b * size)?,
+            sizes: room(sum, lists.coarse() * b * size)?,
+            repairs: room(Type::Index, 4 * (domains + to.left_out.count))?,
+            released,
+            gathered,
+        })
+    }
+
+    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
+    /// nothing but the way of the list.
+    pub(crate) fn compute<T: Real, S: Real>(
+        &self,
+        to: &Application<T>,
+        a: &DeviceMatrix<T, S>,
+        touched: Option<&[u32]>,
+    ) -> Result<(), Error> {
+        let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
+        let mut queue = to.on.queue();
+        let [order, children, ranges, offsets, marks] =
+            [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
+        let [_, width, slices, lengths, columns, values] = a.args();
+        let Gathered { own, starts, inner, alone } = &self.gathered;
+        let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
+            [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
+                .map(Arg::Memory);
+        let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
+        if let Some(nodes) = touched {
+            queue.write_list(&self.touched, nodes)?;
+            queue.launch(
+                self.kernel(Number::Clear),
+                Items::Entries(self.nodes),
+                &[Arg::Count(self.nodes), marks],
+            );
+            let args = [Arg::Count(nodes.len()), Arg::Memory(&self.touched), marks];
+            queue.launch(self.kernel(Number::Mark), Items::Entries(nodes.len()), &args);
+            for &[first, last] in &lists.levels {
+                let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
+                queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
+            }
+        }
+        for &[first, last] in &lists.levels {
+            let args = [
+                Arg::Count(first),
+                Arg::Count(last),
+                fine,
+                order,
+                own,
+                starts,
+                inner,
+                values,
+                children,
+                some,
+                marks,
+                diagonals,
+                sizes,
+            ];
+            let items = Items::Entries((last - first) * to.block * to.block);
+            queue.launch(self.kernel(Number::Diagonals), items, &args);
+        }
+        let mut invert = |module: usize, run: Run, trust: f64| {
+            let args = [
+                Arg::Count(domains),
+                fine,
+                order,
+                own,
+                starts,
+                inner,
+                values,
+                ranges,
+                offsets,
+                some,
+                marks,
+                diagonals,
+                sizes,
+                Arg::Index(run as u32),
+                Arg::Number(T::of(trust)),
+                Arg::Memory(&to.packed),
+                repairs,
+            ];
+            let kernel = Entry { module, kernel: Number::Invert as usize };
+            queue.launch(kernel, to.form.items(domains), &args);
+        };
+        match self.trial {
+            None => invert(self.module, Run::All, self.trust),
+            Some(trial) => {
+                invert(trial, Run::Once, TRUST_SINGLE);
+                invert(self.module, Run::Left, self.trust);
+            }
+        }
+        let left_out = &to.left_out;
+        let args = [
+            Arg::Count(left_out.count),
+            Arg::Memory(&left_out.nodes),
+            fine,
+            order,
+            own,
+            starts,
+            inner,
+            values,
+            diagonals,
+            Arg::Memory(&left_out.inverses),
+            Arg::Count(domains),
+            repairs,
+        ];
+        queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        let args = [fine, width, slices, lengths, columns, values, alone, released];
+        let groups = Items::Groups(queue.groups(lists.fine));
+        queue.launch(self.kernel(Number::Released), groups, &args);
+        queue.state()
+    }
+
+    /// What was done to every domain, and to every node in none. One wait.
+    pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
+        let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
+        of.on.queue().read_list(&self.repairs, &mut codes)?;
+        let repair = |code| match code {
+            0 => None,
+            1 => Some(Repair::Shifted),
+            _ => Some(Repair::BlockDiagonal),
+        };
+        Ok(codes.into_iter().map(repair).collect())
+    }
+
+    /// The first node that had no couplings when the structure was chosen, and has some now. One wait.
+    pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
+        let mut queue = of.on.queue();
+        let mut first = vec![NONE; queue.groups(of.lists.fine)];
+        queue.read_list(&self.released, &mut first)?;
+        Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
+    }
+
+    fn kernel(&self, kernel: Number) -> Entry {
+        Entry { module: self.module, kernel: kernel as usize }
+    }
+}
+
+/// How domains are eliminated.
+struct Work {
+    kind: Type,
+    /// The smallest pivot of a matrix with a unit diagonal that is trusted.
+    trust: f64,
+    /// Whether they are first tried in `f32`.
+    trial: bool,
+}
+
+/// Which domains a run inverts, as `kernels/schwarz/numbers.cl` numbers them.
+#[derive(Clone, Copy)]
+enum Run {
+    All,
+    Once,
+    Left,
+}
+
+/// The smallest pivots that are trusted, those of the host: in an elimination in `f32` that may be repeated, and in `f64` for inverses stored in `f32`, which
+/// then stay positive definite, and in `f64`.
+const TRUST_SINGLE: f64 = 1e-3;
+const TRUST_STORED_SINGLE: f64 = 1e-6;
+const TRUST_DOUBLE: f64 = 1e-13;
+
+/// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
+const TRUST_SINGLE_ALONE: f64 = 1e-5;
+
+/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in `f32` where that is asked for and is
+/// what inverses are stored in, as on the host; else `f32` alone.
+fn work<T: Real>(
+    on: &OnDevice<T>,
+    form: Form,
+    arithmetic: Arithmetic,
+    stored: Type,
+    tiles: usize,
+) -> Result<Work, Error> {
+    let (device, single) = (on.device(), stored == Type::of::<f32>());
+    if device.double && form.elimination(tiles, size_of::<f64>()) <= form.room(device) {
+        let trust = if single { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        return Ok(Work {
+            kind: Type::of::<f64>(),
+            trust,
+            trial: single && arithmetic == Arithmetic::Single,
+        });
+    }
+    form.check(device, tiles, form.elimination(tiles, size_of::<f32>()))?;
+    Ok(Work { kind: Type::of::<f32>(), trust: TRUST_SINGLE_ALONE, trial: false })
+}

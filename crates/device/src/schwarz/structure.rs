@@ -1,0 +1,276 @@
+//! The structure (§5) on the device: nothing travels when nodes have moved.
+//!
+//! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain are the nodes of the next level, which come
+//! along the curve too. Each step counts, sums the counts and gathers: no atomic operation, the same bits every time. Counts stay
+//! where they are, so buffers have room for what usually comes: eight parts a domain, on average. A level with more
+//! nodes than that is left out, and [`lacking`](Structure::lacking) says so: a build, which may wait, then makes the room.
+//!
+//! Deviation: Wu et al. sort by 30 bits a pass and number parts by atomic additions.
+
+use coarsen_core::{Error, Real};
+
+use crate::driver::Type;
+use crate::memory::Buffer;
+use crate::program::Entry;
+use crate::queue::{Arg, Items, Queue};
+use crate::schwarz::couplings::Gathered;
+use crate::schwarz::kernels::{self, Build};
+use crate::schwarz::lists::Lists;
+use crate::sort::{self, Sorting};
+use crate::{DeviceMatrix, DeviceVector, OnDevice};
+
+/// Most nodes of a domain: bits of the masks that paths are found by.
+pub(crate) const MOST: usize = 32;
+
+/// Bits of a key.
+const KEY: usize = 61;
+
+/// Groups that look for the box around all points.
+const BOXES: usize = 64;
+
+/// Parts of a domain that there is room for, on average.
+const PARTS: usize = 8;
+
+/// How many nodes there is room for on every level, until one domain holds them; coarse levels have `needed`, from the finest of them on, where that is more.
+pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
+    let mut rooms = vec![nodes];
+    while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
+        let last = rooms[rooms.len() - 1];
+        let usual = (PARTS * last.div_ceil(domain)).min(last / 2).max(domain);
+        rooms.push(needed.get(rooms.len() - 1).map_or(usual, |&needed| needed.max(usual)));
+    }
+    rooms
+}
+
+/// Kernels and scratch.
+pub(crate) struct Structure {
+    module: usize,
+    domain: usize,
+    rooms: Vec<usize>,
+    /// Nodes of each level.
+    counts: Buffer,
+    totals: Buffer,
+    /// A level without room for its nodes, and how many they are.
+    lacking: Buffer,
+    bounds: Buffer,
+    /// Codes, and the order along the curve.
+    sorting: Sorting,
+    rank: Buffer,
+    position: Buffer,
+    parts: Buffer,
+    tally: Buffer,
+    begins: [Buffer; 2],
+    ends: [Buffer; 2],
+}
+
+impl Structure {
+    /// Room for the structure of a matrix.
+    pub(crate) fn new<V: Real, S: Real>(
+        on: &OnDevice<V>,
+        a: &DeviceMatrix<V, S>,
+        rooms: Vec<usize>,
+        domain: usize,
+    ) -> Result<Self, Error> {
+        let n = rooms[0];
+        let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
+        let (couplings, limit) = (2 * a.pattern().len(), u32::MAX as usize);
+        for (what, count) in [
+            ("twice the nodes, and domains, of a structure", 2 * n + chunks),
+            ("twice the blocks of a matrix whose structure a device chooses", couplings),
+        ] {
+            if count >= limit {
+                return Err(Error::TooLarge { what, count, limit });
+            }
+        }
+        let sizes = [a.block().0, a.slice(), domain, sort::CHUNK];
+        let module = on.queue().module(&kernels::structure(Type::of::<S>(), sizes))?;
+        let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
+        let mut queue = on.queue();
+        let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
+        let levels = rooms.len();
+        Ok(Self {
+            module,
+            domain,
+            counts: list(levels + 1)?,
+            totals: list(levels + 1)?,
+            lacking: list(2)?,
+            rank: list(n)?,
+            position: list(all)?,
+            parts: list(all)?,
+            tally: list(2 * n + chunks + 1)?,
+            begins: [list(n + 1)?, list(n + 1)?],
+            ends: [list(couplings)?, list(couplings)?],
+            bounds: queue.allocate(Type::of::<V>(), 6 * BOXES * size_of::<V>(), None)?,
+            sorting,
+            rooms,
+        })
+    }
+
+    /// Levels, domains and couplings of a matrix, along the curve through `positions`, three numbers a node, or as nodes are numbered. No wait.
+    pub(crate) fn build<V: Real, S: Real>(
+        &self,
+        a: &DeviceMatrix<V, S>,
+        positions: Option<&DeviceVector<V>>,
+        lists: &Lists,
+        to: &Gathered,
+    ) -> Result<(), Error> {
+        let mut queue = a.on().queue();
+        let run = Run { of: self, lists, to, queue: &mut queue };
+        run.all(a, positions);
+        queue.state()
+    }
+
+    /// The first level that the last build had no room for, with its nodes and the room. One wait.
+    pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
+        let mut found = [0; 2];
+        on.queue().read_list(&self.lacking, &mut found)?;
+        let [level, count] = found.map(|n| n as usize);
+        Ok((level > 0).then(|| Lacking { level, count, capacity: self.rooms[level] }))
+    }
+
+    /// Nodes of every level; 0 from where there is none. One wait.
+    pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
+        let mut counts = vec![0; self.rooms.len()];
+        on.queue().read_list(&self.counts, &mut counts)?;
+        Ok(counts.into_iter().map(|count| count as usize).collect())
+    }
+}
+
+/// A level that has more nodes than there is room for.
+pub(crate) struct Lacking {
+    pub(crate) level: usize,
+    pub(crate) count: usize,
+    pub(crate) capacity: usize,
+}
+
+/// One run of all steps.
+struct Run<'a, V> {
+    of: &'a Structure,
+    lists: &'a Lists,
+    to: &'a Gathered,
+    queue: &'a mut Queue<V>,
+}
+
+impl<V: Real> Run<'_, V> {
+    fn all<S: Real>(mut self, a: &DeviceMatrix<V, S>, positions: Option<&DeviceVector<V>>) {
+        let rooms = &self.of.rooms;
+        let n = rooms[0];
+        self.empty();
+        self.couplings(a);
+        let sorting = &self.of.sorting;
+        let curve = match positions {
+            None => sorting.as_numbered(self.queue),
+            Some(points) => {
+                self.codes(n, &points.memory);
+                sorting.sort(self.queue);
+                sorting.order()
+            }
+        };
+        let (mut first, mut domains) = (0, 0);
+        for (level, &room) in rooms.iter().enumerate() {
+            self.level(level, first, domains, curve);
+            first += room;
+            domains += room.div_ceil(self.of.domain);
+        }
+    }
+
+    fn launch(&mut self, kernel: Build, items: Items, args: &[Arg<'_, V>]) {
+        self.queue.launch(Entry { module: self.of.module, kernel: kernel as usize }, items, args);
+    }
+
+    /// Nothing is anywhere yet.
+    fn empty(&mut self) {
+        let Structure { rooms, counts, totals, lacking, .. } = self.of;
+        let nodes: usize = rooms.iter().sum();
+        let domains: usize = self.lists.domains.iter().sum();
+        let coarse = nodes - rooms[0];
+        let [parent, children, ranges, counts, totals, lacking] =
+            [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals, lacking]
+                .map(Arg::Memory);
+        let args = [
+            Arg::Count(rooms[0]),
+            Arg::Count(nodes),
+            Arg::Count(coarse),
+            Arg::Count(domains),
+            Arg::Count(rooms.len()),
+            parent,
+            children,
+            ranges,
+            counts,
+            totals,
+            lacking,
+        ];
+        let items = nodes.max(2 * coarse).max(2 * domains).max(rooms.len() + 1);
+        self.launch(Build::Empty, Items::Entries(items), &args);
+    }
+
+    /// Diagonal blocks, nodes without couplings, and the couplings of the others.
+    fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>) {
+        let n = self.of.rooms[0];
+        let [_, width, offsets, lengths, columns, values] = a.args();
+        let [own, alone, begins, ends] =
+            [&self.to.own, &self.to.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
+        let all = Items::Entries(n);
+        self.launch(
+            Build::Alike,
+            all,
+            &[Arg::Count(n), width, offsets, lengths, columns, values, own, alone],
+        );
+        self.launch(Build::Degrees, all, &[Arg::Count(n), width, offsets, lengths, columns, alone, begins]);
+        self.of.sorting.scan(self.queue, &self.of.begins[0], n);
+        self.launch(
+            Build::Couplings,
+            all,
+            &[Arg::Count(n), width, offsets, lengths, columns, alone, begins, ends],
+        );
+    }
+
+    /// Morton codes of points (§5.1).
+    fn codes(&mut self, n: usize, points: &Buffer) {
+        let [points, bounds, alone, codes] =
+            [points, &self.of.bounds, &self.to.alone, &self.of.sorting.keys].map(Arg::Memory);
+        self.launch(Build::Box, Items::Shaped(BOXES, 64), &[Arg::Count(n), points, bounds]);
+        self.launch(Build::WholeBox, Items::One, &[Arg::Count(BOXES), bounds]);
+        self.launch(Build::Codes, Items::Entries(n), &[Arg::Count(n), points, bounds, alone, codes]);
+    }
+
+    /// Domains of a level, their parts, and the couplings of the next one (§5.2).
+    fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: &Buffer) {
+        let of = self.of;
+        let room = of.rooms[level];
+        let next_room = of.rooms.get(level + 1).copied().unwrap_or(0);
+        let chunks = room.div_ceil(of.domain);
+        let (now, next) = (level % 2, (level + 1) % 2);
+        let counts = Arg::Memory(&of.counts);
+        let head = [Arg::Count(level), Arg::Count(first), Arg::Count(room), counts];
+        let [curve, rank, alone, position, parts, tally, totals] =
+            [curve, &of.rank, &self.to.alone, &of.position, &of.parts, &of.tally, &of.totals]
+                .map(Arg::Memory);
+        let [begins, ends, next_begins, next_ends] =
+            [&of.begins[now], &of.ends[now], &of.begins[next], &of.ends[next]].map(Arg::Memory);
+        let Lists { order, parent, children, ranges, offsets, fine, .. } = self.lists;
+        let [order, parent, children, ranges, offsets, starts, inner] =
+            [order, parent, children, ranges, offsets, &self.to.starts, &self.to.inner].map(Arg::Memory);
+        let all = Items::Entries(room);
+        self.launch(Build::Ranks, all, &[&head[..], &[curve, rank]].concat());
+        let args = [&head[..], &[curve, rank, begins, ends, alone, order, position, parts, tally]].concat();
+        self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
+        self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
+        of.sorting.scan(self.queue, &of.tally, 2 * room + chunks);
+        let args = [
+            Arg::Count(level),
+            Arg::Count(room),
+            Arg::Count(chunks),
+            Arg::Count(next_room),
+            tally,
+            counts,
+            totals,
+            Arg::Memory(&of.lacking),
+        ];
+        self.launch(Build::Decide, Items::One, &args);
+        let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
+        let numbers = [Arg::Count(first_domain), Arg::Count(*fine), Arg::Count(first + room)];
+        let out = [starts, inner, next_begins, next_ends];
+        self.launch(Build::Link, all, &[&head[..], &numbers, &lists, &out].concat());
+    }
+}

@@ -1,0 +1,222 @@
+//! Multilevel domains whose numbers, and structure, are computed where they are used.
+
+use std::sync::Arc;
+
+use coarsen_backend::{Matrix, Reused, Setup, SetupError, Update};
+use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_schwarz::{Plan, Repair};
+use coarsen_sparse::{Pattern, System};
+
+use crate::backend::same_length;
+use crate::schwarz::apply::Application;
+use crate::schwarz::numbers::Numbers;
+use crate::schwarz::recipe::DeviceSchwarz;
+use crate::schwarz::structure::{Lacking, Structure};
+use crate::{DeviceMatrix, DeviceVector, OnDevice};
+
+/// What [`DeviceSchwarz`] builds.
+pub struct DeviceSubdomains<V: Real, S: Real = V> {
+    pub(super) recipe: DeviceSchwarz,
+    pub(super) on: OnDevice<V, S>,
+    pub(super) pattern: Arc<Pattern>,
+    /// Where values of the host land.
+    pub(super) matrix: DeviceMatrix<V, S>,
+    pub(super) application: Application<V>,
+    pub(super) numbers: Numbers,
+    pub(super) levels: Levels,
+}
+
+/// Where the structure is known.
+pub(super) enum Levels {
+    Host(Plan),
+    Device(Box<Structure>),
+}
+
+impl<V: Real, S: Real> DeviceSubdomains<V, S> {
+    /// Nodes of every level. One wait where the device chose them.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    pub fn nodes(&self) -> Result<Vec<usize>, Error> {
+        match &self.levels {
+            Levels::Host(plan) => Ok((0..plan.levels()).map(|level| plan.nodes(level)).collect()),
+            Levels::Device(structure) => {
+                let nodes = structure.nodes(&self.on.plain())?;
+                Ok(nodes.into_iter().take_while(|count| *count > 0).collect())
+            }
+        }
+    }
+
+    /// Values of all inverses that there is room for.
+    pub fn values(&self) -> usize {
+        self.application.lists.values
+    }
+
+    /// New inverses from a matrix of the place, of the pattern and the layout that was built for: nothing travels and nobody waits.
+    ///
+    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
+    /// had no couplings when the structure was chosen (a constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one
+    /// that has some now.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
+    pub fn update_here(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
+        self.check_same(a)?;
+        self.numbers.compute(&self.application, a, None)
+    }
+
+    /// As [`update_here`](Self::update_here), for the domains that hold one of the block rows `touched`, on every level; the list travels.
+    ///
+    /// # Errors
+    /// As there, and [`Error::Shape`] for a row that does not exist, or for more rows than there are.
+    pub fn patch_here(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
+        self.check_same(a)?;
+        self.check_rows(touched)?;
+        self.numbers.compute(&self.application, a, Some(touched))
+    }
+
+    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
+    ///
+    /// A level that has more nodes than there is room for is left out, with those above it; [`check`](Self::check) says so.
+    /// Where the host chose the structure it stays, as in [`update_here`](Self::update_here).
+    ///
+    /// # Errors
+    /// As there, and [`Error::Shape`] for another number of positions.
+    pub fn restructure_here(
+        &mut self,
+        a: &DeviceMatrix<V, S>,
+        positions: &DeviceVector<V>,
+    ) -> Result<(), Error> {
+        self.check_same(a)?;
+        same_length("positions", 3 * self.pattern.rows(), positions.size())?;
+        self.on.assert_same(positions.on());
+        self.structure(Some(a), Some(positions))
+    }
+
+    /// Domains that were not positive definite to round-off, with what was done to them: (level, domain, repair). One wait.
+    ///
+    /// Nodes in no domain follow the domains of the last level, under the number of levels.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    pub fn repairs(&self) -> Result<Vec<(usize, usize, Repair)>, Error> {
+        let mut codes = self.numbers.repairs(&self.application)?.into_iter();
+        let alone = self.application.left_out.count;
+        let counts = self.application.lists.level_domains.iter().copied().chain([alone]);
+        let mut found = Vec::new();
+        for (level, count) in counts.enumerate() {
+            let of_level = codes.by_ref().take(count).enumerate();
+            found.extend(of_level.filter_map(|(d, repair)| repair.map(|r| (level, d, r))));
+        }
+        Ok(found)
+    }
+
+    /// Whether the structure serves the values and positions of the last update. Two waits.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where nodes have moved ([`restructure_here`](Self::restructure_here)) so that a level has no room for its nodes: it is left out,
+    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and
+    /// has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), SetupError> {
+        if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
+            let what = "nodes of a level whose structure a device chooses";
+            return Err(Error::Capacity { what, count, capacity }.into());
+        }
+        match self.numbers.released(&self.application)? {
+            Some(node) => Err(SetupError::Released { node, first_row: node * self.application.block }),
+            None => Ok(()),
+        }
+    }
+
+    /// A level that the structure has no room for.
+    pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
+        match &self.levels {
+            Levels::Host(_) => Ok(None),
+            Levels::Device(structure) => structure.lacking(&self.on.plain()),
+        }
+    }
+
+    /// Structure, where the device chooses it, and numbers of `a`, or of what the host moved last.
+    pub(super) fn structure(
+        &mut self,
+        a: Option<&DeviceMatrix<V, S>>,
+        positions: Option<&DeviceVector<V>>,
+    ) -> Result<(), Error> {
+        let a = a.unwrap_or(&self.matrix);
+        if let Levels::Device(structure) = &self.levels {
+            structure.build(a, positions, &self.application.lists, &self.numbers.gathered)?;
+        }
+        self.numbers.compute(&self.application, a, None)
+    }
+
+    fn check_same(&self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
+        self.on.assert_same(a.on());
+        if Pattern::same(a.pattern(), &self.pattern) && a.format() == self.matrix.format() {
+            return Ok(());
+        }
+        Err(Error::Pattern { what: "device matrix" })
+    }
+
+    fn check_rows(&self, touched: &[u32]) -> Result<(), Error> {
+        let rows = self.pattern.rows();
+        let found = touched.iter().map(|&i| i as usize + 1).chain([touched.len()]).max().unwrap_or(0);
+        if found <= rows {
+            return Ok(());
+        }
+        Err(Error::Shape { what: "touched block rows", expected: rows, found })
+    }
+
+    /// Moves the values of a host matrix, and takes them.
+    fn move_and_follow<T: Real>(
+        &mut self,
+        system: System<'_, T>,
+        touched: Option<&[u32]>,
+    ) -> Result<Reused, SetupError> {
+        system.check()?;
+        let whole = system.whole()?;
+        let merged = System { contact: None, matrix: &whole, ..system };
+        let (serves, left_out) = match &self.levels {
+            Levels::Host(plan) => (plan.serves(&self.pattern, merged), plan.left_out()),
+            Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
+        };
+        if !serves || whole.block() != self.matrix.block() {
+            *self = self.recipe.build_from(merged, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
+        self.recipe.recipe.check(left_out, merged)?;
+        touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
+        self.matrix.set_values(&whole)?;
+        self.numbers.compute(&self.application, &self.matrix, touched)?;
+        // The host alone knows which nodes its plan leaves out.
+        if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
+            *self = self.recipe.build_from(merged, &self.on)?;
+            return Ok(Reused::Nothing);
+        }
+        Ok(Reused::Structure)
+    }
+}
+
+impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S> {
+    fn apply(&mut self, r: &DeviceVector<V>, z: &mut DeviceVector<V>) {
+        self.application.run(r, &mut |_, _| {}, z);
+    }
+
+    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.application.size())
+    }
+}
+
+impl<T: Real, V: Real, S: Real> Update<T> for DeviceSubdomains<V, S> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        self.move_and_follow(system, None)
+    }
+
+    fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
+        self.move_and_follow(system, Some(touched))
+    }
+}

@@ -1,0 +1,173 @@
+//! Blocks at pairs of nodes, sorted by row, in device memory.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use coarsen_backend::check_range;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::Contacts;
+
+use crate::OnDevice;
+use crate::assembly;
+use crate::backend::same_length;
+use crate::driver::Type;
+use crate::memory::{Buffer, convert};
+use crate::queue::Arg;
+
+/// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: what [`Contacts`] is on the host.
+///
+/// A pointer a row says where its blocks are, so that a product gathers them in order: no atomic operation, the same bits at every
+/// run. Room is made once, for a number of blocks that no step exceeds, and every set that fits is written into it.
+/// *Use* in a [`DeviceSum`](crate::DeviceSum).
+/// *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of `S`; 4 bytes a node.
+pub struct DeviceContacts<V: Real, S: Real = V> {
+    pub(crate) on: OnDevice<V>,
+    pub(crate) nodes: usize,
+    pub(crate) block: usize,
+    pub(crate) capacity: usize,
+    /// The kernels that assemble.
+    pub(crate) module: usize,
+    pub(crate) starts: Buffer,
+    pub(crate) places: Buffer,
+    pub(crate) values: Buffer,
+    /// Blocks that the last [`assemble`](Self::assemble) found.
+    pub(crate) status: Buffer,
+    /// Whether that is where the set comes from.
+    pub(crate) assembled: bool,
+    /// Pointers and columns on their way.
+    staging: Vec<u32>,
+    of: PhantomData<S>,
+}
+
+impl<V: Real, S: Real> DeviceContacts<V, S> {
+    /// The empty set over `nodes` nodes of `block` unknowns, with room for `capacity` blocks.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a block of 0, [`Error::TooLarge`] where `u32` cannot number nodes or blocks, [`Error::Memory`] before
+    /// anything is allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
+        if block == 0 {
+            return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
+        }
+        let limit = u32::MAX as usize - 1;
+        for (what, count) in [("nodes of a contact set", nodes), ("blocks of a contact set", capacity)] {
+            if count > limit {
+                return Err(Error::TooLarge { what, count, limit });
+            }
+        }
+        let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
+        let bytes = capacity.saturating_mul(area.saturating_add(4)).saturating_add(4 * (nodes + 1));
+        let staging = vec![0; nodes + 1];
+        on.check_room(bytes as u64)?;
+        let place = on.plain();
+        let module = assembly::module::<V, S>(&place, block, 1)?;
+        let mut queue = on.queue();
+        let starts = queue.list(&staging)?;
+        let places = queue.allocate(Type::Index, 4 * capacity, None)?;
+        let values = queue.allocate(Type::of::<S>(), capacity * area, None)?;
+        let status = queue.allocate(Type::Index, 8, None)?;
+        drop(queue);
+        let (on, assembled, of) = (place, false, PhantomData);
+        Ok(Self {
+            on,
+            nodes,
+            block,
+            capacity,
+            module,
+            starts,
+            places,
+            values,
+            status,
+            assembled,
+            staging,
+            of,
+        })
+    }
+
+    /// Another set. No allocation on the device; places and values travel.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other nodes or blocks, [`Error::Capacity`] for more blocks than there is room for, [`Error::Range`] for values
+    /// that `S` cannot hold: the old set stays. [`Error::Device`] when the place has failed.
+    pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {
+        same_length("nodes of a contact set", self.nodes, host.nodes())?;
+        same_length("unknowns of a contact block", self.block, host.block())?;
+        if host.len() > self.capacity {
+            let (what, count, capacity) = ("contact blocks", host.len(), self.capacity);
+            return Err(Error::Capacity { what, count, capacity });
+        }
+        check_range::<T, S>("the contact set", host.values())?;
+        self.assembled = false;
+        let places = host.places();
+        let mut queue = self.on.queue();
+        self.staging.clear();
+        let mut at = 0;
+        self.staging.extend((0..=self.nodes).map(|i| {
+            at += places[at..].iter().take_while(|place| (place.0 as usize) < i).count();
+            at as u32
+        }));
+        queue.write_list(&self.starts, &self.staging)?;
+        self.staging.clear();
+        self.staging.extend(places.iter().map(|place| place.1));
+        queue.write_list(&self.places, &self.staging)?;
+        queue.put(&self.values, host.values().len(), |to: &mut [S]| convert(host.values(), to))
+    }
+
+    /// Whether the set that was [assembled](Self::assemble) last had room. One wait.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] says how many blocks it has: the set before it is still there. [`Error::Device`] when the place has failed.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut found = [0; 2];
+        if self.assembled {
+            self.on.queue().read_list(&self.status, &mut found)?;
+        }
+        let (what, count, capacity) = ("contact blocks", found[0] as usize, self.capacity);
+        if count > capacity { Err(Error::Capacity { what, count, capacity }) } else { Ok(()) }
+    }
+
+    /// Nodes of the set.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Unknowns of a node.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Blocks that there is room for.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Rows and columns, and values, of all blocks. Three waits.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    #[allow(clippy::type_complexity)] // what `Contacts` calls places and values
+    pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
+        let mut queue = self.on.queue();
+        let mut starts = vec![0; self.nodes + 1];
+        queue.read_list(&self.starts, &mut starts)?;
+        let count = starts[self.nodes] as usize;
+        let (mut columns, mut values) = (vec![0; count], vec![S::zero(); count * self.block * self.block]);
+        queue.read_list(&self.places, &mut columns)?;
+        queue.read(&self.values, &mut values)?;
+        let row = |i: usize| columns[starts[i] as usize..starts[i + 1] as usize].iter();
+        let places = (0..self.nodes).flat_map(|i| row(i).map(move |&j| (i as u32, j)));
+        Ok((places.collect(), values))
+    }
+
+    /// What kernels of matrices with a contact part are given of it.
+    pub(crate) fn args(&self) -> [Arg<'_, V>; 3] {
+        [&self.starts, &self.places, &self.values].map(Arg::Memory)
+    }
+}
+
+impl<V: Real, S: Real> fmt::Debug for DeviceContacts<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (b, nodes, room) = (self.block, self.nodes, self.capacity);
+        write!(f, "blocks of {b} x {b} between {nodes} nodes, room for {room}, of {:?}", self.on)
+    }
+}

@@ -1,0 +1,91 @@
+//! A matrix of a place plus a small dynamic set of blocks.
+
+mod contacts;
+
+use coarsen_core::{Dot, Error, LinearOperator, Real};
+
+use crate::backend::same_length;
+use crate::matrix::{self, BlockRows, Operand, Sealed};
+use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
+
+pub use contacts::DeviceContacts;
+
+/// A + C in device memory: what [`Sum`](coarsen_sparse::Sum) is on the host.
+///
+/// An item computes a block row of A and goes on with the contact blocks of that row, which lie row after row: one pass, one launch, the same bits at
+/// every run. A row without contact costs the read of a pointer.
+/// *Use* while contact changes faster than it pays to make a matrix of another pattern. Gauss-Seidel needs row sets of the merged
+/// pattern: take [`Sum::merge`](coarsen_sparse::Sum::merge) for it.
+/// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
+#[derive(Debug)]
+pub struct DeviceSum<'a, V: Real, S: Real = V> {
+    elastic: &'a DeviceMatrix<V, S>,
+    contact: &'a DeviceContacts<V, S>,
+    module: usize,
+}
+
+impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
+    /// The sum of two parts of one place; costs nothing after the first, which compiles the kernels.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless A is square, in square blocks, and C has its nodes and block size; [`Error::Build`] of the driver.
+    pub fn new(elastic: &'a DeviceMatrix<V, S>, contact: &'a DeviceContacts<V, S>) -> Result<Self, Error> {
+        let (pattern, block) = (elastic.pattern(), elastic.block());
+        same_length("sum, block columns of the elastic matrix", pattern.rows(), pattern.columns())?;
+        same_length("sum, columns of an elastic block", block.0, block.1)?;
+        same_length("sum, nodes of the contact set", pattern.rows(), contact.nodes())?;
+        same_length("sum, block size of the contact set", block.0, contact.block())?;
+        elastic.on().assert_same(&contact.on);
+        let parts = matrix::Parts::WithContact;
+        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, elastic.slice(), parts)?;
+        Ok(Self { elastic, contact, module })
+    }
+
+    /// y = a (A + C) x + b y; with b = 0 the old y is not read.
+    pub fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
+        self.operand().apply_add(a, x, b, y);
+    }
+
+    /// One step of a relaxation that needs no order: s ← β s + ω D (b − (A + C) x), y ← x + s, in one pass; with β = 0 the old s is not read.
+    ///
+    /// *Panics* when D does not fit; [`DeviceJacobi`](crate::DeviceJacobi) has the D of the sum.
+    #[allow(clippy::too_many_arguments)] // the letters of the formula
+    pub fn relax_into(
+        &self,
+        d: &DeviceBlocks<V, S>,
+        omega: V,
+        beta: V,
+        b: &DeviceVector<V>,
+        x: &DeviceVector<V>,
+        s: &mut DeviceVector<V>,
+        y: &mut DeviceVector<V>,
+    ) {
+        self.operand().relax_into(d, [omega, beta], b, x, s, y);
+    }
+}
+
+impl<V: Real, S: Real> Sealed for DeviceSum<'_, V, S> {}
+
+impl<V: Real, S: Real> BlockRows<V, S> for DeviceSum<'_, V, S> {
+    fn operand(&self) -> Operand<'_, V> {
+        self.elastic.operand().with(self.module, self.contact.args())
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceSum<'_, V, S> {
+    fn shape(&self) -> (usize, usize) {
+        self.elastic.shape()
+    }
+
+    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+        self.operand().apply(x, y);
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.operand().apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+        self.operand().residual(b, x, r);
+    }
+}

@@ -1,0 +1,194 @@
+//! The vector of a device.
+
+use std::fmt;
+
+use coarsen_backend::Backend;
+use coarsen_core::{Dot, Error, Real, Vector};
+
+use crate::memory::Buffer;
+use crate::program::Kernel;
+use crate::queue::{Arg, Items, SUMS};
+use crate::{DeviceScalar, OnDevice};
+
+/// Vectors that one pass multiplies another one by.
+const DOTS: usize = 4;
+
+/// Pairs of vectors whose inner products and their magnitudes come from one pass.
+const PAIRS: usize = SUMS / 2;
+
+/// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
+///
+/// Operations enqueue kernels and return at once. Entry-wise ones give the bits of `Vec<T>`; sums differ from the host's
+/// by the order of their terms. Failures are kept by the place, see the head of this crate.
+pub struct DeviceVector<T: Real> {
+    pub(crate) on: OnDevice<T>,
+    pub(crate) memory: Buffer,
+    pub(crate) n: usize,
+}
+
+impl<T: Real> DeviceVector<T> {
+    /// Where it lives.
+    pub fn on(&self) -> &OnDevice<T> {
+        &self.on
+    }
+
+    fn assert_meets(&self, operation: &str, others: &[&Self]) {
+        for other in others {
+            assert_eq!(self.n, other.n, "{operation}: lengths differ");
+            self.on.assert_same(&other.on);
+        }
+    }
+
+    fn factor(&self, a: &DeviceScalar<T>) -> Arg<'_, T> {
+        self.on.assert_same(&a.on);
+        Arg::Index(a.slot)
+    }
+}
+
+impl<T: Real> Vector for DeviceVector<T> {
+    type Real = T;
+    type Scalar = DeviceScalar<T>;
+
+    fn size(&self) -> usize {
+        self.n
+    }
+
+    fn local_size(&self) -> usize {
+        self.n
+    }
+
+    fn like(&self) -> Result<Self, Error> {
+        self.on.zeros(self.n)
+    }
+
+    fn same_layout(&self, other: &Self) -> bool {
+        self.n == other.n && self.on.is_same(&other.on)
+    }
+
+    fn scalar(&self, v: T) -> DeviceScalar<T> {
+        DeviceScalar::known(&self.on, v)
+    }
+
+    fn fill(&mut self, v: T) {
+        let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Number(v)];
+        self.on.queue().launch(Kernel::Fill, Items::Packs(self.n), &args);
+    }
+
+    fn first_not_finite(&self) -> Option<usize> {
+        let mut here = vec![T::zero(); self.n];
+        self.on.read(self, &mut here).ok()?;
+        here.first_not_finite()
+    }
+
+    fn copy(&mut self, x: &Self) {
+        self.assert_meets("copy", &[x]);
+        self.on.queue().copy(&x.memory, &self.memory, self.n * size_of::<T>());
+    }
+
+    fn axpby(&mut self, a: &DeviceScalar<T>, x: &Self, b: &DeviceScalar<T>) {
+        self.assert_meets("axpby", &[x]);
+        let (a, b) = (self.factor(a), self.factor(b));
+        let args = [Arg::Length(self.n), Arg::Slots, a, Arg::Memory(&x.memory), b, Arg::Memory(&self.memory)];
+        self.on.queue().launch(Kernel::Axpby, Items::Packs(self.n), &args);
+    }
+
+    fn hadamard(&mut self, a: &DeviceScalar<T>, d: &Self, x: &Self, b: &DeviceScalar<T>) {
+        self.assert_meets("hadamard", &[d, x]);
+        let (a, b) = (self.factor(a), self.factor(b));
+        let [d, x, y] = [d, x, self].map(|v| Arg::Memory(&v.memory));
+        self.on.queue().launch(
+            Kernel::Hadamard,
+            Items::Packs(self.n),
+            &[Arg::Length(self.n), Arg::Slots, a, d, x, b, y],
+        );
+    }
+
+    /// As many passes as there are groups of four vectors in `with`.
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
+        self.assert_meets("dots", &with);
+        let results = DeviceScalar::results(&self.on);
+        for (with, results) in with.chunks(DOTS).zip(results.chunks(DOTS)) {
+            let mut out = [0; DOTS];
+            out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot);
+            let count = Arg::Index(with.len() as u32);
+            let [y0, y1, y2, y3] = std::array::from_fn(|k| Arg::Memory(&with.get(k).unwrap_or(&self).memory));
+            let args = [Arg::Length(self.n), count, Arg::Memory(&self.memory), y0, y1, y2, y3, Arg::Partial];
+            self.on.queue().reduce(Kernel::Dots, self.n, &args, &out[..with.len()]);
+        }
+        results
+    }
+
+    fn dot_magnitude(&self, y: &Self) -> Dot<DeviceScalar<T>> {
+        self.assert_meets("dot_magnitude", &[y]);
+        let [value, magnitude] = DeviceScalar::results(&self.on);
+        let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Memory(&y.memory), Arg::Partial];
+        self.on.queue().reduce(Kernel::DotMagnitude, self.n, &args, &[value.slot, magnitude.slot]);
+        Dot { value, magnitude }
+    }
+
+    /// As many passes as there are groups of three pairs.
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DeviceScalar<T>>; N] {
+        let Some(&(first, _)) = pairs.first() else { return pairs.map(|(x, y)| x.dot_magnitude(y)) };
+        pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));
+        let sums: [Dot<_>; N] = std::array::from_fn(|_| {
+            let [value, magnitude] = DeviceScalar::results(&first.on);
+            Dot { value, magnitude }
+        });
+        for (pairs, sums) in pairs.chunks(PAIRS).zip(sums.chunks(PAIRS)) {
+            let mut out = [0; SUMS];
+            out.iter_mut()
+                .zip(sums.iter().flat_map(|d| [&d.value, &d.magnitude]))
+                .for_each(|(out, s)| *out = s.slot);
+            let there = |k: usize| pairs.get(k).unwrap_or(&pairs[0]);
+            let [x0, x1, x2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).0.memory));
+            let [y0, y1, y2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).1.memory));
+            let count = Arg::Count(pairs.len());
+            let args = [Arg::Length(first.n), count, x0, y0, x1, y1, x2, y2, Arg::Partial];
+            first.on.queue().reduce(Kernel::DotMagnitudes, first.n, &args, &out[..2 * pairs.len()]);
+        }
+        sums
+    }
+
+    fn wait_for<const N: usize>(s: [&DeviceScalar<T>; N]) -> [T; N] {
+        let Some(first) = s.first() else {
+            return [T::nan(); N];
+        };
+        s.iter().for_each(|s| first.on.assert_same(&s.on));
+        first.on.queue().look(s.map(|s| s.slot))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.on.sync()
+    }
+
+    fn recur(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&DeviceScalar<T>; 3],
+    ) {
+        x.assert_meets("recur", &[r, p, s, u, w]);
+        let ([a, b, c], n) = ([a, b, c].map(|f| x.factor(f)), x.n);
+        let [u, w, p, s, x_there, r] = [u, w, p, s, x, r].map(|v| Arg::Memory(&v.memory));
+        let args = [Arg::Length(n), Arg::Slots, a, b, c, u, w, p, s, x_there, r];
+        x.on.queue().launch(Kernel::Recur, Items::Entries(n), &args);
+    }
+
+    fn advance(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
+        x.assert_meets("advance", &[r, p, q]);
+        let [rr] = DeviceScalar::results(&x.on);
+        let a = x.factor(a);
+        let n = x.n;
+        let [p, q, x, r] = [p, q, x, r].map(|v| Arg::Memory(&v.memory));
+        let args = [Arg::Length(n), Arg::Slots, a, p, q, x, r, Arg::Partial];
+        rr.on.queue().reduce(Kernel::Advance, n, &args, &[rr.slot]);
+        rr
+    }
+}
+
+impl<T: Real> fmt::Debug for DeviceVector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} entries of {:?}", self.n, self.on)
+    }
+}

@@ -1,0 +1,98 @@
+//! Compiled programs on disk, so that a second process compiles nothing.
+//!
+//! The folder is `opencl` in the one that `COARSEN_CACHE` names, else in `coarsen` of the user's cache (`XDG_CACHE_HOME`,
+//! `~/.cache`, `LOCALAPPDATA`). A file holds what one driver made of one list of sources under one list of options; all
+//! of these are in its name. Where nothing can be read or written, programs are compiled: never an error.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+use ocl::core::{self, ProgramInfo, ProgramInfoResult};
+
+use coarsen_device::Device;
+
+/// The environment variable that names the folder of caches; empty for none.
+const FOLDER: &str = "COARSEN_CACHE";
+
+/// The cache of one device.
+pub(crate) struct Cache {
+    folder: Option<PathBuf>,
+    device: String,
+}
+
+impl Cache {
+    pub(crate) fn of(device: &Device) -> Self {
+        let device = format!("{} {} {}", device.platform, device.name, device.driver);
+        Self { folder: folder(), device }
+    }
+
+    /// The name of a program.
+    pub(crate) fn key(&self, options: &str, sources: &[&str]) -> u64 {
+        digest(&(env!("CARGO_PKG_VERSION"), &self.device, options, sources))
+    }
+
+    /// What an earlier process stored, if it is whole.
+    pub(crate) fn load(&self, key: u64) -> Option<Vec<u8>> {
+        let file = fs::read(self.file(key)?).ok()?;
+        let (head, binary) = file.split_first_chunk()?;
+        (u64::from_le_bytes(*head) == digest(&binary)).then(|| binary.to_vec())
+    }
+
+    /// Stores a program, in one step: another process sees all of it or nothing.
+    pub(crate) fn store(&self, key: u64, program: &core::Program) {
+        let Some(file) = self.file(key) else { return };
+        let Ok(ProgramInfoResult::Binaries(binaries)) =
+            core::get_program_info(program, ProgramInfo::Binaries)
+        else {
+            return;
+        };
+        let Some(binary) = binaries.into_iter().find(|b| !b.is_empty()) else { return };
+        write(&file, &[&digest(&&binary[..]).to_le_bytes()[..], &binary].concat());
+    }
+
+    /// The size of work groups that was found best under these options.
+    pub(crate) fn local(&self, options: &str) -> Option<usize> {
+        let file = self.file(self.key(options, &[]))?.with_extension("local");
+        fs::read_to_string(file).ok()?.trim().parse().ok()
+    }
+
+    /// Keeps it.
+    pub(crate) fn store_local(&self, options: &str, local: usize) {
+        if let Some(file) = self.file(self.key(options, &[])) {
+            write(&file.with_extension("local"), format!("{local}\n").as_bytes());
+        }
+    }
+
+    fn file(&self, key: u64) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(format!("{key:016x}.bin")))
+    }
+}
+
+/// Writes a file in one step, or not at all.
+fn write(file: &Path, bytes: &[u8]) {
+    let draft = file.with_extension(format!("{}", process::id()));
+    let written = file.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok())
+        && fs::write(&draft, bytes).is_ok();
+    if !written || fs::rename(&draft, file).is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let named = |variable| env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let own = match env::var_os(FOLDER) {
+        Some(name) => Some(PathBuf::from(name)).filter(|p| !p.as_os_str().is_empty())?,
+        None => named("XDG_CACHE_HOME")
+            .or_else(|| named("HOME").map(|home| home.join(".cache")))
+            .or_else(|| named("LOCALAPPDATA"))?
+            .join("coarsen"),
+    };
+    Some(own.join("opencl"))
+}
+
+fn digest(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,118 @@
+//! Programs: compiled by the driver or taken from the cache, and what their kernels say of themselves.
+
+use std::ffi::CString;
+
+use coarsen_core::Error;
+use coarsen_device::{Built, Kernel, Type};
+use ocl::core::{
+    self, KernelArgInfo, KernelArgInfoResult, KernelInfo, KernelInfoResult, KernelWorkGroupInfo,
+    KernelWorkGroupInfoResult,
+};
+
+use crate::cache::Cache;
+use crate::error::failed;
+use crate::handle::Handle;
+
+/// Version 1.2 also keeps one vendor from miscompiling array parameters; argument info lets a launch check
+/// types.
+const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
+
+/// The compiler of a device, and what it has compiled in other processes.
+pub(crate) struct Compiler {
+    pub(crate) device: core::DeviceId,
+    /// What the device is called.
+    pub(crate) name: String,
+    pub(crate) cache: Cache,
+}
+
+impl Compiler {
+    /// The kernels of a program, from the cache where it has them.
+    pub(crate) fn compile(
+        &self,
+        context: &core::Context,
+        sources: &[&str],
+        kernels: &[&str],
+        options: &str,
+    ) -> Result<Built, Error> {
+        let options = format!("{OPTIONS} {options}");
+        let key = self.cache.key(&options, sources);
+        let kept = self.load(context, key, &options);
+        let fresh = kept.is_none();
+        let program = match kept {
+            Some(program) => program,
+            None => {
+                let program = self.build_source(context, sources, &options)?;
+                self.cache.store(key, &program);
+                program
+            }
+        };
+        let kernels = kernels.iter().map(|name| {
+            let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
+            let kernel = Handle::new(kernel);
+            let parameters = parameter_types(&kernel).unwrap_or_default();
+            let most = largest_group(&kernel, self.device).unwrap_or(usize::MAX).max(1);
+            Ok(Kernel { object: Box::new(kernel), parameters, most })
+        });
+        Ok(Built { kernels: kernels.collect::<Result<_, Error>>()?, fresh })
+    }
+
+    /// A program that an earlier process left, if the driver still takes it.
+    fn load(&self, context: &core::Context, key: u64, options: &str) -> Option<Handle<core::Program>> {
+        let binary = self.cache.load(key)?;
+        let program = core::create_program_with_binary(context, &[self.device], &[&binary]).ok()?;
+        let program = Handle::new(program);
+        core::build_program(&program, Some(&[self.device]), &text(options), None, None).ok()?;
+        Some(program)
+    }
+
+    fn build_source(
+        &self,
+        context: &core::Context,
+        sources: &[&str],
+        options: &str,
+    ) -> Result<Handle<core::Program>, Error> {
+        let sources: Vec<CString> = sources.iter().map(|s| text(s)).collect();
+        let program = core::create_program_with_source(context, &sources)
+            .map_err(failed("clCreateProgramWithSource"))?;
+        let program = Handle::new(program);
+        core::build_program(&program, Some(&[self.device]), &text(options), None, None).map_err(
+            |e| match e {
+                core::Error::ProgramBuild(log) => {
+                    Error::Build { device: self.name.clone(), log: log.to_string() }
+                }
+                other => failed("clBuildProgram")(other),
+            },
+        )?;
+        Ok(program)
+    }
+}
+
+fn text(s: &str) -> CString {
+    CString::new(s).expect("sources and options hold no NUL")
+}
+
+fn largest_group(kernel: &core::Kernel, device: core::DeviceId) -> Option<usize> {
+    match core::get_kernel_work_group_info(kernel, device, KernelWorkGroupInfo::WorkGroupSize) {
+        Ok(KernelWorkGroupInfoResult::WorkGroupSize(most)) => Some(most),
+        _ => None,
+    }
+}
+
+fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<Option<Type>>> {
+    let count = match core::get_kernel_info(kernel, KernelInfo::NumArgs)? {
+        KernelInfoResult::NumArgs(count) => count,
+        _ => 0,
+    };
+    let type_of = |k| match core::get_kernel_arg_info(kernel, k, KernelArgInfo::TypeName, None) {
+        Ok(KernelArgInfoResult::TypeName(name)) => spelled(name.trim_matches(['\0', ' ', '*'])),
+        _ => None, // a program from the cache need not know it
+    };
+    Ok((0..count).map(type_of).collect())
+}
+
+/// The type that OpenCL C spells so.
+fn spelled(name: &str) -> Option<Type> {
+    let known = [Type::Single, Type::Double, Type::Index, Type::Length];
+    let found = known.into_iter().find(|known| known.to_string() == name).unwrap_or(Type::Other);
+    (!name.is_empty()).then_some(found)
+}

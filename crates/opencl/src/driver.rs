@@ -1,0 +1,139 @@
+//! Buffers, compiled programs and launches of a queue; `transfer` is the way of data.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::ptr;
+
+use coarsen_core::Error;
+use coarsen_device::{Access, Argument, Built, Device, Driver, Object};
+use ocl::core::{self, DeviceId, Mem};
+use ocl::ffi;
+
+use crate::cache::Cache;
+use crate::compile::Compiler;
+use crate::error::{check, failed};
+use crate::handle::Handle;
+use crate::transfer;
+
+/// One in-order queue.
+pub(crate) struct OpenClDriver {
+    context: Handle<core::Context>,
+    queue: Handle<core::CommandQueue>,
+    compiler: Compiler,
+    /// Whether the device works in the memory of the host.
+    shared: bool,
+}
+
+impl OpenClDriver {
+    pub(crate) fn new(context: core::Context, id: DeviceId, device: &Device) -> Result<Self, Error> {
+        let context = Handle::new(context);
+        let queue =
+            core::create_command_queue(&*context, id, None).map_err(failed("clCreateCommandQueue"))?;
+        let compiler = Compiler { device: id, name: device.name.clone(), cache: Cache::of(device) };
+        Ok(Self { context, queue: Handle::new(queue), compiler, shared: device.shared })
+    }
+}
+
+/// The buffer behind an object.
+pub(crate) fn buffer(object: &Object) -> &Mem {
+    object.downcast_ref::<Handle<Mem>>().expect("a buffer of OpenCL")
+}
+
+impl Driver for OpenClDriver {
+    fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error> {
+        let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
+        let place = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
+        let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
+        let mut status = 0;
+        // SAFETY: `source` is null or as long as the buffer, and is copied before the call returns.
+        let mem = unsafe {
+            let flags = ffi::CL_MEM_READ_WRITE | copy | place;
+            let source = source.cast::<c_void>().cast_mut();
+            ffi::clCreateBuffer(self.context.as_ptr(), flags, bytes, source, &mut status)
+        };
+        check("clCreateBuffer", status)?;
+        // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the value takes over.
+        Ok(Box::new(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) })))
+    }
+
+    fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error> {
+        transfer::copy(&self.queue, buffer(from), buffer(to), bytes)
+    }
+
+    fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error> {
+        transfer::read(&self.queue, buffer(from), start, host)
+    }
+
+    fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error> {
+        transfer::write(&self.queue, buffer(to), runs)
+    }
+
+    fn lend(
+        &mut self,
+        memory: &Object,
+        bytes: usize,
+        access: Access,
+        with: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Error> {
+        transfer::lend(&self.queue, buffer(memory), bytes, access, with)
+    }
+
+    fn compile(&mut self, sources: &[&str], kernels: &[&str], options: &str) -> Result<Built, Error> {
+        self.compiler.compile(&self.context, sources, kernels, options)
+    }
+
+    fn launch(
+        &mut self,
+        kernel: &dyn Any,
+        groups: usize,
+        local: usize,
+        args: &[Argument<'_>],
+    ) -> Result<(), Error> {
+        let kernel = kernel.downcast_ref::<Handle<core::Kernel>>().expect("a kernel of OpenCL").as_ptr();
+        for (k, arg) in args.iter().enumerate() {
+            let handle;
+            let (size, value) = match arg {
+                Argument::Memory(object) => {
+                    handle = buffer(object).as_ptr();
+                    (size_of_val(&handle), ptr::from_ref(&handle).cast())
+                }
+                Argument::Index(i) => (size_of::<u32>(), ptr::from_ref(i).cast()),
+                Argument::Length(n) => (size_of::<u64>(), ptr::from_ref(n).cast()),
+                Argument::Single(v) => (size_of::<f32>(), ptr::from_ref(v).cast()),
+                Argument::Double(v) => (size_of::<f64>(), ptr::from_ref(v).cast()),
+            };
+            // SAFETY: `value` points to `size` bytes that live until the call returns, which copies them.
+            let status = unsafe { ffi::clSetKernelArg(kernel, k as u32, size, value) };
+            check("clSetKernelArg", status)?;
+        }
+        let global = groups * local;
+        // SAFETY: all arguments are set, to buffers as long as the lengths given with them; the queue retains
+        // them.
+        let status = unsafe {
+            ffi::clEnqueueNDRangeKernel(
+                self.queue.as_ptr(),
+                kernel,
+                1,
+                ptr::null(),
+                &global,
+                &local,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueNDRangeKernel", status)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        transfer::finish(&self.queue)
+    }
+
+    fn kept_local(&self, options: &str) -> Option<usize> {
+        self.compiler.cache.local(options)
+    }
+
+    fn keep_local(&self, options: &str, local: usize) {
+        self.compiler.cache.store_local(options, local);
+    }
+}

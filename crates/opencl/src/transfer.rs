@@ -1,0 +1,183 @@
+//! The way of data between the host and a device.
+//!
+//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in
+//! place.
+
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::{ptr, slice};
+
+use coarsen_core::Error;
+use coarsen_device::Access;
+use ocl::core::{CommandQueue, Mem};
+use ocl::ffi;
+
+use crate::error::check;
+
+/// A buffer in the hands of the host, given back in any case: a panic of whoever uses it would leave it
+/// there, and its next use to chance.
+struct Mapping<'a> {
+    queue: &'a CommandQueue,
+    buffer: &'a Mem,
+    there: *mut c_void,
+}
+
+impl Mapping<'_> {
+    /// Enqueues the way back.
+    fn end(self) -> Result<(), Error> {
+        let status = ManuallyDrop::new(self).unmap();
+        check("clEnqueueUnmapMemObject", status)
+    }
+
+    fn unmap(&self) -> i32 {
+        let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
+        // SAFETY: `there` is a mapping of this buffer; `end` and `drop` take it, so that nobody uses it
+        // afterwards.
+        unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
+    }
+}
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        // A panic is on its way, which says more than this status.
+        let _ = self.unmap();
+    }
+}
+
+/// Enqueues to = from.
+pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> Result<(), Error> {
+    let (queue, from, to) = (queue.as_ptr(), from.as_ptr(), to.as_ptr());
+    // SAFETY: both buffers are of `bytes` bytes or more, and the queue retains them.
+    let status =
+        unsafe { ffi::clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, ptr::null(), ptr::null_mut()) };
+    check("clEnqueueCopyBuffer", status)
+}
+
+/// Hands the first `bytes` bytes of a buffer to the host in place, after all work enqueued before. Waits.
+pub(crate) fn lend(
+    queue: &CommandQueue,
+    buffer: &Mem,
+    bytes: usize,
+    access: Access,
+    with: &mut dyn FnMut(&mut [u8]),
+) -> Result<(), Error> {
+    let flags = match access {
+        Access::Read => ffi::CL_MAP_READ,
+        Access::Overwrite => ffi::CL_MAP_WRITE_INVALIDATE_REGION,
+    };
+    let mut status = 0;
+    // SAFETY: the buffer holds `bytes` bytes; the call blocks until the host may use them.
+    let there = unsafe {
+        ffi::clEnqueueMapBuffer(
+            queue.as_ptr(),
+            buffer.as_ptr(),
+            ffi::CL_TRUE,
+            flags,
+            0,
+            bytes,
+            0,
+            ptr::null(),
+            ptr::null_mut(),
+            &mut status,
+        )
+    };
+    check("clEnqueueMapBuffer", status)?;
+    let mapping = Mapping { queue, buffer, there };
+    // SAFETY: the mapping is of so many bytes, and nobody else's until it ends.
+    with(unsafe { slice::from_raw_parts_mut(there.cast::<u8>(), bytes) });
+    mapping.end()
+}
+
+/// Reads from a buffer, waiting for it.
+pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u8]) -> Result<(), Error> {
+    // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
+    let status = unsafe {
+        ffi::clEnqueueReadBuffer(
+            queue.as_ptr(),
+            from.as_ptr(),
+            ffi::CL_TRUE,
+            start,
+            host.len(),
+            host.as_mut_ptr().cast(),
+            0,
+            ptr::null(),
+            ptr::null_mut(),
+        )
+    };
+    check("clEnqueueReadBuffer", status)
+}
+
+/// Overwrites stretches of a buffer, with one wait for all of them.
+pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
+    if let [(start, host)] = runs {
+        return enqueue_write(queue, to, *start, host, ffi::CL_TRUE);
+    }
+    let written =
+        runs.iter().try_for_each(|(start, host)| enqueue_write(queue, to, *start, host, ffi::CL_FALSE));
+    // The driver may still read: nobody leaves before it is done, whether all was enqueued or not.
+    written.and(finish(queue))
+}
+
+/// Enqueues a write, and waits for it where it is `blocking`; else `host` must live, unchanged, until
+/// [`finish`] returns.
+fn enqueue_write(
+    queue: &CommandQueue,
+    to: &Mem,
+    start: usize,
+    host: &[u8],
+    blocking: u32,
+) -> Result<(), Error> {
+    // SAFETY: the buffer holds as many bytes from there on, and `host` is read before this returns, or lives
+    // until its caller has waited.
+    let status = unsafe {
+        ffi::clEnqueueWriteBuffer(
+            queue.as_ptr(),
+            to.as_ptr(),
+            blocking,
+            start,
+            host.len(),
+            host.as_ptr().cast::<c_void>().cast_mut(),
+            0,
+            ptr::null(),
+            ptr::null_mut(),
+        )
+    };
+    check("clEnqueueWriteBuffer", status)
+}
+
+/// Waits for everything enqueued so far.
+pub(crate) fn finish(queue: &CommandQueue) -> Result<(), Error> {
+    // SAFETY: the queue is alive.
+    check("clFinish", unsafe { ffi::clFinish(queue.as_ptr()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use coarsen_device::{Access, Driver};
+    use ocl::core::{self, MemInfo, MemInfoResult};
+
+    use crate::devices;
+    use crate::driver::buffer;
+
+    /// Who panics while a buffer is lent leaves it unmapped, and the driver goes on.
+    #[test]
+    fn a_panic_gives_a_mapped_buffer_back() {
+        let Ok([device, ..]) = devices() else { return println!("skipped: no device") };
+        let mut device = device.clone();
+        device.shared = true;
+        let mut driver: Box<dyn Driver> = device.api.open(&device).unwrap();
+        let x = driver.allocate(8, Some(&[3; 8])).unwrap();
+        let mut panics = |_: &mut [u8]| panic!("of the closure");
+        let caught = catch_unwind(AssertUnwindSafe(|| driver.lend(&x, 8, Access::Overwrite, &mut panics)));
+        assert!(caught.is_err());
+        driver.finish().unwrap();
+        let mapped = core::get_mem_object_info(buffer(&x), MemInfo::MapCount).unwrap();
+        assert!(matches!(mapped, MemInfoResult::MapCount(0)), "{mapped:?}");
+        driver.write(&x, &[(0, &[5; 8])]).unwrap();
+        let mut found = [0; 8];
+        driver.read(&x, 0, &mut found).unwrap();
+        assert_eq!(found, [5; 8]);
+    }
+}

@@ -1,0 +1,43 @@
+//! The driver keeps the promises that a place relies on.
+
+use coarsen_core::Error;
+use coarsen_device::{Device, conformance};
+
+use crate::common;
+
+/// The default device, as it is and as a device with memory of its own and as one in that of the host.
+fn devices() -> Vec<Device> {
+    let Some(on) = common::place::<f32>() else { return Vec::new() };
+    let posing = |shared| Device { shared, ..on.device().clone() };
+    vec![posing(false), posing(true)]
+}
+
+#[test]
+fn failures_are_kept() {
+    for device in devices() {
+        let first = conformance::the_first_failure_is_kept(&device);
+        assert!(matches!(first, Error::Device { call: "clEnqueueNDRangeKernel", status: ..0 }), "{first}");
+        conformance::counts_beyond_an_index_are_refused(&device);
+        conformance::a_build_failure_has_a_log(&device);
+        conformance::a_panic_gives_a_buffer_back(&device);
+    }
+}
+
+#[test]
+fn launches_and_lengths_are_checked() {
+    for device in devices() {
+        if !conformance::launches_of_other_types_panic(&device) {
+            println!("skipped: the driver does not tell the types of parameters");
+        }
+        conformance::lengths_that_differ_are_refused(&device);
+        conformance::short_lists_are_padded(&device);
+    }
+}
+
+#[test]
+fn groups_of_a_product_follow_its_values() {
+    let Some(on) = common::place::<f64>() else { return };
+    for accelerator in [false, true] {
+        conformance::groups_of_a_product_follow_its_values(&Device { accelerator, ..on.device().clone() });
+    }
+}
