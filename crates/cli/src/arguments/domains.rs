@@ -59,12 +59,12 @@ pub(crate) enum CoarseName {
 }
 
 /// What the options ask for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
     /// All levels at once.
     Additive(Schwarz),
     /// One after the other.
-    Multiplicative(Multigrid<SmoothedAggregation, OverDomains>),
+    Multiplicative(Box<Multigrid<SmoothedAggregation, OverDomains>>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -141,7 +141,7 @@ impl Domains {
         let schwarz = self.schwarz(domains.schwarz);
         let levels = self.mas_levels.map_or(levels, |l| l as usize);
         let smoothing = OverDomains { domains: DampedDomains { schwarz, ..domains }, levels, below };
-        Form::Multiplicative(Multigrid { smoothing, ..over })
+        Form::Multiplicative(Box::new(Multigrid { smoothing, ..over }))
     }
 
     /// Refuses factors of levels that follow each other.
@@ -221,7 +221,7 @@ mod tests {
     fn nothing_said_is_the_default_of_the_library() {
         assert_eq!(Domains::default().recipe(), Form::Additive(Schwarz::multilevel()));
         let over = Domains { mas_coarse: Some(CoarseName::Sa), ..Domains::default() };
-        assert_eq!(over.recipe(), Form::Multiplicative(Multigrid::over_domains()));
+        assert_eq!(over.recipe(), Form::Multiplicative(Box::new(Multigrid::over_domains())));
         assert!(Domains::default().words().is_empty());
         assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());

@@ -60,7 +60,7 @@ impl Follower {
         let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
         let large = auto && !asked && unknowns > LARGE;
         let domains = if large {
-            Form::Multiplicative(Multigrid::over_domains())
+            Form::Multiplicative(Box::new(Multigrid::over_domains()))
         } else {
             options.given.domains.recipe()
         };
@@ -149,7 +149,7 @@ impl Follower {
             Precond::Sa => boxed(&self.aggregation, system, on),
             Precond::Mas | Precond::Auto => match &self.domains {
                 Form::Additive(recipe) => boxed(recipe, system, on),
-                Form::Multiplicative(recipe) => boxed(recipe, system, on),
+                Form::Multiplicative(recipe) => boxed(&**recipe, system, on),
             },
             Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
             Precond::Jacobi => boxed(&Jacobi::default(), system, on),
