@@ -85,7 +85,7 @@ impl Coarsening<f64> for Stiffened {
     fn term(&self, grid: &Grid<'_, f64>, above: Option<&()>) -> Result<Option<DenseBlocks<f64>>, SetupError> {
         assert_eq!(above.is_some(), grid.depth > 0);
         let (nodes, b) = (grid.a.pattern().rows(), grid.a.block().0);
-        let entry = |e: usize| if e % (b * b) % (b + 1) == 0 { self.0 } else { 0.0 };
+        let entry = |e: usize| if (e % (b * b)).is_multiple_of(b + 1) { self.0 } else { 0.0 };
         let blocks = || DenseBlocks::new(b, (0..nodes * b * b).map(entry).collect());
         Ok((grid.depth > 0).then(blocks).transpose()?)
     }
