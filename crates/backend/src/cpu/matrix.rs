@@ -47,6 +47,9 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for CpuMatrix<V, S> {
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
         self.a.apply(x, y);
     }
+    fn apply_many(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
+        self.a.apply_many(x, y);
+    }
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
         self.a.apply_dot(x, y)
     }

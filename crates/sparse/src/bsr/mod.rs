@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod columns;
+mod many;
 mod multiply;
 mod row;
 mod symmetry;

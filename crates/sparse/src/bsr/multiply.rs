@@ -148,11 +148,11 @@ impl<T: Real> Bsr<T> {
     }
 
     /// Block rows per leaf.
-    fn leaf_rows(&self) -> usize {
+    pub(super) fn leaf_rows(&self) -> usize {
         (ROWS / self.block.0).max(1)
     }
 
-    fn assert_fits<V>(&self, x: &[V], y: &[V]) {
+    pub(super) fn assert_fits<V>(&self, x: &[V], y: &[V]) {
         let (m, n) = self.shape();
         assert!(
             x.len() == n && y.len() == m,
@@ -250,6 +250,10 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
         self.assert_fits(x, y);
         APPLY.of::<Apply<T, V>>()(self, x, y);
+    }
+
+    fn apply_many(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
+        self.multiply_many(x, y);
     }
 
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {

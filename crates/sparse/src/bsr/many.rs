@@ -1,0 +1,71 @@
+//! Y = A X for several vectors: a leaf of rows of A is read from memory once, and from the cache for every further vector.
+
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, Shared, each};
+use coarsen_core::{Compiled, Real};
+
+use super::Bsr;
+
+/// Vectors that share one pass over A.
+const TOGETHER: usize = 8;
+
+type Many<T, V> = fn(&Bsr<T>, &[Vec<V>], &mut [Vec<V>]);
+
+static MANY: Compiled<4> = Compiled([
+    &(many as Many<f32, f32>),
+    &(many as Many<f32, f64>),
+    &(many as Many<f64, f32>),
+    &(many as Many<f64, f64>),
+]);
+
+impl<T: Real> Bsr<T> {
+    /// yⱼ = A xⱼ for all j, with the bits of one product after the other.
+    ///
+    /// *Cost* a pass over A for up to eight vectors. *Panics* on a wrong length, and where there are not as many y as x.
+    pub(crate) fn multiply_many<V: Real>(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
+        assert_eq!(x.len(), y.len(), "apply_many: vectors");
+        x.iter().zip(&*y).for_each(|(x, y)| self.assert_fits(x, y));
+        for (x, y) in x.chunks(TOGETHER).zip(y.chunks_mut(TOGETHER)) {
+            MANY.of::<Many<T, V>>()(self, x, y);
+        }
+    }
+}
+
+fn many<T: Real, V: Real>(a: &Bsr<T>, x: &[Vec<V>], y: &mut [Vec<V>]) {
+    let height = a.block.0;
+    let mut columns = y.iter_mut().map(|y| Shared::new(&mut y[..]));
+    let y: [Option<Shared<'_, V>>; TOGETHER] = std::array::from_fn(|_| columns.next());
+    let leaf = |rows: Range<usize>| {
+        for (x, y) in x.iter().zip(y.iter().flatten()) {
+            let (from, length) = (rows.start * height, rows.len() * height);
+            // SAFETY: y has as many entries as A has rows (asserted by the caller), and leaves are disjoint ranges of rows.
+            let y = unsafe { std::slice::from_raw_parts_mut(y.get().add(from), length) };
+            a.multiply_rows(rows.clone(), x, y);
+        }
+    };
+    each(0..a.pattern.rows(), a.leaf_rows(), parallel::worth_product(x.len() * a.nnz()), &leaf);
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_core::{LinearOperator, parallel};
+
+    use crate::random;
+
+    #[test]
+    fn several_products_at_once_have_the_bits_of_single_ones() {
+        for (b, n) in [(1, 5000), (3, 2000), (5, 40), (2, 0)] {
+            let a = random::matrix(n, n, (b, b), 12, 7);
+            for k in [0, 1, 3, 8, 11] {
+                let x: Vec<Vec<f64>> = (0..k).map(|j| random::vector(b * n, j as u64)).collect();
+                let (mut one, mut all) = (vec![vec![0.0; b * n]; k], vec![vec![1.0; b * n]; k]);
+                x.iter().zip(&mut one).for_each(|(x, y)| a.apply(x, y));
+                for threads in [1, 2, 7] {
+                    parallel::threads(threads, || a.apply_many(&x, &mut all)).unwrap();
+                    assert_eq!(one, all, "{k} vectors, {threads} threads");
+                }
+            }
+        }
+    }
+}
