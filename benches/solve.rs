@@ -17,7 +17,7 @@ use coarsen::backend::{Backend, Cpu, Setup, Update};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
 use coarsen::problems::{Options, Problem};
-use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen::sparse::{Strength, System};
 use coarsen::{Error, LinearOperator, Narrow, Preconditioner, Rounded, Stop, parallel};
 
@@ -212,11 +212,12 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                     .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
             }
             ("--smoother", "damped") => {
-                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Chebyshev(Chebyshev::damped())));
+                settings
+                    .change
+                    .push(Box::new(|m| m.smoothing = Smoothing::DampedJacobi(DampedJacobi::default())));
             }
             ("--smoother", "spai0") => {
-                let recipe = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() };
-                settings.change.push(Box::new(move |m| m.smoothing = Smoothing::Chebyshev(recipe)));
+                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Spai0(Spai0::default())));
             }
             ("--smoother", degree) => {
                 let degree: usize = degree.parse()?;

@@ -6,7 +6,7 @@ use coarsen::backend::{Backend, Prepared, Update};
 use coarsen::multigrid::Smoothing;
 use coarsen::opencl::{DeviceError, DeviceVector, OpenCl, OpenClError, default_device};
 use coarsen::prelude::*;
-use coarsen::relax::Scaling;
+use coarsen::relax::{DampedJacobi, Spai0};
 use coarsen::{Class, backend::SetupError};
 
 use super::{Recipe, small_sa};
@@ -79,8 +79,8 @@ macro_rules! recipes {
         vec![
             ("opencl jacobi", |a| build(Jacobi::default(), a, $on)),
             ("opencl block-jacobi", |a| build(BlockJacobi::default(), a, $on)),
-            ("opencl damped", |a| build(Chebyshev::damped(), a, $on)),
-            ("opencl spai0", |a| build(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() }, a, $on)),
+            ("opencl damped", |a| build(DampedJacobi::default(), a, $on)),
+            ("opencl spai0", |a| build(Spai0::default(), a, $on)),
             ("opencl gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
             ("opencl ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
             ("opencl chebyshev", |a| build(Chebyshev::default(), a, $on)),

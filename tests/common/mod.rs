@@ -12,7 +12,7 @@ use coarsen::direct::{Direct, Method};
 use coarsen::multigrid::{PlainAggregation, SmoothedAggregation, Smoothing};
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
-use coarsen::relax::{Chebyshev, Scaling};
+use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen::schwarz::{Coarse, Coupling};
 
 /// A preconditioner by name, built from any matrix at a place.
@@ -37,8 +37,8 @@ macro_rules! recipes {
             ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $on)),
             ("block-jacobi", |a| build(BlockJacobi { omega: 0.5, l1: false }, a, $on)),
             ("l1-block-jacobi", |a| build(BlockJacobi { omega: 1.0, l1: true }, a, $on)),
-            ("damped", |a| build(Chebyshev::damped(), a, $on)),
-            ("spai0", |a| build(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() }, a, $on)),
+            ("damped", |a| build(DampedJacobi::default(), a, $on)),
+            ("spai0", |a| build(Spai0::default(), a, $on)),
             ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
             ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
             ("chebyshev", |a| build(Chebyshev::default(), a, $on)),

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use coarsen::Cancel;
-use coarsen::backend::SetupError;
-use coarsen::multigrid::{Grid, LevelSmoother, Relaxation, Smoothing};
+use coarsen::backend::{SetupError, Smoother};
+use coarsen::multigrid::{Grid, SmootherRecipe, Smoothing};
 use coarsen::prelude::*;
 use coarsen::schwarz::AdditiveSchwarz;
 
@@ -58,12 +58,12 @@ static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone)]
 struct Raising;
 
-impl Relaxation<f64, Cpu<f64, f64>> for Raising {
+impl SmootherRecipe<f64, Cpu<f64, f64>> for Raising {
     fn smoother(
         &self,
         grid: &Grid<'_, f64>,
         on: &Cpu<f64, f64>,
-    ) -> Result<Box<dyn LevelSmoother<f64, Cpu<f64, f64>>>, SetupError> {
+    ) -> Result<Box<dyn Smoother<f64, Cpu<f64, f64>>>, SetupError> {
         DEEPEST.fetch_max(grid.depth, Relaxed);
         if grid.depth == 1 {
             RAISED.cancel();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
-use crate::{DenseBlocks, MatrixTransfer, NumericPlace, RowSets, SetupError, Sweeps, Transfer};
+use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
 
 /// A place where vectors, matrices and small inverses live and meet.
 ///
@@ -76,18 +76,20 @@ pub trait Backend: Clone + Send + 'static {
     /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// Sweeps that read half of A, D⁻¹ being the inverses of its diagonal blocks; `None` where whole rows are better, and at a [`NumericPlace`], which writes A itself.
+    /// A Gauss-Seidel smoother of this place's own, of one sweep a step, for a symmetric A; `None` if sweeps over whole rows are better.
     ///
-    /// The caller knows that A is symmetric: nobody looks. *Cost* two passes over the pattern and one over half of A.
+    /// The CPU returns one that stores half of A. A [`NumericPlace`] returns `None`, because it writes A itself.
+    /// The caller has checked that A is finite and symmetric to round-off, and ω is between 0 and 2; the place does not check again.
+    /// *Cost* two passes over the pattern and one over half of A.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] and [`Error::Shape`] where A and D do not belong together, and those of [`matrix`](Self::matrix) and [`blocks`](Self::blocks).
-    fn half_sweeps<T: Real>(
+    /// [`Error::NotSquare`], those of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
+    fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,
-        d: &DenseBlocks<T>,
-    ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
-        let _ = (a, d);
+        omega: f64,
+    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+        let _ = (a, omega);
         Ok(None)
     }
 
@@ -178,64 +180,52 @@ pub trait Blocks<B: Backend>: Send {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// What relaxes the error of A x = b on one level of a hierarchy: x ← x + N(b − A x) before the coarse correction, x ← x + Nᵀ(b − A x) after it.
+/// A place that computes the numeric phase of a setup itself: the matrix changes there, and nothing but small numbers and the coarsest matrix travels.
 ///
-/// With the adjoint after the correction a cycle is symmetric; N must converge in energy for the cycle to be positive definite (Tamstorf,
-/// Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before and backward after; polynomials are their own adjoints.
-pub trait Smoother<B: Backend>: Send {
-    /// A, which a cycle needs for its residual.
-    fn operator(&self) -> &dyn LinearOperator<B::Vector>;
+/// Structure stays with the host, which made it. *Implement* where moving values costs more than computing with them: on a device.
+pub trait NumericPlace: Backend {
+    /// Which blocks of A and P each block of Pᵀ A P is the sum of, for one pattern of each.
+    type Galerkin;
 
-    /// A where it is stored whole.
-    fn matrix(&self) -> Option<&B::Matrix>;
-
-    /// x = N b: one step from x = 0, whatever x held.
-    fn start(&mut self, b: &B::Vector, x: &mut B::Vector);
-
-    /// The same, and r = b − A x.
-    fn start_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
-        self.start(b, x);
-        self.operator().residual(b, x, r);
-    }
-
-    /// x ← x + N(b − A x): one step from the x given.
-    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector);
-
-    /// x ← x + Nᵀ(b − A x), after the coarse correction.
-    fn finish(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.relax(b, x);
-    }
-
-    /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
-    fn radius(&self) -> Option<f64> {
-        None
-    }
-
-    /// The same for the matrix that was prepared last and not committed yet.
-    fn prepared_radius(&self) -> Option<f64> {
-        self.radius()
-    }
-
-    /// The set of each node, where the smoother solves sets of coupled nodes exactly, numbered from 0; `u32::MAX` for nodes in none.
-    fn sets(&self) -> Option<&[u32]> {
-        None
-    }
-
-    /// Takes new values of A that are at the place already: `fill` writes them into its own copy of A, and it finds what follows from them there.
+    /// The plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without a basis function, sorted.
     ///
     /// # Errors
-    /// As the build, and [`SetupError::NotHere`] of smoothers that follow on the host alone. After an error it must follow again before it is used.
-    fn follow_here(
-        &mut self,
-        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
-    ) -> Result<(), SetupError>
-    where
-        B: NumericPlace,
-    {
-        let _ = fill;
-        Err(SetupError::NotHere { method: "this smoother" })
-    }
+    /// [`Error::Shape`] and [`Error::Pattern`] where they do not belong together, and those of a device.
+    fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
 
-    /// Bytes of the numbers it holds, here and at its place, its copy of A included; patterns, which A may share, are not counted.
-    fn bytes(&self) -> usize;
+    /// A_c = Pᵀ A P for the matrices that the plan was made for; dead unknowns get a diagonal of the size of their node's.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the place has failed.
+    fn product(
+        &self,
+        plan: &Self::Galerkin,
+        a: &Self::Matrix,
+        p: &Self::Matrix,
+        coarse: &mut Self::Matrix,
+    ) -> Result<(), Error>;
+
+    /// Values of one matrix for another of the same pattern.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    fn copy_values(&self, from: &Self::Matrix, to: &mut Self::Matrix) -> Result<(), Error>;
+
+    /// Values of a matrix for one of the host of the same pattern.
+    ///
+    /// # Errors
+    /// As [`copy_values`](Self::copy_values).
+    fn read_values<T: Real>(&self, from: &Self::Matrix, to: &mut Bsr<T>) -> Result<(), Error>;
+
+    /// D = the inverses of the diagonal blocks of A; returns max Σⱼ |aᵢⱼ| / |aᵢᵢ| over the rows of a matrix of scalars, a bound of its ρ(D⁻¹A).
+    ///
+    /// # Errors
+    /// As [`DenseBlocks::invert_diagonal`](DenseBlocks::invert_diagonal) and
+    /// [`check_positive`](DenseBlocks::check_positive); D may hold new values then.
+    fn invert_diagonal(
+        &self,
+        a: &Self::Matrix,
+        d: &mut Self::Blocks,
+        method: &'static str,
+    ) -> Result<Option<f64>, SetupError>;
 }

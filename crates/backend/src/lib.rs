@@ -6,11 +6,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets |
-//! | [`setup`](Setup) | recipes and built objects: build, update, update in two phases |
-//! | [`numeric`](NumericPlace) | places that compute the numeric phase of a setup |
+//! | [`backend`](Backend) | the contract: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
+//! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
+//! | [`setup`](Setup) | recipes and built objects: build, update |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
-//! | [`sweeps`](Sweeps) | Gauss-Seidel sweeps, over whole rows or half of a symmetric matrix |
 //! | [`transfer`](Transfer) | between two levels of a hierarchy |
 //! | [`row_sets`](RowSets) | rows that may be relaxed at once: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
@@ -26,23 +25,21 @@ mod cpu;
 mod dense_blocks;
 mod error;
 mod hosted;
-mod numeric;
 mod range;
 mod reference;
 mod row_sets;
 mod setup;
-mod sweeps;
+mod smoother;
 mod transfer;
 
-pub use backend::{Backend, Blocks, Matrix, Smoother, Sweep};
+pub use backend::{Backend, Blocks, Matrix, NumericPlace, Sweep};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;
 pub use hosted::Hosted;
-pub use numeric::NumericPlace;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
-pub use setup::{Prepared, Reused, Setup, Staged, Update, UpdateExt};
-pub use sweeps::{RowSweeps, Sweeps};
+pub use setup::{Prepared, Reused, Setup, Update, UpdateExt};
+pub use smoother::{Smoother, SmootherFacts};
 pub use transfer::{MatrixTransfer, Transfer};

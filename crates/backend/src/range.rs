@@ -1,4 +1,4 @@
-//! Whether values survive being stored in another precision.
+//! Checks of lengths, and of values that are stored in another precision.
 
 use coarsen_core::parallel::{self, Groups, tree};
 use coarsen_core::{Error, Real, largest};
@@ -69,6 +69,11 @@ pub fn check_blocks<T: Real, S: Real>(what: &'static str, blocks: &DenseBlocks<T
         |rows: Groups<&[T]>| rows.0.chunks_exact(size).try_for_each(|row| within::<T, S>(what, largest(row)));
     let first = |left: Result<(), Error>, right| left.and(right);
     tree(Groups(values, size), 1024, parallel::worth(values.len()), &fit, &first)
+}
+
+/// Refuses another length than the expected one.
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
 /// Whether the largest value, NaN for one that is not finite, survives.

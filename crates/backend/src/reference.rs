@@ -7,7 +7,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::cpu::same_length;
+use crate::range::same_length;
 use crate::{Backend, Blocks, DenseBlocks, Matrix, RowSets, Sweep};
 
 /// The reference place: `Vec<f64>`, matrices as lists of scalar entries, serial loops.

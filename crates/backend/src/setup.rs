@@ -1,9 +1,9 @@
 //! Recipes and what they build.
 
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::System;
 
-use crate::{Backend, DenseBlocks, SetupError};
+use crate::{Backend, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
 ///
@@ -106,29 +106,6 @@ impl<T: Real, U: Update<T> + ?Sized> Update<T> for &mut U {
 impl<T: Real> Update<T> for Identity {
     fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
         Ok(Reused::Structure)
-    }
-}
-
-/// [`Update`] in two phases, for methods of several parts that change together or not at all.
-///
-/// Both take the same matrix, of the pattern and block size that the part was built for. A part that is prepared and never
-/// committed goes on as before, to the last bit.
-pub trait Staged<T: Real>: Update<T> {
-    /// Every check, and every number that a check needs, where no application looks.
-    ///
-    /// # Errors
-    /// As the build.
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
-
-    /// What was prepared becomes what is used.
-    ///
-    /// # Errors
-    /// [`Error::Device`](coarsen_core::Error::Device) alone, after which nothing at that place can be relied on.
-    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
-
-    /// The inverses of the diagonal blocks of the matrix that was built for or prepared last, where the method has them.
-    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
-        None
     }
 }
 

@@ -27,7 +27,7 @@ pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan};
 pub use matrix_free::MatrixFree;
-pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, LevelSmoother, Multigrid, Relaxation, Smoothing};
+pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
 pub use over_domains::OverDomains;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;

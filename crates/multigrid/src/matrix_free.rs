@@ -5,11 +5,11 @@ use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Prolongation, System, TransposePlan};
 use num_traits::zero;
 
-use crate::{Coarsening, Hierarchy, Multigrid, Relaxation};
+use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
 /// A V-cycle whose finest level is an operator: made by [`Multigrid::under`].
 ///
-/// The smoother says what is relaxed and brings the operator. The coarse matrix is the caller's: discretised again, or assembled from the products of A with the columns of P.
+/// The smoother holds the operator. The coarse matrix is the caller's: discretised again, or assembled from the products of A with the columns of P.
 /// *Cost* of an application two steps of the smoother, one residual of the operator, two transfers, and a cycle of the hierarchy below. *Memory* one vector of the
 /// finest level and two of the next.
 pub struct MatrixFree<T: Real, B: Backend, M, H> {
@@ -64,9 +64,9 @@ impl<C, S> Multigrid<C, S> {
     where
         T: Real,
         B: Backend,
-        M: Smoother<B>,
+        M: Smoother<T, B>,
         C: Coarsening<T> + 'static,
-        S: Relaxation<T, B> + 'static,
+        S: SmootherRecipe<T, B> + 'static,
     {
         let system = coarse.into();
         let (fine, columns) = prolongation.shape();
@@ -104,15 +104,15 @@ impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
     }
 }
 
-impl<T: Real, B: Backend, M: Smoother<B>, H: Preconditioner<B::Vector>> Preconditioner<B::Vector>
+impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preconditioner<B::Vector>
     for MatrixFree<T, B, M, H>
 {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.smoother.start_residual(r, z, &mut self.residual);
+        self.smoother.pre_smooth_residual(r, z, &mut self.residual);
         self.transfer.restrict(&self.residual, &mut self.coarse_b);
         self.below.apply(&self.coarse_b, &mut self.coarse_x);
         self.transfer.prolong_add(&self.coarse_x, z);
-        self.smoother.finish(r, z);
+        self.smoother.post_smooth(r, z);
     }
 
     fn class(&self) -> Class {

@@ -1,8 +1,8 @@
 //! The recipe of a hierarchy.
 
-use coarsen_backend::{Backend, Setup, SetupError, Smoother, Staged};
-use coarsen_core::{Error, Preconditioner, Real};
-use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen_backend::{Backend, Setup, SetupError, Smoother};
+use coarsen_core::{Error, Real};
+use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 use coarsen_sparse::System;
 
 use crate::{
@@ -169,8 +169,12 @@ impl Default for JacobiCg {
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR.
     GaussSeidel(GaussSeidel),
-    /// A Chebyshev polynomial in M A, M block Jacobi or SPAI-0; of degree 1 the cheapest.
+    /// A Chebyshev polynomial in M A, M block Jacobi or SPAI-0.
     Chebyshev(Chebyshev),
+    /// Damped block Jacobi, the cheapest.
+    DampedJacobi(DampedJacobi),
+    /// A damped step of SPAI-0.
+    Spai0(Spai0),
     /// What takes the least time at the place: on a CPU Gauss-Seidel over half of A where that is symmetric in blocks of 2, 3 or 6 and coupled inside thick chunks of rows, damped Jacobi for scalars, else, and
     /// on devices, Chebyshev of degree 2. A level is looked at on its own.
     Fitted,
@@ -186,27 +190,30 @@ const SECOND: Chebyshev = Chebyshev {
     symmetric: false,
 };
 
-/// What relaxes on each level: one recipe for a whole hierarchy.
-pub trait Relaxation<T: Real, B: Backend>: Clone {
+/// A recipe for the smoothers of all levels of a hierarchy.
+pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
     /// The smoother of a level.
     ///
     /// # Errors
-    /// Names the row or node that stands in the way.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError>;
+    /// Names the row or node that the smoother cannot use.
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError>;
 }
 
-/// A smoother that can follow its matrix, together with the other levels.
-pub trait LevelSmoother<T: Real, B: Backend>: Smoother<B> + Preconditioner<B::Vector> + Staged<T> {}
-
-impl<T: Real, B: Backend, S: Smoother<B> + Preconditioner<B::Vector> + Staged<T>> LevelSmoother<T, B> for S {}
-
-impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
-    /// PᵀAP is symmetric where A is, so polynomials look at the finest level alone; half of a matrix is taken for all of it only where it has been looked at.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
+impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
+    /// PᵀAP is symmetric if A is, so polynomials check the symmetry of the finest level only. Half storage is more sensitive: each level is checked.
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
             Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
             Self::Chebyshev(mut recipe) => {
+                recipe.symmetric |= below;
+                Box::new(recipe.build(a, on)?)
+            }
+            Self::DampedJacobi(mut recipe) => {
+                recipe.symmetric |= below;
+                Box::new(recipe.build(a, on)?)
+            }
+            Self::Spai0(mut recipe) => {
                 recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
             }
@@ -218,8 +225,12 @@ impl<T: Real, B: Backend> Relaxation<T, B> for Smoothing {
                 {
                     return Ok(Box::new(half));
                 }
-                let recipe = if scalars && !on.is_remote() { Chebyshev::damped() } else { SECOND };
-                Box::new(Chebyshev { symmetric: below, ..recipe }.build(a, on)?)
+                if scalars && !on.is_remote() {
+                    return Ok(Box::new(
+                        DampedJacobi { symmetric: below, ..Default::default() }.build(a, on)?,
+                    ));
+                }
+                Box::new(Chebyshev { symmetric: below, ..SECOND }.build(a, on)?)
             }
         })
     }
@@ -247,7 +258,7 @@ impl<C, S> Multigrid<C, S> {
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: Relaxation<T, B> + 'static> Setup<T, B>
+impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 'static> Setup<T, B>
     for Multigrid<C, S>
 {
     type Built = Hierarchy<T, B, C, S>;

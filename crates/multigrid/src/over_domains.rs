@@ -1,12 +1,11 @@
 //! Domains of multilevel Schwarz under a hierarchy: they relax on the finest level, and each of them is one node of the next.
 
-use coarsen_backend::{Setup, SetupError};
+use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
 use coarsen_schwarz::{DampedDomains, Place, Schwarz};
 use coarsen_sparse::System;
 
-use crate::multigrid::{LevelSmoother, Relaxation};
-use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, Smoothing};
+use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing};
 
 /// Small dense domains on the finest levels, another smoother below.
 ///
@@ -39,8 +38,8 @@ pub struct OverDomains {
     pub below: Smoothing,
 }
 
-impl<T: Real, B: Place> Relaxation<T, B> for OverDomains {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn LevelSmoother<T, B>>, SetupError> {
+impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         if grid.depth >= self.levels {
             return self.below.smoother(grid, on);
         }

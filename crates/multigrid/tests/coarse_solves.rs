@@ -309,7 +309,7 @@ fn bytes_are_those_of_the_parts() {
         galerkin.build(a, p).unwrap();
         let products = coarse.bytes() + galerkin.bytes() + 2 * 4 * p.values().len();
         let smoother = SSOR.build(a, &Cpu::mixed()).unwrap();
-        let smoothers = Smoother::<Cpu<f64, f32>>::bytes(&smoother) + 8 * (3 * nodes + vectors * unknowns);
+        let smoothers = smoother.bytes() + 8 * (3 * nodes + vectors * unknowns);
         let bottom = Direct::default().factor(coarse).unwrap().figures().bytes + 2 * 8 * unknowns;
         let all = kept + products + smoothers + bottom;
         assert_eq!(m.bytes(), all);

@@ -34,16 +34,16 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     };
     let mut smoother = SSOR.build(a, &Cpu::new()).unwrap();
     if zero || kind == Cycle::Additive {
-        smoother.start(b, x);
+        smoother.pre_smooth(b, x);
     } else {
-        smoother.relax(b, x);
+        smoother.smooth(b, x);
     }
     let (coarser, mut y) = (&all[1..], vec![f64::NAN; p.shape().1]);
     let r = back(p, &minus(b, &times(a, x)));
     let more = coarser.len() > 1;
     match kind {
         Cycle::Additive => {
-            smoother.finish(b, x);
+            smoother.post_smooth(b, x);
             cycle(coarser, kind, &back(p, b), &mut y, true);
         }
         Cycle::W if more => [true, false].iter().for_each(|&zero| cycle(coarser, kind, &r, &mut y, zero)),
@@ -68,7 +68,7 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     }
     p.apply_add(1.0, &y, 1.0, x);
     if kind != Cycle::Additive {
-        smoother.finish(b, x);
+        smoother.post_smooth(b, x);
     }
 }
 

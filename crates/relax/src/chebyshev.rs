@@ -15,8 +15,8 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, Staged, Update,
-    check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    Update, check_blocks, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -39,15 +39,13 @@ pub enum Scaling {
 
 /// A Chebyshev polynomial in M A, M a block diagonal near A⁻¹.
 ///
-/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]; m block products and m − 1
+/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]. It takes m block products and m − 1
 /// products with A. β is the [`Spectrum`]'s bound of ρ(M A). For symmetric positive
-/// definite A the preconditioner is so too as long as β bounds the spectrum.
-/// Degree 1 is damped block Jacobi, x ← x + ω M (b − A x), with an ω = 2 / (α + β) that is found: a guessed one is not safe, since
-/// elastic systems have ρ of 3 and more, where ω = 0.7 diverges.
-/// *Use* where inner products and triangular solves are dear: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
-/// 10 a smoother, [`damped`](Self::damped) one whose sweeps must be cheap; alone, under conjugate gradients, degree 1 is block Jacobi.
-/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors here, 5/8 of one where
-/// row sums bound the spectrum of scalars; an application reads A m − 1 times from a
+/// definite A the preconditioner is symmetric positive definite as long as β bounds the spectrum.
+/// *Use* where inner products and triangular solves are expensive: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
+/// 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); alone, under conjugate gradients, it is block Jacobi.
+/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors on the host, 5/8 of one if
+/// row sums bound the spectrum of scalars. An application reads A m − 1 times from a
 /// zero guess and m times else, each time in one pass that also reads M and 3 vectors and writes 2.
 /// *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina,
 /// Hu, Tuminaro 2003, J. Comput. Phys. 188.
@@ -74,7 +72,7 @@ pub struct Chebyshev {
     pub lanczos_steps: usize,
     /// Factor on the estimate, which comes from below.
     pub safety: f64,
-    /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
+    /// A is known to be symmetric. This saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
@@ -87,12 +85,6 @@ impl Default for Chebyshev {
 }
 
 impl Chebyshev {
-    /// Damped block Jacobi, the cheapest smoother: degree 1 on \[β/4, β\], ω = 1.6 / β, so that the error falls to 0.6 or less on the upper
-    /// three quarters of the spectrum.
-    pub fn damped() -> Self {
-        Self { degree: 1, ratio: 4.0, ..Self::default() }
-    }
-
     /// The method's name in messages.
     fn name(&self) -> &'static str {
         match self.scaling {
@@ -114,21 +106,24 @@ impl Chebyshev {
         if self.degree == 0 {
             return Err(Error::Parameter { name: "Chebyshev::degree", value: 0.0, range: "1 or more" });
         }
-        if !(self.ratio > 1.0 && self.ratio.is_finite()) {
-            return Err(Error::Parameter { name: "Chebyshev::ratio", value: self.ratio, range: "above 1" });
-        }
-        Ok(())
+        check_ratio("Chebyshev::ratio", self.ratio)
     }
 }
 
-/// What [`Chebyshev`] builds.
+/// Refuses an interval that is empty or reaches 0.
+pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
+    let fits = value > 1.0 && value.is_finite();
+    if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
+}
+
+/// Built by [`Chebyshev`].
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     recipe: Chebyshev,
     on: B,
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
     spectrum: Spectrum<T>,
-    there: Option<SpectrumThere<B>>,
+    on_device: Option<SpectrumThere<B>>,
     radius: f64,
     class: Class,
     /// β and the class of what is prepared.
@@ -137,18 +132,6 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     m: B::Blocks,
     d: B::Vector,
     ahead: B::Vector,
-}
-
-/// β and what the polynomial promises, found on the host before anything is written.
-fn measure<T: Real>(
-    recipe: &Chebyshev,
-    spectrum: &mut Spectrum<T>,
-    a: &Bsr<T>,
-    m: &DenseBlocks<T>,
-) -> Result<(f64, Class), SetupError> {
-    let radius = spectrum.bound(a, m)?;
-    let symmetric = recipe.symmetric || checks::symmetric(a);
-    Ok((radius, if symmetric { Class::Symmetric } else { Class::Linear }))
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
@@ -161,14 +144,14 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety);
-        let (radius, class) = measure(self, &mut spectrum, a, &host)?;
+        let (radius, class) = checks::radius_and_class(self.symmetric, &mut spectrum, a, &host)?;
         let d = on.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             recipe: *self,
             on: on.clone(),
             pattern: a.pattern().clone(),
             spectrum,
-            there: None,
+            on_device: None,
             radius,
             class,
             next: (radius, class),
@@ -190,7 +173,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.start(r, z);
+        self.pre_smooth(r, z);
     }
 
     fn class(&self) -> Class {
@@ -231,7 +214,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
     }
 }
 
-impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
+impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         &self.a
     }
@@ -240,7 +223,7 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
         Some(&self.a)
     }
 
-    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, _] = self.interval();
         if self.recipe.degree == 1 {
             // Nothing follows that needs d.
@@ -251,21 +234,20 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
         self.iterate(b, x);
     }
 
-    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         let [theta, _] = self.interval();
         self.step(1.0 / theta, 0.0, b, x); // 1, 2, 4
         self.iterate(b, x);
     }
 
-    fn radius(&self) -> Option<f64> {
-        (self.recipe.scaling == Scaling::Inverse).then_some(self.radius)
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        if self.recipe.scaling == Scaling::Spai0 {
+            return SmootherFacts::default();
+        }
+        SmootherFacts { radius: Some(self.next.0), inverses: Some(&self.host), ..SmootherFacts::default() }
     }
 
-    fn prepared_radius(&self) -> Option<f64> {
-        (self.recipe.scaling == Scaling::Inverse).then_some(self.next.0)
-    }
-
-    fn follow_here(
+    fn update_on_device(
         &mut self,
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
@@ -276,8 +258,8 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
             return Err(SetupError::NotHere { method: "spai0" });
         }
         fill(&mut self.a)?;
-        let here = (&self.on, &self.a, &mut self.m);
-        self.radius = SpectrumThere::follow(&mut self.there, &self.spectrum, here, "chebyshev")?;
+        let there = (&self.on, &self.a, &mut self.m);
+        self.radius = SpectrumThere::follow(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
         Ok(())
     }
 
@@ -288,27 +270,13 @@ impl<T: Real, B: Backend> Smoother<B> for ChebyshevPolynomial<T, B> {
             (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
         place + blocks * size_of::<T>() + self.spectrum.bytes()
     }
-}
 
-impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
-    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let (block, pattern) = (self.host.size(), self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
-        checks::update_staged(self, system, (block, &pattern), build)
-    }
-}
-
-impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.recipe.fill(a, &mut self.host)?;
         check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
-        self.next = measure(&self.recipe, &mut self.spectrum, a, &self.host)?;
+        self.next = checks::radius_and_class(self.recipe.symmetric, &mut self.spectrum, a, &self.host)?;
         Ok(())
-    }
-
-    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
-        (self.recipe.scaling == Scaling::Inverse).then_some(&self.host)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
@@ -316,5 +284,13 @@ impl<T: Real, B: Backend> Staged<T> for ChebyshevPolynomial<T, B> {
         self.a.set_values(a)?;
         self.m.set_values(&self.host)?;
         Ok(())
+    }
+}
+
+impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let (block, pattern) = (self.host.size(), self.pattern.clone());
+        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        checks::update_in_phases(self, system, (block, &pattern), build)
     }
 }

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use coarsen_backend::{Reused, SetupError, Staged};
-use coarsen_core::{Error, Real};
+use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Smoother};
+use coarsen_core::{Class, Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
+
+use crate::Spectrum;
 
 /// Refuses a damping that no convergent iteration has.
 pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
@@ -42,9 +44,21 @@ pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
     a.asymmetric_pair(T::EPSILON.sqrt())
 }
 
-/// An update of a method in two phases, and a new build where the blocks or the pattern changed. `prepare` looks whether
+/// β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
+pub(crate) fn radius_and_class<T: Real>(
+    symmetric: bool,
+    spectrum: &mut Spectrum<T>,
+    a: &Bsr<T>,
+    m: &DenseBlocks<T>,
+) -> Result<(f64, Class), SetupError> {
+    let radius = spectrum.bound(a, m)?;
+    let class = if symmetric || self::symmetric(a) { Class::Symmetric } else { Class::Linear };
+    Ok((radius, class))
+}
+
+/// Updates a smoother in its two phases, or builds anew if the block size or the pattern changed. `prepare` checks that
 /// values are finite.
-pub(crate) fn update_staged<T: Real, M: Staged<T>>(
+pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
     method: &mut M,
     system: System<'_, T>,
     (block, pattern): (usize, &Arc<Pattern>),

@@ -8,22 +8,23 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, DenseBlocks, NumericPlace, Reused, RowSweeps, Setup, SetupError, Smoother, Staged, Sweep,
-    Sweeps, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    Sweep, Update, check_blocks, check_storable,
 };
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
+use num_traits::zero;
 
 use crate::checks;
 
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
-/// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep of relaxation from a zero guess. On a CPU rows are
-/// taken in natural order inside a few thick chunks, coloured so that chunks of one colour are not coupled: the same
-/// bits at any thread count, the convergence is that of another order, mostly natural.
-/// *Use* for symmetric positive definite systems; stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
-/// *Cost* b² values a node here, and at the place a copy of A and b² values a node, with a pass over A a sweep; where A is symmetric and the place has
-/// [half of it](Backend::half_sweeps), a copy and passes of half the size, and the residual after a first sweep for nothing.
+/// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep from a zero guess. On a CPU rows are
+/// taken in natural order inside a few thick chunks. Chunks are coloured so that those of one colour are not coupled. The bits are therefore the same
+/// at any number of threads, and convergence is close to that of the natural order.
+/// *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
+/// *Cost* b² values a node on the host; at the place a copy of A and b² values a node; a pass over A for each sweep. If A is symmetric and the place has
+/// [a smoother of its own](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as large, and the residual after the first sweep from zero is free.
 /// *Reference* Saad 2003, §4.1 and §10.2, (10.10).
 ///
 /// ```
@@ -43,7 +44,7 @@ pub struct GaussSeidel {
     pub omega: f64,
     /// Pairs of sweeps an application, at least 1.
     pub sweeps: usize,
-    /// A is known to be symmetric: the pass over A that looks for its asymmetry is left out.
+    /// A is known to be symmetric. This saves the pass over A that checks it.
     pub symmetric: bool,
 }
 
@@ -55,12 +56,10 @@ impl Default for GaussSeidel {
 }
 
 impl GaussSeidel {
-    /// Whether half of A stands for all of it, and what the sweeps promise: symmetric where A is and every diagonal block may be positive definite.
-    fn look<T: Real>(&self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> (bool, Class) {
-        let round_off = T::EPSILON * T::of(1024.0);
-        let alike = self.symmetric || a.asymmetric_pair(round_off).is_none();
-        let symmetric = alike || checks::symmetric(a);
-        (alike, if symmetric { inverses.class() } else { Class::Linear })
+    /// Whether A is symmetric to round-off, so that half of it can be stored, and to half of the digits, as `Cg` needs.
+    fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
+        let to_round_off = self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none();
+        Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
     }
 
     fn validate(&self) -> Result<(), Error> {
@@ -73,40 +72,8 @@ impl GaussSeidel {
         }
         Ok(())
     }
-}
 
-/// What [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and the order of its rows, at the place.
-pub struct SymmetricSweep<T: Real, B: Backend> {
-    recipe: GaussSeidel,
-    on: B,
-    pattern: Arc<Pattern>,
-    inverses: DenseBlocks<T>,
-    sweeps: Box<dyn Sweeps<T, B>>,
-    /// Whether half of A stands for all of it, and what the sweeps promise.
-    found: (bool, Class),
-    /// The same of what is prepared.
-    next: (bool, Class),
-}
-
-impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
-    type Built = SymmetricSweep<T, B>;
-
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<SymmetricSweep<T, B>, SetupError> {
-        self.validate()?;
-        let a = &*checks::finite(&system)?;
-        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        let found = self.look(a, &inverses);
-        let half = if found.0 { on.half_sweeps(a, &inverses)? } else { None };
-        let sweeps = match half {
-            Some(half) => half,
-            None => Box::new(RowSweeps::new(on, a, &inverses)?),
-        };
-        Ok(self.around(a, inverses, sweeps, found, on))
-    }
-}
-
-impl GaussSeidel {
-    /// Sweeps over half of A, or `None` where A is not symmetric to round-off or the place has whole rows alone.
+    /// The place's own smoother ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to round-off or the place has none for it.
     ///
     /// # Errors
     /// As the build.
@@ -114,40 +81,212 @@ impl GaussSeidel {
         &self,
         a: &Bsr<T>,
         on: &B,
-    ) -> Result<Option<SymmetricSweep<T, B>>, SetupError> {
+    ) -> Result<Option<SymmetricGaussSeidel<T, B>>, SetupError> {
         self.validate()?;
         a.check_finite()?;
-        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
-        let found = self.look(a, &inverses);
-        let half = if found.0 { on.half_sweeps(a, &inverses)? } else { None };
-        Ok(half.map(|half| self.around(a, inverses, half, found, on)))
+        let symmetry = self.symmetry(a);
+        let own = if symmetry.to_round_off { on.gauss_seidel(a, self.omega)? } else { None };
+        Ok(own.map(|own| self.around(own, true, symmetry, a, on)))
     }
 
     fn around<T: Real, B: Backend>(
         &self,
+        sweeps: Box<dyn Smoother<T, B>>,
+        own: bool,
+        symmetry: Symmetry,
         a: &Bsr<T>,
-        inverses: DenseBlocks<T>,
-        sweeps: Box<dyn Sweeps<T, B>>,
-        found: (bool, Class),
         on: &B,
-    ) -> SymmetricSweep<T, B> {
-        let (recipe, on, pattern) = (*self, on.clone(), a.pattern().clone());
-        SymmetricSweep { recipe, on, pattern, sweeps, found, next: found, inverses }
+    ) -> SymmetricGaussSeidel<T, B> {
+        SymmetricGaussSeidel {
+            recipe: *self,
+            on: on.clone(),
+            pattern: a.pattern().clone(),
+            block: a.block().0,
+            sweeps,
+            own,
+            successor: None,
+            symmetry,
+            next: symmetry,
+        }
     }
 }
 
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
+#[derive(Clone, Copy)]
+struct Symmetry {
+    to_round_off: bool,
+    to_half_digits: bool,
+}
+
+/// Built by [`GaussSeidel`]: A, the inverses of its diagonal blocks and the order of its rows, at the place.
+pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
+    recipe: GaussSeidel,
+    on: B,
+    pattern: Arc<Pattern>,
+    block: usize,
+    /// One sweep a step: [`RowGaussSeidel`], or the place's own.
+    sweeps: Box<dyn Smoother<T, B>>,
+    own: bool,
+    /// Replaces `sweeps` at the next commit, after a change of symmetry.
+    successor: Option<Box<dyn Smoother<T, B>>>,
+    symmetry: Symmetry,
+    /// The symmetry of the matrix that is prepared.
+    next: Symmetry,
+}
+
+impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
+    type Built = SymmetricGaussSeidel<T, B>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        self.validate()?;
+        let a = &*checks::finite(&system)?;
+        let symmetry = self.symmetry(a);
+        let own = if symmetry.to_round_off { on.gauss_seidel(a, self.omega)? } else { None };
+        Ok(match own {
+            Some(own) => self.around(own, true, symmetry, a, on),
+            None => {
+                let rows = Box::new(RowGaussSeidel::new(a, self.omega, on)?);
+                self.around(rows, false, symmetry, a, on)
+            }
+        })
+    }
+}
+
+impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.sweeps.start(B::Real::of(self.recipe.omega), r, z);
-        self.sweep(Sweep::Backward, r, z);
+        self.sweeps.pre_smooth(r, z);
+        self.sweeps.post_smooth(r, z);
         for _ in 1..self.recipe.sweeps {
-            self.sweep(Sweep::Forward, r, z);
-            self.sweep(Sweep::Backward, r, z);
+            self.sweeps.smooth(r, z);
+            self.sweeps.post_smooth(r, z);
         }
     }
 
     fn class(&self) -> Class {
-        self.found.1
+        if self.symmetry.to_half_digits { self.sweeps.class() } else { Class::Linear }
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.sweeps.size()
+    }
+}
+
+impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
+    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+        self.sweeps.operator()
+    }
+
+    fn matrix(&self) -> Option<&B::Matrix> {
+        self.sweeps.matrix()
+    }
+
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.sweeps.pre_smooth(b, x);
+        (1..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(b, x));
+    }
+
+    fn pre_smooth_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
+        if self.recipe.sweeps == 1 {
+            return self.sweeps.pre_smooth_residual(b, x, r);
+        }
+        self.pre_smooth(b, x);
+        self.operator().residual(b, x, r);
+    }
+
+    /// Forward sweeps.
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(b, x));
+    }
+
+    /// Backward sweeps.
+    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.recipe.sweeps).for_each(|_| self.sweeps.post_smooth(b, x));
+    }
+
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        self.successor.as_ref().unwrap_or(&self.sweeps).facts()
+    }
+
+    fn update_on_device(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        self.sweeps.update_on_device(fill)
+    }
+
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.successor = None;
+        self.sweeps.prepare(a)?;
+        let (before, next) = (self.symmetry, self.recipe.symmetry(a));
+        self.next = next;
+        if self.own && !next.to_round_off {
+            self.successor = Some(Box::new(RowGaussSeidel::new(a, self.recipe.omega, &self.on)?));
+        } else if next.to_round_off && !before.to_round_off {
+            self.successor = self.on.gauss_seidel(a, self.recipe.omega)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.symmetry = self.next;
+        let Some(successor) = self.successor.take() else { return self.sweeps.commit(a) };
+        (self.sweeps, self.own) = (successor, self.next.to_round_off);
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.sweeps.bytes()
+    }
+}
+
+impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
+    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let (block, pattern) = (self.block, self.pattern.clone());
+        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        checks::update_in_phases(self, system, (block, &pattern), build)
+    }
+}
+
+/// Sweeps over whole rows, at any place, for any A: forward before the coarse correction, backward after it.
+struct RowGaussSeidel<T, B: Backend> {
+    on: B,
+    omega: B::Real,
+    a: B::Matrix,
+    d: B::Blocks,
+    rows: B::Rows,
+    inverses: DenseBlocks<T>,
+    class: Class,
+    bytes: usize,
+}
+
+impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
+    fn new(a: &Bsr<T>, omega: f64, on: &B) -> Result<Self, SetupError> {
+        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let stored = (a.values().len() + inverses.values().len()) * size_of::<B::Stored>();
+        Ok(Self {
+            on: on.clone(),
+            omega: B::Real::of(omega),
+            a: on.matrix(a)?,
+            d: on.blocks(&inverses)?,
+            rows: on.rows(&on.relaxation_order(a.pattern()))?,
+            class: inverses.class(),
+            bytes: stored + size_of_val(inverses.values()),
+            inverses,
+        })
+    }
+}
+
+impl<T: Real, B: Backend> Preconditioner<B::Vector> for RowGaussSeidel<T, B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.pre_smooth(r, z);
+        self.post_smooth(r, z);
+    }
+
+    /// That of a symmetric A.
+    fn class(&self) -> Class {
+        self.class
     }
 
     fn size(&self) -> Option<usize> {
@@ -155,102 +294,58 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricSweep<T, B> {
     }
 }
 
-impl<T: Real, B: Backend> SymmetricSweep<T, B> {
-    fn sweep(&mut self, direction: Sweep, b: &B::Vector, x: &mut B::Vector) {
-        self.sweeps.sweep(direction, B::Real::of(self.recipe.omega), b, x);
-    }
-}
-
-impl<T: Real, B: Backend> Smoother<B> for SymmetricSweep<T, B> {
+impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        self.sweeps.operator()
+        &self.a
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
-        self.sweeps.parts().map(|(a, _)| a)
+        Some(&self.a)
     }
 
-    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.sweeps.start(B::Real::of(self.recipe.omega), b, x);
-        (1..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Forward, b, x));
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        x.fill(zero());
+        self.smooth(b, x);
     }
 
-    fn start_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
-        if self.recipe.sweeps == 1 {
-            return self.sweeps.start_residual(B::Real::of(self.recipe.omega), b, x, r);
-        }
-        self.start(b, x);
-        self.operator().residual(b, x, r);
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.a.relax(&self.rows, Sweep::Forward, &self.d, self.omega, b, x);
     }
 
-    /// Forward sweeps.
-    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Forward, b, x));
+    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        self.a.relax(&self.rows, Sweep::Backward, &self.d, self.omega, b, x);
     }
 
-    /// Backward sweeps.
-    fn finish(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweep(Sweep::Backward, b, x));
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        SmootherFacts { inverses: Some(&self.inverses), ..SmootherFacts::default() }
     }
 
-    fn follow_here(
+    fn update_on_device(
         &mut self,
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
         B: NumericPlace,
     {
-        let Some((a, d)) = self.sweeps.parts_mut() else {
-            return Err(SetupError::NotHere { method: "gauss-seidel over half of a matrix" });
-        };
-        fill(a)?;
-        self.on.invert_diagonal(a, d, "gauss-seidel")?;
+        fill(&mut self.a)?;
+        self.on.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;
         Ok(())
     }
 
-    fn bytes(&self) -> usize {
-        self.sweeps.bytes() + size_of_val(self.inverses.values())
-    }
-}
-
-impl<T: Real, B: Backend> Update<T> for SymmetricSweep<T, B> {
-    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let (block, pattern) = (self.inverses.size(), self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
-        checks::update_staged(self, system, (block, &pattern), build)
-    }
-}
-
-impl<T: Real, B: Backend> Staged<T> for SymmetricSweep<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
-        check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
-        self.next = self.recipe.look(a, &self.inverses);
-        Ok(())
-    }
-
-    fn prepared_inverses(&self) -> Option<&DenseBlocks<T>> {
-        Some(&self.inverses)
+        Ok(check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        let (before, now) = (self.found.0, self.next.0);
-        self.found = self.next;
-        if !now && self.sweeps.parts().is_none() {
-            // Half of A no longer stands for all of it.
-            self.sweeps = Box::new(RowSweeps::new(&self.on, a, &self.inverses)?);
-            return Ok(());
-        }
-        if now
-            && !before
-            && let Some(half) = self.on.half_sweeps(a, &self.inverses)?
-        {
-            self.sweeps = half;
-            return Ok(());
-        }
-        self.sweeps.set_values(a, &self.inverses)?;
-        Ok(())
+        self.class = self.inverses.class();
+        self.a.set_values(a)?;
+        Ok(self.d.set_values(&self.inverses)?)
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -260,17 +355,17 @@ mod tests {
     use coarsen_backend::{Cpu, UpdateExt};
     use coarsen_problems::elasticity3d;
 
-    /// Half of A speaks for all of it as long as A is symmetric, and no longer.
+    /// Half of A is stored as long as A is symmetric, and no longer.
     #[test]
     fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
         let a = elasticity3d(3, 1.0).unwrap().matrix;
         let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-        assert_eq!((Smoother::<Cpu>::matrix(&m).is_none(), m.class()), (true, Class::Symmetric));
+        assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
         let mut wind = a.clone();
         let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
         wind.values_mut()[9 * far] += 1.0;
         let r: Vec<f64> = (0..a.shape().0).map(|i| (i as f64).sin()).collect();
-        let applied = |m: &mut SymmetricSweep<f64, Cpu>| {
+        let applied = |m: &mut SymmetricGaussSeidel<f64, Cpu>| {
             let mut z = r.clone();
             m.apply(&r, &mut z);
             z

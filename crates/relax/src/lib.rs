@@ -1,31 +1,34 @@
 //! Relaxation: cheap preconditioners that see a row and its neighbours, and the smoothers of every multilevel method.
 //!
-//! Each file holds a recipe (a plain struct of parameters) and what it builds. All work on blocks: the block size is that of the
-//! matrix. [`Jacobi`] is the file to copy for a new one.
+//! Each file holds a recipe (a plain struct of parameters) and the object that it builds. All methods work on blocks of the matrix's block size.
+//! [`DampedJacobi`] is the file to copy for a new smoother, [`Jacobi`] the one for a new preconditioner.
 //!
 //! | file | what | places |
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
 //! | [`block_jacobi`](BlockJacobi) | the same on blocks | any |
-//! | [`chebyshev`](Chebyshev) | a polynomial in M A, M block Jacobi or SPAI-0; of degree 1 a step whose damping is found, the cheapest smoother | any |
+//! | [`damped_jacobi`](DampedJacobi) | damped block Jacobi with a computed ω, the cheapest smoother | any |
+//! | [`spai0`](Spai0) | the same with the block diagonal closest to A⁻¹ | any; setup on the host |
+//! | [`chebyshev`](Chebyshev) | a polynomial in M A, M block Jacobi or SPAI-0 | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
 //! | [`matrix_free`](MatrixFreeChebyshev) | Jacobi and Chebyshev for operators without a matrix | any |
 //! | [`incomplete`](Ilu0) | [`Ic0`] and [`Ilu0`]: factors on the pattern of A | host |
-//! | [`spai0`](Scaling::Spai0) | the block diagonal closest to A⁻¹ | host |
-//! | `checks` | what every recipe asks of a matrix before it reads it | host |
+//! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! What a sweep of a smoother reads, in passes over A (the vectors of a pass come with it): a smoother runs from a zero guess before
-//! the coarse correction and from the guess there is after it, and the residual between them reads A once more.
+//! Passes over A that one step of a smoother takes, with the vectors of the pass. A step starts from zero before
+//! the coarse correction and from a guess after it. The residual between them takes one more pass.
 //!
 //! | smoother | from zero | else |
 //! |---|---|---|
+//! | [`DampedJacobi`], [`Spai0`] | 0 | 1 |
 //! | [`Chebyshev`] of degree m | m − 1 | m |
 //! | [`GaussSeidel`], k sweeps forward or backward | k | k |
 
 mod block_jacobi;
 mod chebyshev;
 mod checks;
+mod damped_jacobi;
 mod gauss_seidel;
 mod incomplete;
 mod jacobi;
@@ -35,8 +38,10 @@ mod spectrum;
 
 pub use block_jacobi::{BlockDiagonal, BlockJacobi};
 pub use chebyshev::{Chebyshev, ChebyshevPolynomial, Scaling};
-pub use gauss_seidel::{GaussSeidel, SymmetricSweep};
+pub use damped_jacobi::{DampedBlockJacobi, DampedJacobi};
+pub use gauss_seidel::{GaussSeidel, SymmetricGaussSeidel};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};
 pub use matrix_free::{DiagonalScaling, MatrixFreeChebyshev};
+pub use spai0::Spai0;
 pub use spectrum::Spectrum;

@@ -8,9 +8,10 @@
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 12.1, with D⁻¹ r for r.
 
-use coarsen_backend::{Backend, SetupError, Smoother};
+use coarsen_backend::{Backend, SetupError, Smoother, SmootherFacts};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
+use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
 
 use crate::checks;
@@ -184,26 +185,34 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     }
 }
 
-/// The same polynomial as the smoother of a finest level without a matrix.
-impl<B: Backend> Smoother<B> for MatrixFreeChebyshev<'_, B::Vector> {
+/// The same polynomial as the smoother of a finest level without a matrix. It cannot be updated from a matrix.
+impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         self.a
     }
 
-    fn matrix(&self) -> Option<&B::Matrix> {
-        None
-    }
-
-    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.iterate(b, x, true);
     }
 
-    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.iterate(b, x, false);
     }
 
-    fn radius(&self) -> Option<f64> {
-        Some(self.radius)
+    /// The operator belongs to the caller, and no matrix describes its changes.
+    ///
+    /// # Errors
+    /// [`SetupError::NotHere`], always.
+    fn prepare(&mut self, _: &Bsr<T>) -> Result<(), SetupError> {
+        Err(SetupError::NotHere { method: "chebyshev without a matrix" })
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        Smoother::<T, B>::prepare(self, a)
+    }
+
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        SmootherFacts { radius: Some(self.radius), ..SmootherFacts::default() }
     }
 
     fn bytes(&self) -> usize {

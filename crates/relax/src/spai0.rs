@@ -12,10 +12,46 @@
 //!
 //! *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
 
-use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_backend::{Backend, DenseBlocks, Setup, SetupError};
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, tree};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, System};
+
+use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
+
+/// One damped step of SPAI-0: x ← x + ω M (b − A x), M the symmetric block diagonal that makes ‖I − M A‖ least in the Frobenius norm.
+///
+/// ω = 2 / (β + β/4) as in [`DampedJacobi`](crate::DampedJacobi), with β a bound of ρ(M A).
+/// *Use* as a smoother if rows are far from diagonal dominance: M is smaller than D⁻¹ there. *Leave it* on devices that compute the setup: M is
+/// found on the host.
+/// *Cost* as [`DampedJacobi`](crate::DampedJacobi), and one more pass over A in setup.
+/// *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
+///
+/// ```
+/// use coarsen_backend::{Cpu, Setup, Smoother};
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
+/// let mut m = coarsen_relax::Spai0::default().build(&a, &Cpu::new())?;
+/// let mut x = vec![0.0; 2];
+/// m.pre_smooth(&vec![2.0, 4.0], &mut x);
+/// assert!(x[0] > 0.5 && x[1] > 0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spai0 {
+    /// A is known to be symmetric. This saves the pass over A that checks it.
+    pub symmetric: bool,
+}
+
+impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
+    /// The polynomial of degree 1 is this step.
+    type Built = ChebyshevPolynomial<T, B>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        let (scaling, symmetric) = (Scaling::Spai0, self.symmetric);
+        let step = Chebyshev { degree: 1, ratio: 4.0, scaling, symmetric, ..Chebyshev::default() };
+        step.build_from(system, on)
+    }
+}
 
 /// The most sweeps of the Jacobi eigenvalue iteration, which converges quadratically: five are the rule.
 const SWEEPS: usize = 30;

@@ -237,19 +237,19 @@ fn smoothers_follow_a_matrix_at_its_place() {
         let mut fresh = Chebyshev::default().build(&new, &on).unwrap();
         assert!((m.radius() - fresh.radius()).abs() > 0.01, "{} and {}", m.radius(), fresh.radius());
         for _ in 0..2 {
-            m.follow_here(&mut fill).unwrap();
+            m.update_on_device(&mut fill).unwrap();
             assert!((m.radius() - fresh.radius()).abs() < 1e-9, "{} for {}", m.radius(), fresh.radius());
             let (mut x, mut y) = (vec![0.0; r.len()], vec![0.0; r.len()]);
-            m.start(&r, &mut x);
-            fresh.start(&r, &mut y);
+            m.pre_smooth(&r, &mut x);
+            fresh.pre_smooth(&r, &mut y);
             assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8), "chebyshev, blocks of {b}");
         }
         let mut m = GaussSeidel::default().build(&old, &on).unwrap();
-        m.follow_here(&mut fill).unwrap();
+        m.update_on_device(&mut fill).unwrap();
         let mut fresh = GaussSeidel::default().build(&new, &on).unwrap();
         assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "gauss-seidel, blocks of {b}");
         let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::default() };
-        let refused = spai0.build(&old, &on).unwrap().follow_here(&mut fill);
+        let refused = spai0.build(&old, &on).unwrap().update_on_device(&mut fill);
         assert_eq!(refused, Err(SetupError::NotHere { method: "spai0" }));
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, Staged, UpdateExt};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum};
 use coarsen_sparse::{Bsr, assembly};
@@ -102,7 +102,7 @@ fn sweeps_over_half_ask_for_symmetry_to_round_off() {
         let upper = a.pattern().find(4, 5).unwrap();
         a.values_mut()[9 * upper] *= 1.0 + skew;
         let m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-        assert_eq!((Smoother::<Cpu>::matrix(&m).is_none(), class(&m)), (half, expected), "{skew:e}");
+        assert_eq!((m.matrix().is_none(), class(&m)), (half, expected), "{skew:e}");
         assert_eq!(GaussSeidel::default().build_half(&a, &Cpu::new()).unwrap().is_some(), half, "{skew:e}");
     }
 }
@@ -120,7 +120,7 @@ fn updated_sweeps_are_built_sweeps() {
         assert_eq!(m.update(&all[j]).unwrap(), Reused::Structure);
         assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "{i} to {j}");
         assert_eq!(class(&m), class(&fresh));
-        assert_eq!(Smoother::<Cpu>::matrix(&m).is_some(), Smoother::<Cpu>::matrix(&fresh).is_some());
+        assert_eq!(m.matrix().is_some(), fresh.matrix().is_some());
     }
 }
 
@@ -164,9 +164,7 @@ fn updates_tell_what_they_keep() {
 /// What is prepared has a radius of its own until it is committed.
 #[test]
 fn a_prepared_matrix_has_its_radius() {
-    fn radii<S: Smoother<Cpu>>(m: &S) -> (Option<f64>, Option<f64>) {
-        (m.radius(), m.prepared_radius())
-    }
+    let radii = |m: &coarsen_relax::ChebyshevPolynomial<f64, Cpu>| (m.radius(), m.facts().radius);
     let (old, new) = (chain(12, 2, 9.0, 0.0), chain(12, 2, 4.0, 0.0));
     for scaling in [Scaling::Inverse, Scaling::Spai0] {
         let recipe = Chebyshev { scaling, ..Chebyshev::default() };
@@ -175,10 +173,10 @@ fn a_prepared_matrix_has_its_radius() {
         let (before, after) = (m.radius(), fresh.radius());
         assert!((before - after).abs() > 0.01);
         m.prepare(&new).unwrap();
-        assert_eq!(radii(&m), (told(before), told(after)), "{scaling:?}");
-        assert_eq!(m.prepared_inverses().is_some(), scaling == Scaling::Inverse);
+        assert_eq!(radii(&m), (before, told(after)), "{scaling:?}");
+        assert_eq!(m.facts().inverses.is_some(), scaling == Scaling::Inverse);
         m.commit(&new).unwrap();
-        assert_eq!(radii(&m), (told(after), told(after)), "{scaling:?}");
+        assert_eq!(radii(&m), (after, told(after)), "{scaling:?}");
     }
 }
 
@@ -196,9 +194,9 @@ fn bytes_are_those_of_the_arrays() {
             assert_eq!(entries, 31 * area);
             let m = Chebyshev::default().build(&a, on).unwrap();
             let expected = (entries + blocks) * stored + 2 * n * real + blocks * 8 + 5 * n * 8;
-            assert_eq!(Smoother::<B>::bytes(&m), expected, "chebyshev, blocks of {b}");
+            assert_eq!(m.bytes(), expected, "chebyshev, blocks of {b}");
             let m = GaussSeidel::default().build(&a, on).unwrap();
-            assert_eq!(Smoother::<B>::bytes(&m), (entries + blocks) * stored + blocks * 8);
+            assert_eq!(m.bytes(), (entries + blocks) * stored + blocks * 8);
         }
     }
     check(&Cpu::new(), [8, 8]);

@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, from_fn};
-use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling};
+use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spai0};
 use coarsen_sparse::{Bsr, assembly};
 
 use common::{applied, near, right_hand_side};
@@ -53,17 +53,16 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
         .collect();
     let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
     let all = [
-        Chebyshev::damped(),
+        Chebyshev { degree: 1, ratio: 4.0, ..Chebyshev::default() },
         Chebyshev::default(),
         Chebyshev { degree: 7, ratio: 10.0, ..Chebyshev::default() },
     ];
-    assert_eq!((all[0].degree, all[0].ratio), (1, 4.0));
     for recipe in all {
         let mut m = recipe.build(&a, &Cpu::new()).unwrap();
         let beta = m.radius();
         assert!((1.95..2.4).contains(&beta), "{beta}");
-        assert_eq!(Smoother::<Cpu>::radius(&m), Some(beta));
-        assert!(Smoother::<Cpu>::matrix(&m).is_some());
+        assert_eq!(m.facts().radius, Some(beta));
+        assert!(m.matrix().is_some());
         let alpha = beta / recipe.ratio;
         let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
         for k in [1, 4, 15, 29, 30] {
@@ -75,7 +74,7 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
             let expected: Vec<f64> = v.iter().map(|v| (1.0 - left) / (2.0 * lambda) * v).collect();
             assert!(near(&applied(&mut m, &v), &expected), "degree {} of mode {k}", recipe.degree);
             let mut x = v.clone();
-            m.relax(&vec![0.0; n as usize], &mut x);
+            m.smooth(&vec![0.0; n as usize], &mut x);
             let expected: Vec<f64> = v.iter().map(|v| left * v).collect();
             assert!(near(&x, &expected), "relaxing, degree {} of mode {k}", recipe.degree);
         }
@@ -87,6 +86,41 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
         m.update(&four).unwrap();
         assert!(near(&applied(&mut m, &r), &quarter) && (m.radius() - beta).abs() < 1e-12);
     }
+}
+
+/// Damped Jacobi and SPAI-0 are the polynomials of degree 1, to the last bit: built, updated, from zero and from a guess.
+#[test]
+fn damped_steps_are_chebyshev_of_degree_one() {
+    fn check<R: Setup<f64, Cpu>>(recipe: R, scaling: Scaling)
+    where
+        R::Built: Smoother<f64, Cpu>,
+    {
+        for b in [1_u32, 3] {
+            let (a, on) = (chain(20, b, 0.0), Cpu::new());
+            let mut changed = a.clone();
+            changed.values_mut().iter_mut().enumerate().for_each(|(k, v)| *v *= 2.0 + (k % 2) as f64 * 1e-3);
+            let polynomial = Chebyshev { degree: 1, ratio: 4.0, scaling, ..Chebyshev::default() };
+            let (mut m, mut expected) = (recipe.build(&a, &on).unwrap(), polynomial.build(&a, &on).unwrap());
+            assert_eq!(Smoother::bytes(&m), expected.bytes());
+            for a in [&a, &changed] {
+                m.update(a).unwrap();
+                expected.update(a).unwrap();
+                assert_eq!((m.class(), m.facts().radius), (expected.class(), expected.facts().radius));
+                let r = right_hand_side(a.shape().0);
+                let [mut x, mut y] = [(); 2].map(|()| vec![f64::NAN; r.len()]);
+                for _ in 0..2 {
+                    m.pre_smooth(&r, &mut x);
+                    expected.pre_smooth(&r, &mut y);
+                    assert_eq!(x, y);
+                    m.post_smooth(&r, &mut x);
+                    expected.post_smooth(&r, &mut y);
+                    assert_eq!(x, y);
+                }
+            }
+        }
+    }
+    check(DampedJacobi::default(), Scaling::Inverse);
+    check(Spai0::default(), Scaling::Spai0);
 }
 
 /// Forward and backward sweeps, node by node.
@@ -126,13 +160,13 @@ fn sweeps_are_their_loops() {
             });
             assert!(near(&applied(&mut m, &r), &pairs), "block {b}, skew {skew}, omega {omega}: pairs");
             (0..sweeps).for_each(|_| forward(&mut x));
-            m.start(&r, &mut smoothed);
+            m.pre_smooth(&r, &mut smoothed);
             assert!(near(&smoothed, &x), "block {b}, skew {skew}, omega {omega}: forward");
             (0..sweeps).for_each(|_| backward(&mut x));
-            m.finish(&r, &mut smoothed);
+            m.post_smooth(&r, &mut smoothed);
             assert!(near(&smoothed, &x), "block {b}, skew {skew}, omega {omega}: backward");
             (0..sweeps).for_each(|_| forward(&mut x));
-            m.relax(&r, &mut smoothed);
+            m.smooth(&r, &mut smoothed);
             assert!(near(&smoothed, &x), "block {b}, skew {skew}, omega {omega}: relaxing");
         }
     }

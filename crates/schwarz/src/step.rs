@@ -7,7 +7,7 @@
 //! | ρ | `radius`, of M A |
 //! | ω | `factor` / ρ, kept as the weight of the level |
 
-use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, Staged, Update};
+use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
@@ -20,7 +20,7 @@ use crate::weights::Weights;
 
 /// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
-/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node for each ([`Smoother::sets`]): a
+/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node for each ([`SmootherFacts::sets`]): a
 /// hierarchy over domains needs few levels and little memory. ρ lies between 1 and the number of domains that meet, about 2 on sheets.
 /// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
 /// Rebuild after constraints are released: a hierarchy keeps the nodes that had no couplings out of domains.
@@ -137,7 +137,7 @@ impl<T: Real, B: Place> DomainStep<T, B> {
 
 impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.start(r, z);
+        self.pre_smooth(r, z);
     }
 
     fn class(&self) -> Class {
@@ -149,7 +149,7 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Smoother<B> for DomainStep<T, B> {
+impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         &self.a
     }
@@ -158,18 +158,29 @@ impl<T: Real, B: Place> Smoother<B> for DomainStep<T, B> {
         Some(&self.a)
     }
 
-    fn start(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.domains.apply(b, x);
     }
 
-    fn relax(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
         self.a.residual(b, x, &mut self.residual);
         self.domains.apply(&self.residual, &mut self.step);
         x.axpy(&b.scalar(one()), &self.step);
     }
 
-    fn sets(&self) -> Option<&[u32]> {
-        Some(&self.sets)
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        SmootherFacts { sets: Some(&self.sets), ..SmootherFacts::default() }
+    }
+
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
+        self.domains.check(&System::from(a))
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.domains.follow(System::from(a), None)?;
+        self.a.set_values(a)?;
+        self.damp()
     }
 
     fn bytes(&self) -> usize {
@@ -191,18 +202,5 @@ impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
         self.prepare(&whole)?;
         self.commit(&whole)?;
         Ok(Reused::Structure)
-    }
-}
-
-impl<T: Real, B: Place> Staged<T> for DomainStep<T, B> {
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
-        self.domains.check(&System::from(a))
-    }
-
-    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.domains.follow(System::from(a), None)?;
-        self.a.set_values(a)?;
-        self.damp()
     }
 }

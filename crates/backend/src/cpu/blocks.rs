@@ -6,7 +6,8 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real};
 
-use super::{Cpu, same_length};
+use super::Cpu;
+use crate::range::same_length;
 use crate::{Blocks, DenseBlocks, check_blocks};
 
 /// Nodes per leaf.

@@ -8,8 +8,9 @@ use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use super::sweep::Sweeping;
-use super::{Cpu, CpuBlocks, same_length};
+use super::sweep::RowSweep;
+use super::{Cpu, CpuBlocks};
+use crate::range::same_length;
 use crate::{Matrix, RowSets, Sweep, check_range};
 
 /// Scalar rows per leaf, as in the product.
@@ -66,7 +67,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     fn relax(&self, rows: &RowSets, sweep: Sweep, d: &CpuBlocks<V, S>, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
         self.assert_square(d, b, x, "relax");
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
-        Sweeping { a: &self.a, d: d.host().values(), omega, b, sweep }.run(rows, x);
+        RowSweep { a: &self.a, d: d.host().values(), omega, b, sweep }.run(rows, x);
     }
 
     fn relax_into(

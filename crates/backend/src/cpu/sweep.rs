@@ -9,8 +9,8 @@ use coarsen_sparse::{Bsr, row_product};
 
 use crate::{RowSets, Sweep};
 
-/// What one sweep needs.
-pub(super) struct Sweeping<'a, V, S> {
+/// One sweep over whole rows.
+pub(super) struct RowSweep<'a, V, S> {
     pub(super) a: &'a Bsr<S>,
     /// The inverses of the diagonal blocks.
     pub(super) d: &'a [S],
@@ -19,10 +19,10 @@ pub(super) struct Sweeping<'a, V, S> {
     pub(super) sweep: Sweep,
 }
 
-impl<V: Real, S: Real> Sweeping<'_, V, S> {
+impl<V: Real, S: Real> RowSweep<'_, V, S> {
     /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
-        RUN.of::<Run<V, S>>()(self, rows, x);
+        RUN.of::<RowSweepRun<V, S>>()(self, rows, x);
     }
 
     #[inline(always)]
@@ -34,12 +34,15 @@ impl<V: Real, S: Real> Sweeping<'_, V, S> {
     }
 }
 
-type Run<V, S> = fn(&Sweeping<'_, V, S>, &RowSets, &mut [V]);
+type RowSweepRun<V, S> = fn(&RowSweep<'_, V, S>, &RowSets, &mut [V]);
 
-static RUN: Compiled<3> =
-    Compiled([&(run as Run<f32, f32>), &(run as Run<f64, f32>), &(run as Run<f64, f64>)]);
+static RUN: Compiled<3> = Compiled([
+    &(run as RowSweepRun<f32, f32>),
+    &(run as RowSweepRun<f64, f32>),
+    &(run as RowSweepRun<f64, f64>),
+]);
 
-fn run<V: Real, S: Real>(of: &Sweeping<'_, V, S>, rows: &RowSets, x: &mut [V]) {
+fn run<V: Real, S: Real>(of: &RowSweep<'_, V, S>, rows: &RowSets, x: &mut [V]) {
     let (parallel, x) = (parallel::worth_product(of.a.nnz()), Shared::new(x));
     let set = |set: &Vec<Range<usize>>| {
         // Chunks of one set write their own rows of x and read no other row of the set.
@@ -53,7 +56,7 @@ fn run<V: Real, S: Real>(of: &Sweeping<'_, V, S>, rows: &RowSets, x: &mut [V]) {
 
 /// One chunk of a sweep.
 struct Chunk<'a, V, S> {
-    of: &'a Sweeping<'a, V, S>,
+    of: &'a RowSweep<'a, V, S>,
     rows: Range<usize>,
     x: Shared<'a, V>,
 }
@@ -95,7 +98,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
     /// among the columns is that of the last row, give or take one; where it is not there, x is brought up to date first.
     #[inline(always)]
     fn scalars<I: Set<V>>(&self, set: I) {
-        let Sweeping { a, d, omega, b, sweep } = *self.of;
+        let RowSweep { a, d, omega, b, sweep } = *self.of;
         let x = self.x.get();
         let (mut guess, mut delta, mut pending) = (0, V::zero(), V::zero());
         for k in 0..self.rows.len() {
@@ -153,7 +156,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
 
     #[inline(always)]
     fn row<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I, i: usize) {
-        let Sweeping { a, d, omega, b, .. } = *self.of;
+        let RowSweep { a, d, omega, b, .. } = *self.of;
         let blocks = a.pattern().range(i);
         let columns = &a.pattern().indices()[blocks.clone()];
         // SAFETY: every column is below the number of block rows (Pattern::new; A is square) and x has as many blocks of B;
@@ -178,7 +181,7 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
     }
 }
 
-impl<V: Real, S: Real> Sweeping<'_, V, S> {
+impl<V: Real, S: Real> RowSweep<'_, V, S> {
     /// The same for any block size; the residual of a row is on the stack for blocks up to 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;

@@ -14,7 +14,8 @@ use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Error, Real};
 use coarsen_sparse::{Pattern, Prolongation, TransposePlan};
 
-use super::{Cpu, same_length};
+use super::Cpu;
+use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
 /// Nodes a leaf.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
-use coarsen::relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen::relax::{DampedJacobi, GaussSeidel, Spai0};
 use coarsen::sparse::Strength;
 use serde::Serialize;
 
@@ -111,10 +111,8 @@ impl Aggregation {
             None => recipe.smoothing,
             Some(SmootherName::Chebyshev) => Multigrid::tamstorf().smoothing,
             Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
-            Some(SmootherName::Jacobi) => Smoothing::Chebyshev(Chebyshev::damped()),
-            Some(SmootherName::Spai0) => {
-                Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() })
-            }
+            Some(SmootherName::Jacobi) => Smoothing::DampedJacobi(DampedJacobi::default()),
+            Some(SmootherName::Spai0) => Smoothing::Spai0(Spai0::default()),
         };
         recipe.coarsening.spread = match self.sa_spread {
             None => recipe.coarsening.spread,

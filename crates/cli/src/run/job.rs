@@ -7,7 +7,7 @@ use std::time::Instant;
 use coarsen::Real;
 use coarsen::backend::Backend;
 use coarsen::direct::Analysis;
-use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Relaxation, SmoothedAggregation};
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, SmoothedAggregation, SmootherRecipe};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, System};
 
 use super::progress::Progress;
@@ -117,7 +117,7 @@ pub(crate) struct Grids {
 impl Grids {
     pub(crate) fn of<T: Real, B: Backend, C: Coarsening<T>, S>(built: &Hierarchy<T, B, C, S>) -> Self
     where
-        S: Relaxation<T, B>,
+        S: SmootherRecipe<T, B>,
     {
         let (levels, operator_complexity) = (built.levels(), built.operator_complexity());
         Self { levels, operator_complexity, table: built.to_string() }

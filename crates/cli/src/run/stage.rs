@@ -1,7 +1,7 @@
 //! Where the command solves, and which preconditioners it can set up there.
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::multigrid::{Multigrid, Relaxation, SmoothedAggregation};
+use coarsen::multigrid::{Multigrid, SmoothedAggregation, SmootherRecipe};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
@@ -97,7 +97,7 @@ pub(crate) fn anywhere<B: Backend>(
     Ok((one_level, None))
 }
 
-fn hierarchy<B: Backend, S: Relaxation<f64, B> + 'static>(
+fn hierarchy<B: Backend, S: SmootherRecipe<f64, B> + 'static>(
     recipe: &Multigrid<SmoothedAggregation, S>,
     system: System<'_, f64>,
     on: &B,

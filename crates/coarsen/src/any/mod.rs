@@ -6,13 +6,13 @@
 //! | `choice` | which place a name, the machine and the environment lead to |
 //! | `vector` | vectors and scalars of whatever place |
 //! | `matrix` | matrices, blocks and row sets of whatever place |
-//! | `sweeps` | sweeps over half of a matrix, which the CPU alone has |
+//! | `smoother` | smoothers that the CPU alone has |
 //! | `domains` | multilevel domains of whatever place |
 
 mod choice;
 mod domains;
 mod matrix;
-mod sweeps;
+mod smoother;
 mod transfer;
 mod vector;
 
@@ -20,7 +20,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, MatrixTransfer, RowSets, SetupError, Sweeps, Transfer};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::OpenCl;
@@ -169,15 +169,15 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         }
     }
 
-    fn half_sweeps<T: Real>(
+    fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,
-        d: &DenseBlocks<T>,
-    ) -> Result<Option<Box<dyn Sweeps<T, Self>>>, Error> {
+        omega: f64,
+    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
         match self {
             Self::Cpu(on) => {
-                let half = on.half_sweeps(a, d)?;
-                Ok(half.map(|half| Box::new(sweeps::HostSweeps(half)) as Box<dyn Sweeps<T, Self>>))
+                let own = on.gauss_seidel(a, omega)?;
+                Ok(own.map(|own| Box::new(smoother::CpuSmoother(own)) as Box<dyn Smoother<T, Self>>))
             }
             #[cfg(feature = "opencl")]
             Self::OpenCl(_) => Ok(None),

@@ -24,18 +24,18 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
         return bottom.solve(b, x);
     };
     if kind == Cycle::Additive {
-        level.smoother.start(b, x);
-        if level.smoother.sets().is_none() {
-            level.smoother.finish(b, x);
+        level.smoother.pre_smooth(b, x);
+        if level.smoother.facts().sets.is_none() {
+            level.smoother.post_smooth(b, x);
         }
         level.transfer.restrict(b, &mut level.coarse_b);
         cycle(coarser, bottom, kind, &level.coarse_b, &mut level.coarse_x, true);
         return level.transfer.prolong_add(&level.coarse_x, x);
     }
     if from_zero {
-        level.smoother.start_residual(b, x, &mut level.residual);
+        level.smoother.pre_smooth_residual(b, x, &mut level.residual);
     } else {
-        level.smoother.relax(b, x);
+        level.smoother.smooth(b, x);
         level.smoother.operator().residual(b, x, &mut level.residual);
     }
     level.transfer.restrict(&level.residual, &mut level.coarse_b);
@@ -60,7 +60,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
         }
     }
     level.transfer.prolong_add(coarse_x, x);
-    level.smoother.finish(b, x);
+    level.smoother.post_smooth(b, x);
 }
 
 /// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.

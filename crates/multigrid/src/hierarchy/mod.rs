@@ -24,14 +24,13 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Cpu, SetupError, Transfer, check_range};
+use coarsen_backend::{Backend, Cpu, SetupError, Smoother, SmootherFacts, Transfer, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::multigrid::LevelSmoother;
 use crate::{
-    Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, Relaxation, SmoothedAggregation, Smoothing,
+    Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing,
 };
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
@@ -56,7 +55,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
 
 /// One level above the bottom: what is needed to relax on it and to reach the next.
 struct Level<T: Real, B: Backend, X> {
-    smoother: Box<dyn LevelSmoother<T, B>>,
+    smoother: Box<dyn Smoother<T, B>>,
     transfer: Box<dyn Transfer<T, B>>,
     residual: B::Vector,
     coarse_b: B::Vector,
@@ -91,7 +90,7 @@ struct Seconds {
     bottom: Duration,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// The setup loop: coarsen until the bottom can be solved directly or nothing is left to coarsen.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         recipe.validate()?;
@@ -113,8 +112,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
             let above = levels.last().map(|level| &level.host.coarse.state);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
-            let inverses = smoother.prepared_inverses();
-            let grid = Grid { radius: smoother.radius(), sets: smoother.sets(), inverses, ..grid };
+            let SmootherFacts { radius, inverses, sets } = smoother.facts();
+            let grid = Grid { radius, sets, inverses, ..grid };
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
             let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
@@ -137,9 +136,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B,
 }
 
 /// The smoother of a level and, where the level has a term, the matrix that it smooths.
-type Smoothed<T, B> = (Box<dyn LevelSmoother<T, B>>, Option<Bsr<T>>);
+type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
 
-fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>>(
+fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     recipe: &Multigrid<C, S>,
     grid: &Grid<'_, T>,
     above: Option<&C::State>,

@@ -3,13 +3,12 @@
 //! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and Pᵀ A P for the next level. The host sees a
 //! few numbers a level, and the coarsest matrix, which it factors.
 
-use coarsen_backend::{NumericPlace, SetupError, Transfer};
+use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
 use super::Hierarchy;
 use crate::Coarsening;
-use crate::multigrid::LevelSmoother;
 
 /// What [`Hierarchy::update_here`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
 ///
@@ -72,7 +71,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
                 None => on.copy_values(a, to),
                 Some(((a, p), product)) => on.product(product, a, p, to),
             };
-            here[0].smoother.follow_here(fill).map_err(|cause| cause.on_level(l))?;
+            here[0].smoother.update_on_device(fill).map_err(|cause| cause.on_level(l))?;
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
@@ -86,7 +85,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
 }
 
 /// A of a level as its smoother holds it.
-fn whole<T: Real, B: NumericPlace>(smoother: &dyn LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
+fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "gauss-seidel over half of a matrix" })
 }
 

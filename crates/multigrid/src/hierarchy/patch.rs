@@ -11,9 +11,9 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
 use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
-use crate::{Coarse, Coarsening, Grid, Relaxation};
+use crate::{Coarse, Coarsening, Grid, SmootherRecipe};
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Whether a matrix has the nodes of this hierarchy, whatever couples them.
     pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
         a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()

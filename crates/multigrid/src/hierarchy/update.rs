@@ -8,13 +8,13 @@
 //! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on, as long as a matrix stays symmetric or stays not,
 //! and its row sums go on to bound the spectrum of scalars or go on not to.
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_range};
+use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
-use crate::{Coarse, Coarsening, Grid, Keep, Relaxation};
+use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
 /// Spare room of a level.
 pub(super) struct Next<T, X> {
@@ -24,7 +24,7 @@ pub(super) struct Next<T, X> {
     inverses: Option<DenseBlocks<T>>,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> for Hierarchy<T, B, C, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         self.follow(system, &*system.whole()?)
@@ -54,7 +54,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Update<T> for H
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: Relaxation<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// New values of the finest matrix; another pattern is a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         finest.check_finite()?;
@@ -107,8 +107,8 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
             term::see(coarsening, fine, above, &mut self.seen)?;
             self.smoother.prepare(self.seen.as_ref().unwrap_or(fine.a))
         })?;
-        let (radius, inverses) = (self.smoother.prepared_radius(), self.smoother.prepared_inverses());
-        let fine = &Grid { radius, sets: self.smoother.sets(), inverses, ..*fine };
+        let SmootherFacts { radius, inverses, sets } = self.smoother.facts();
+        let fine = &Grid { radius, sets, inverses, ..*fine };
         let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))

@@ -7,7 +7,7 @@ use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::{Multigrid, SmoothedAggregation, Smoothing};
 use coarsen_opencl::OpenCl;
-use coarsen_relax::{Chebyshev, GaussSeidel, Scaling};
+use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_sparse::{Bsr, System, assembly};
 
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
@@ -82,7 +82,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
 fn smoothings() -> [Smoothing; 3] {
     [
         Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() }),
-        Smoothing::Chebyshev(Chebyshev::damped()),
+        Smoothing::DampedJacobi(DampedJacobi::default()),
         Smoothing::GaussSeidel(GaussSeidel::default()),
     ]
 }
@@ -144,7 +144,7 @@ fn faults_are_named() {
     let other = on.matrix(&assembly::from_triplets(576, 576, &[(0, 0, 1.0)]).unwrap()).unwrap();
     let refused = m.update_here(&other, &mut plan).unwrap_err();
     assert!(matches!(refused, SetupError::Place(Error::Pattern { .. })), "{refused}");
-    let smoothing = Smoothing::Chebyshev(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() });
+    let smoothing = Smoothing::Spai0(Spai0::default());
     let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
     let mut plan = spai0.numeric_plan().unwrap();
     let refused = spai0.update_here(&there, &mut plan).unwrap_err();

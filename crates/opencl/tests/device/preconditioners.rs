@@ -7,7 +7,7 @@ use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_opencl::OpenCl;
 use coarsen_problems::{Options, Problem};
-use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Jacobi, Scaling};
+use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Jacobi, Spai0};
 use coarsen_sparse::{Bsr, assembly};
 
 type Built<B> = Result<Box<dyn Prepared<<B as Backend>::Vector, f64>>, SetupError>;
@@ -36,8 +36,8 @@ fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
         "l1-jacobi" => Box::new(Jacobi { omega: 1.0, l1: true }.build(a, on)?),
         "block-jacobi" => Box::new(BlockJacobi { omega: 0.5, l1: false }.build(a, on)?),
         "l1-block-jacobi" => Box::new(BlockJacobi { omega: 1.0, l1: true }.build(a, on)?),
-        "damped" => Box::new(Chebyshev::damped().build(a, on)?),
-        "spai0" => Box::new(Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::damped() }.build(a, on)?),
+        "damped" => Box::new(DampedJacobi::default().build(a, on)?),
+        "spai0" => Box::new(Spai0::default().build(a, on)?),
         "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
         "gauss-seidel" => Box::new(GaussSeidel::default().build(a, on)?),
         "ssor" => Box::new(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }.build(a, on)?),

@@ -7,7 +7,7 @@ use std::ops::Range;
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
 
-use super::HalfSweeps;
+use super::matrix::HalfMatrix;
 
 /// Which of the outer rows comes next.
 pub(super) struct Outer {
@@ -17,22 +17,22 @@ pub(super) struct Outer {
 impl Outer {
     /// Whether row i is it.
     #[inline(always)]
-    pub(super) fn is<V, S>(&self, half: &HalfSweeps<V, S>, i: usize) -> bool {
+    pub(super) fn is<V, S>(&self, half: &HalfMatrix<V, S>, i: usize) -> bool {
         half.layout.outer_rows.get(self.at).is_some_and(|&row| row as usize == i)
     }
 
     #[inline(always)]
-    pub(super) fn from<V, S>(&self, half: &HalfSweeps<V, S>) -> usize {
+    pub(super) fn from<V, S>(&self, half: &HalfMatrix<V, S>) -> usize {
         half.layout.outer[self.at] as usize
     }
 
     #[inline(always)]
-    pub(super) fn all<V, S>(&self, half: &HalfSweeps<V, S>) -> Range<usize> {
+    pub(super) fn all<V, S>(&self, half: &HalfMatrix<V, S>) -> Range<usize> {
         self.from(half)..half.layout.outer[self.at + 1] as usize
     }
 }
 
-impl<V: Real, S: Real> HalfSweeps<V, S> {
+impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Places of the inner couplings of row i.
     #[inline(always)]
     pub(super) fn inner(&self, i: usize) -> Range<usize> {

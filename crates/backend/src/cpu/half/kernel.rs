@@ -2,14 +2,15 @@
 //!
 //! SAFETY, of all unsafe code here: a chunk writes rows of its own alone; it reads its own rows, and rows of other sets that nobody writes meanwhile, since chunks
 //! of one set are not coupled ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are those of the pattern, which is square, and vectors have a block for each; values
-//! have b² numbers a column ([`Layout::fill`](super::Layout)). Inner columns rise and lie in the chunk below their row.
+//! have b² numbers a column ([`Layout::fill`](super::layout::Layout)). Inner columns rise and lie in the chunk below their row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
 use coarsen_core::simd::{Kernel, Pack, Set};
 
 use super::couplings::{Outer, get, put};
-use super::{Chunk, HalfSweeps};
+use super::layout::Chunk;
+use super::matrix::HalfMatrix;
 
 /// Block sizes with a kernel. Single entries take more instructions so than memory would take time: whole rows are faster.
 pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
@@ -36,7 +37,7 @@ pub(super) enum Pass {
 
 /// One pass over one chunk.
 pub(super) struct Task<'a, V, S> {
-    pub(super) of: &'a HalfSweeps<V, S>,
+    pub(super) of: &'a HalfMatrix<V, S>,
     pub(super) chunk: &'a Chunk,
     pub(super) pass: Pass,
     pub(super) omega: V,

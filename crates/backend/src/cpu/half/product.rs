@@ -8,11 +8,12 @@ use coarsen_core::simd::{Kernel, Pack, Set};
 
 use super::couplings::{Outer, put};
 use super::kernel::AHEAD;
-use super::{Chunk, HalfSweeps};
+use super::layout::Chunk;
+use super::matrix::HalfMatrix;
 
 /// y = A x, or b − A x, for one chunk.
 pub(super) struct Product<'a, V, S> {
-    pub(super) of: &'a HalfSweeps<V, S>,
+    pub(super) of: &'a HalfMatrix<V, S>,
     pub(super) chunk: &'a Chunk,
     pub(super) b: Option<&'a [V]>,
     pub(super) x: &'a [V],

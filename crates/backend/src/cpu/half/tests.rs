@@ -1,6 +1,11 @@
-use super::*;
+use coarsen_core::{LinearOperator, Real};
+use coarsen_sparse::Bsr;
+
+use super::kernel;
+use super::layout::Layout;
+use super::matrix::HalfMatrix;
 use crate::conformance::noise;
-use crate::{Backend, Matrix};
+use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, Sweep};
 use coarsen_core::parallel::threads;
 use coarsen_sparse::assembly::from_blocks;
 
@@ -25,6 +30,10 @@ fn band(n: usize, b: usize) -> Bsr<f64> {
     from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
 }
 
+fn half_of<S: Real>(sets: &RowSets, a: &Bsr<f64>, d: &DenseBlocks<f64>) -> HalfMatrix<f64, S> {
+    HalfMatrix::new(Layout::new(sets).unwrap(), a, d).unwrap()
+}
+
 fn same(found: &[f64], expected: &[f64], what: &str) {
     let gap = found.iter().zip(expected).map(|(f, e)| (f - e).abs()).fold(0.0, f64::max);
     let size = expected.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
@@ -40,7 +49,7 @@ fn halves_do_what_whole_rows_do() {
         for chunk in [25, 60, 1000] {
             let sets = RowSets::chunked(a.pattern(), chunk);
             let on = Cpu::<f64>::new();
-            let mut half = HalfSweeps::<f64, f64>::new(&sets, &a, &d).unwrap().unwrap();
+            let mut half = half_of::<f64>(&sets, &a, &d);
             let (whole, blocks) = (on.matrix(&a).unwrap(), on.blocks(&d).unwrap());
             let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
             let (mut y, mut expected) = (start.clone(), start.clone());
@@ -52,8 +61,8 @@ fn halves_do_what_whole_rows_do() {
             same(&y, &expected, "residual");
             for omega in [1.0, 0.7] {
                 let (mut x, mut r, mut alone) = (start.clone(), start.clone(), start.clone());
-                Sweeps::<f64, _>::start_residual(&mut half, omega, &rhs, &mut x, &mut r);
-                Sweeps::<f64, _>::start(&mut half, omega, &rhs, &mut alone);
+                half.sweep_from_zero_residual(omega, &rhs, &mut x, &mut r);
+                half.sweep_from_zero(omega, &rhs, &mut alone);
                 let mut expected = vec![0.0; n * b];
                 whole.relax(&sets, Sweep::Forward, &blocks, omega, &rhs, &mut expected);
                 same(&x, &expected, "start");
@@ -63,7 +72,7 @@ fn halves_do_what_whole_rows_do() {
                 same(&r, &left, "residual of the start");
                 for direction in [Sweep::Backward, Sweep::Forward] {
                     let (mut x, mut expected) = (start.clone(), start.clone());
-                    Sweeps::<f64, _>::sweep(&mut half, direction, omega, &rhs, &mut x);
+                    half.sweep(direction, omega, &rhs, &mut x);
                     whole.relax(&sets, direction, &blocks, omega, &rhs, &mut expected);
                     same(&x, &expected, "sweep");
                 }
@@ -84,18 +93,18 @@ fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
     }
     let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let sets = RowSets::chunked(a.pattern(), 60);
-    let mut half = HalfSweeps::<f64, f32>::new(&sets, &a, &d).unwrap().unwrap();
+    let mut half = half_of::<f32>(&sets, &a, &d);
     let whole = Cpu::mixed().matrix(&a).unwrap();
     let b = noise(600, 1);
     let (mut x, mut r, mut expected) = (b.clone(), b.clone(), b.clone());
-    Sweeps::<f64, _>::start_residual(&mut half, 1.0, &b, &mut x, &mut r);
+    half.sweep_from_zero_residual(1.0, &b, &mut x, &mut r);
     whole.residual(&b, &x, &mut expected);
     same(&r, &expected, "residual of the start");
     let mut image = b.clone();
     whole.apply(&b, &mut image);
     for direction in [Sweep::Forward, Sweep::Backward] {
         let mut x = b.clone();
-        Sweeps::<f64, _>::sweep(&mut half, direction, 1.0, &image, &mut x);
+        half.sweep(direction, 1.0, &image, &mut x);
         same(&x, &b, "a solution");
     }
 }
@@ -107,10 +116,10 @@ fn bits_do_not_depend_on_threads() {
     let sets = RowSets::chunked(a.pattern(), 250);
     let rhs = noise(a.shape().0, 1);
     let run = || {
-        let mut half = HalfSweeps::<f64, f32>::new(&sets, &a, &d).unwrap().unwrap();
+        let mut half = half_of::<f32>(&sets, &a, &d);
         let (mut x, mut r) = (rhs.clone(), rhs.clone());
-        Sweeps::<f64, _>::start_residual(&mut half, 1.0, &rhs, &mut x, &mut r);
-        Sweeps::<f64, _>::sweep(&mut half, Sweep::Backward, 1.0, &rhs, &mut x);
+        half.sweep_from_zero_residual(1.0, &rhs, &mut x, &mut r);
+        half.sweep(Sweep::Backward, 1.0, &rhs, &mut x);
         (x, r)
     };
     let one = threads(1, run).unwrap();
@@ -121,8 +130,7 @@ fn bits_do_not_depend_on_threads() {
 #[test]
 fn far_couplings_are_left_to_whole_rows() {
     let a = crate::conformance::ring(1000, 3);
-    let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
-    let pays = |sets: &RowSets| HalfSweeps::<f64, f64>::new(sets, &a, &d).unwrap().is_some();
+    let pays = |sets: &RowSets| Layout::new(sets).is_some();
     assert!(!pays(&RowSets::chunked(a.pattern(), 30)));
     assert!(pays(&RowSets::natural(a.pattern())));
 }

@@ -1,0 +1,95 @@
+//! The operations of a place, on the CPU.
+
+use std::sync::Arc;
+
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
+
+use super::half::HalfGaussSeidel;
+use super::weights::WeightTransfer;
+use super::{Cpu, CpuBlocks, CpuMatrix};
+use crate::range::same_length;
+use crate::{
+    Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, check_blocks, check_range,
+};
+
+/// Nodes that a relaxation cuts into chunks at least: smaller systems are one chunk, which is the natural order itself.
+const CUT: usize = 8192;
+
+/// Nodes of four chunks, two for each of two colours, where there are enough of them.
+const FOUR: usize = 16384;
+
+/// The most chunks: more would only shorten the natural order inside them.
+const CHUNKS: usize = 32;
+
+impl<V: Real, S: Real> Backend for Cpu<V, S> {
+    type Real = V;
+    type Stored = S;
+    type Vector = Vec<V>;
+    type Matrix = CpuMatrix<V, S>;
+    type Blocks = CpuBlocks<V, S>;
+    type Rows = RowSets;
+
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn vector(&self, host: &[V]) -> Result<Vec<V>, Error> {
+        Ok(host.to_vec())
+    }
+
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
+        check_range::<T, S>("the matrix", host.values())?;
+        Ok(CpuMatrix::new(host.to()))
+    }
+
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
+        Ok(CpuBlocks::new(host.to()))
+    }
+
+    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
+        Ok(sets.clone())
+    }
+
+    fn transfer<T: Real>(
+        &self,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
+        Ok(match WeightTransfer::<S>::new(p, transpose)? {
+            Some(weights) => Box::new(weights),
+            None => Box::new(MatrixTransfer::new(self, p, transpose)?),
+        })
+    }
+
+    /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in each: slabs take two
+    /// colours as a rule, and halves of even length keep two threads busy.
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        let n = pattern.rows();
+        let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
+        RowSets::chunked(pattern, n.div_ceil(count))
+    }
+
+    /// Over half of A, for blocks of 2, 3 or 6, if most couplings are inside chunks.
+    fn gauss_seidel<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        omega: f64,
+    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+        let half = HalfGaussSeidel::<T, V, S>::new(|| self.relaxation_order(a.pattern()), a, omega)?;
+        Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
+    }
+
+    fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {
+        same_length("host slice", v.len(), host.len())?;
+        host.copy_from_slice(v);
+        Ok(())
+    }
+
+    fn write(&self, host: &[V], v: &mut Vec<V>) -> Result<(), Error> {
+        same_length("host slice", v.len(), host.len())?;
+        v.copy_from_slice(host);
+        Ok(())
+    }
+}

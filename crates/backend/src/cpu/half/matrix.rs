@@ -1,0 +1,83 @@
+//! The arrays of half a matrix.
+
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::layout::{self, Layout};
+use crate::range::same_length;
+use crate::{DenseBlocks, check_blocks, check_range};
+
+/// A symmetric matrix of which one half is stored.
+///
+/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A sweep reads that half; one forward from an x that is not 0
+/// reads it twice, and the residual after a forward sweep from zero costs nothing more.
+/// *Reference* Eisenstat 1981, "Efficient implementation of a class of preconditioned conjugate gradient methods", for the same saving in SSOR.
+pub(super) struct HalfMatrix<V, S> {
+    pub(super) layout: Layout,
+    pub(super) block: usize,
+    pub(super) inner: Vec<S>,
+    pub(super) outer: Vec<S>,
+    pub(super) diagonal: Vec<S>,
+    pub(super) inverses: Vec<S>,
+    pub(super) room: Vec<V>,
+    pub(super) unknowns: usize,
+}
+
+impl<V: Real, S: Real> HalfMatrix<V, S> {
+    /// Half of A, and D⁻¹.
+    ///
+    /// # Errors
+    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not belong together, [`Error::Range`] for values that storage cannot hold.
+    pub(super) fn new<T: Real>(layout: Layout, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<Self, Error> {
+        let (block, nodes) = (a.block().0, a.pattern().rows());
+        if a.shape().0 != a.shape().1 || a.block().1 != block {
+            let (rows, columns) = a.shape();
+            return Err(Error::NotSquare { rows, columns });
+        }
+        same_length("block size", block, d.size())?;
+        same_length("dense blocks", nodes, d.count())?;
+        let zeros = |blocks: usize| vec![S::zero(); blocks * block * block];
+        let mut half = Self {
+            inner: zeros(layout.inner_columns.len()),
+            outer: zeros(layout.outer_columns.len()),
+            diagonal: zeros(nodes),
+            inverses: zeros(nodes),
+            room: vec![V::zero(); a.shape().0],
+            unknowns: a.shape().0,
+            layout,
+            block,
+        };
+        check_range::<T, S>("the matrix", a.values())?;
+        check_blocks::<T, S>("the inverse of the diagonal", d)?;
+        half.write(a, d);
+        Ok(half)
+    }
+
+    fn write<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) {
+        self.layout.fill(a, [&mut self.inner, &mut self.outer, &mut self.diagonal]);
+        layout::copy_symmetric(d, &mut self.inverses);
+    }
+
+    /// New values for the same pattern. The caller has checked the range of both.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] and [`Error::Shape`] for those of another matrix; the old values then stay.
+    pub(super) fn set_values<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
+        if !Pattern::same(a.pattern(), &self.layout.pattern) {
+            return Err(Error::Pattern { what: "new values of a matrix that is swept" });
+        }
+        same_length("block size", self.block, a.block().0)?;
+        same_length("block size", self.block, a.block().1)?;
+        same_length("block size", self.block, d.size())?;
+        same_length("dense blocks", a.pattern().rows(), d.count())?;
+        self.write(a, d);
+        Ok(())
+    }
+
+    /// Bytes of all arrays.
+    pub(super) fn bytes(&self) -> usize {
+        let values = [&self.inner, &self.outer, &self.diagonal, &self.inverses];
+        let values: usize = values.iter().map(|list| size_of_val(&list[..])).sum();
+        values + size_of_val(&self.room[..]) + self.layout.bytes()
+    }
+}

@@ -1,0 +1,98 @@
+//! Gauss-Seidel over half of a matrix.
+
+use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
+use coarsen_sparse::Bsr;
+
+use super::kernel::BLOCKS;
+use super::layout::Layout;
+use super::matrix::HalfMatrix;
+use crate::cpu::Cpu;
+use crate::{DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, Sweep, check_blocks, check_storable};
+
+/// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one backward sweep after it.
+///
+/// *Cost* a forward sweep from zero and its residual read half of A once, and so does a backward sweep. A forward sweep from another x reads it twice.
+/// *Memory* that of the half, and b² values a node on the host.
+pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
+    half: HalfMatrix<V, S>,
+    omega: V,
+    inverses: DenseBlocks<T>,
+    class: Class,
+}
+
+impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
+    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and orders with many couplings between chunks.
+    ///
+    /// # Errors
+    /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).
+    pub(in crate::cpu) fn new(
+        order: impl FnOnce() -> RowSets,
+        a: &Bsr<T>,
+        omega: f64,
+    ) -> Result<Option<Self>, SetupError> {
+        if !BLOCKS.contains(&a.block().0) {
+            return Ok(None);
+        }
+        let Some(layout) = Layout::new(&order()) else { return Ok(None) };
+        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let half = HalfMatrix::new(layout, a, &inverses)?;
+        Ok(Some(Self { half, omega: V::of(omega), class: inverses.class(), inverses }))
+    }
+}
+
+impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for HalfGaussSeidel<T, V, S> {
+    /// One symmetric pair of sweeps.
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        self.pre_smooth(r, z);
+        self.post_smooth(r, z);
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn size(&self) -> Option<usize> {
+        Some(self.half.unknowns)
+    }
+}
+
+impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V, S> {
+    fn operator(&self) -> &dyn LinearOperator<Vec<V>> {
+        &self.half
+    }
+
+    fn pre_smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+        self.half.sweep_from_zero(self.omega, b, x);
+    }
+
+    fn pre_smooth_residual(&mut self, b: &Vec<V>, x: &mut Vec<V>, r: &mut Vec<V>) {
+        self.half.sweep_from_zero_residual(self.omega, b, x, r);
+    }
+
+    fn smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+        self.half.sweep(Sweep::Forward, self.omega, b, x);
+    }
+
+    fn post_smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+        self.half.sweep(Sweep::Backward, self.omega, b, x);
+    }
+
+    fn facts(&self) -> SmootherFacts<'_, T> {
+        SmootherFacts { inverses: Some(&self.inverses), ..SmootherFacts::default() }
+    }
+
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        check_storable::<T, S>("the matrix", a)?;
+        self.inverses.invert_diagonal(a, "gauss-seidel")?;
+        Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?)
+    }
+
+    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+        self.class = self.inverses.class();
+        Ok(self.half.set_values(a, &self.inverses)?)
+    }
+
+    fn bytes(&self) -> usize {
+        self.half.bytes() + size_of_val(self.inverses.values())
+    }
+}

@@ -1,0 +1,112 @@
+//! Sweeps over half of a matrix, and products with it: passes over all chunks.
+
+use std::mem;
+
+use coarsen_core::parallel::{self, Shared, items};
+use coarsen_core::simd;
+use coarsen_core::{Compiled, LinearOperator, Real};
+
+use super::kernel::{Pass, Task};
+use super::layout::Chunk;
+use super::matrix::HalfMatrix;
+use super::product::Product;
+use crate::Sweep;
+
+impl<V: Real, S: Real> HalfMatrix<V, S> {
+    /// One sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
+    pub(super) fn sweep(&mut self, direction: Sweep, omega: V, b: &[V], x: &mut [V]) {
+        let mut room = mem::take(&mut self.room);
+        let pass = match direction {
+            Sweep::Forward => {
+                self.pass(direction, Pass::Upper, omega, b, x, &mut room);
+                Pass::Forward
+            }
+            Sweep::Backward => Pass::Backward,
+        };
+        self.pass(direction, pass, omega, b, x, &mut room);
+        self.room = room;
+    }
+
+    /// One forward sweep from x = 0. The old x is not read.
+    pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
+        let mut room = mem::take(&mut self.room);
+        self.pass(Sweep::Forward, Pass::Alone, omega, b, x, &mut room);
+        self.room = room;
+    }
+
+    /// The same, and r = b − A x.
+    pub(super) fn sweep_from_zero_residual(&self, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
+        self.pass(Sweep::Forward, Pass::Start, omega, b, x, r);
+        self.pass(Sweep::Forward, Pass::Later, omega, b, x, r);
+    }
+
+    /// A pass over all chunks, set after set in the direction of the sweep. Writes x and r.
+    fn pass(&self, direction: Sweep, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
+        PASS.of::<PassOver<V, S>>()(self, direction, pass, omega, b, x, r);
+    }
+}
+
+type PassOver<V, S> = fn(&HalfMatrix<V, S>, Sweep, Pass, V, &[V], &mut [V], &mut [V]);
+
+static PASS: Compiled<3> = Compiled([
+    &(pass_over_chunks as PassOver<f32, f32>),
+    &(pass_over_chunks as PassOver<f64, f32>),
+    &(pass_over_chunks as PassOver<f64, f64>),
+]);
+
+fn pass_over_chunks<V: Real, S: Real>(
+    half: &HalfMatrix<V, S>,
+    direction: Sweep,
+    pass: Pass,
+    omega: V,
+    b: &[V],
+    x: &mut [V],
+    r: &mut [V],
+) {
+    let n = half.unknowns;
+    assert!(b.len() == n && x.len() == n && r.len() == n, "sweep: vectors of another length than {n}");
+    let parallel = parallel::worth(half.inner.len() + half.outer.len());
+    let (x, r) = (Shared::new(x), Shared::new(r));
+    let set = |set: &Vec<Chunk>| {
+        // Chunks of one set write their own rows of x and r. All else that they read is in rows of other sets.
+        items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
+    };
+    match direction {
+        Sweep::Forward => half.layout.sets.iter().for_each(set),
+        Sweep::Backward => half.layout.sets.iter().rev().for_each(set),
+    }
+}
+
+impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfMatrix<V, S> {
+    fn shape(&self) -> (usize, usize) {
+        (self.unknowns, self.unknowns)
+    }
+
+    fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
+        let n = self.unknowns;
+        assert!(x.len() == n && y.len() == n, "product: vectors of another length than {n}");
+        PRODUCT.of::<ProductOver<V, S>>()(self, None, x, y);
+    }
+
+    fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
+        let n = self.unknowns;
+        assert!(b.len() == n && x.len() == n && r.len() == n, "residual: vectors of another length than {n}");
+        PRODUCT.of::<ProductOver<V, S>>()(self, Some(b), x, r);
+    }
+}
+
+type ProductOver<V, S> = fn(&HalfMatrix<V, S>, Option<&[V]>, &[V], &mut [V]);
+
+static PRODUCT: Compiled<3> = Compiled([
+    &(product_over_chunks as ProductOver<f32, f32>),
+    &(product_over_chunks as ProductOver<f64, f32>),
+    &(product_over_chunks as ProductOver<f64, f64>),
+]);
+
+/// y = A x, or b − A x.
+fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]>, x: &[V], y: &mut [V]) {
+    let parallel = parallel::worth(half.inner.len() + half.outer.len());
+    let y = Shared::new(y);
+    let task = |chunk: &Chunk| simd::run(Product { of: half, chunk, b, x, y });
+    half.layout.sets.iter().for_each(|set| items(set, parallel, &task));
+}

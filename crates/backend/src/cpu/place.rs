@@ -1,0 +1,51 @@
+//! The CPU as a value.
+
+use std::marker::PhantomData;
+
+/// The CPU: vectors are `Vec<V>`, matrices and blocks are stored in `S`, sums are made in `V`.
+///
+/// Storing a preconditioner in `f32` under `f64` vectors halves its traffic; the accuracy of a solve is that of the
+/// system matrix and the vectors, not of the preconditioner.
+///
+/// ```
+/// use coarsen_backend::{Backend, Cpu};
+/// assert_eq!(Cpu::new().vector(&[1.0, 2.0])?, [1.0, 2.0]);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Cpu<V = f64, S = V>(PhantomData<(V, S)>);
+
+impl Cpu<f64, f64> {
+    /// `f64` throughout.
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Cpu<f64, f32> {
+    /// `f64` vectors and sums over `f32` storage.
+    pub fn mixed() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Cpu<f32, f32> {
+    /// `f32` throughout.
+    pub fn single() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl Default for Cpu<f64, f64> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V, S> Clone for Cpu<V, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V, S> Copy for Cpu<V, S> {}
