@@ -18,9 +18,9 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::scale;
 use crate::start::{Workspace, check, round_off};
-use crate::watch::Watch;
 
 /// BiCGStab for general A, preconditioned from the right.
 ///
@@ -73,11 +73,11 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
     ) -> Result<Report<V::Real>, Error> {
         check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
         let ([r, shadow, p, y, v, t, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value| b.scalar(value);
         let mut unit = None; // until the first product
 
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             shadow.copy(r);
             p.copy(r);
             let mut rho = r.dot(r).read();
@@ -96,7 +96,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
                 let unit = unit.unwrap_or(1.0);
                 let step = |length| number(scale::unscaled(length, unit.recip()));
                 if vanishes(sigma, size) {
-                    watch.end(Outcome::Breakdown);
+                    test.end(Outcome::Breakdown);
                     break;
                 }
                 let alpha = rho / sigma;
@@ -115,11 +115,11 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
 
                 let (next, rr) = (shadow.dot_magnitude(r), r.dot(r));
                 let [next, size, rr] = V::wait_for([&next.value, &next.magnitude, &rr]);
-                if watch.step() && watch.look(rr, &[], Some(x)).is_break() {
+                if test.step() && test.look(rr, &[], Some(x)).is_break() {
                     break;
                 }
                 if halfway || vanishes(next, size) {
-                    watch.end(Outcome::Breakdown);
+                    test.end(Outcome::Breakdown);
                     break;
                 }
                 let beta = next / rho * (alpha / omega);
@@ -128,7 +128,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
                 rho = next;
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

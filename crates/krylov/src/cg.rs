@@ -22,9 +22,9 @@ use coarsen_core::{
 use num_traits::{Float, One, Zero};
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check, round_off};
 use crate::tridiagonal::Tridiagonal;
-use crate::watch::Watch;
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
@@ -98,11 +98,11 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         }
         self.lanczos.clear();
         let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let unit = b.scalar(round_off());
 
         // Each pass runs Algorithm 9.1 from r = b − A x; a second one begins where round-off has spoilt r.
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
             p.copy(z); // 1
             let mut anew = false;
@@ -112,24 +112,24 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 let alpha = rho.value.over(&curvature.value, &floor); // 3
                 let rr = V::advance(x, r, &alpha, p, q); // 4, 5
 
-                if watch.step() {
+                if test.step() {
                     let Dot { value, magnitude } = &curvature;
                     let [rr, rz, rz_size, pq, pq_size] =
                         V::wait_for([&rr, &rho.value, &rho.magnitude, value, magnitude]);
-                    if watch.first_run() && self.stop.look_every == 1 {
+                    if test.first_run() && self.stop.look_every == 1 {
                         self.lanczos.push_step(rz.wide(), pq.wide());
                     }
                     let positive = [
                         (Outcome::IndefinitePreconditioner, Dot { value: rz, magnitude: rz_size }),
                         (Outcome::IndefiniteOperator, Dot { value: pq, magnitude: pq_size }),
                     ];
-                    if watch.look_at(rr, &positive, Some(x), Some(&self.lanczos)).is_break() {
+                    if test.look_at(rr, &positive, Some(x), Some(&self.lanczos)).is_break() {
                         break;
                     }
                     if let Some(share) = self.replace_residual
-                        && watch.has_fallen(rr.sqrt(), share)
+                        && test.has_fallen(rr.sqrt(), share)
                     {
-                        match watch.replace(rr.sqrt(), x, r) {
+                        match test.replace(rr.sqrt(), x, r) {
                             ControlFlow::Break(()) => break,
                             ControlFlow::Continue(astray) => anew = astray,
                         }
@@ -151,7 +151,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         }
         let condition =
             self.lanczos.extremes().filter(|ends| ends[0] > 0.0).map(|[low, high]| V::Real::of(high / low));
-        watch.report(x, condition)
+        test.report(x, condition)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

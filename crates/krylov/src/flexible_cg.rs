@@ -16,8 +16,8 @@ use coarsen_core::{
 };
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check, round_off};
-use crate::watch::Watch;
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///
@@ -68,10 +68,10 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
     ) -> Result<Report<V::Real>, Error> {
         check("FlexibleCg", Class::Variable, &self.stop, a, m, b, x)?;
         let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let (unit, one) = (b.scalar(round_off()), b.scalar(num_traits::one()));
 
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // w = B(r)
             p.copy(z);
             loop {
@@ -80,7 +80,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                 let alpha = rho.value.over(&curvature.value, &floor);
                 let rr = V::advance(x, r, &alpha, p, q); // u, r
 
-                if watch.step() {
+                if test.step() {
                     let Dot { value, magnitude } = &curvature;
                     let [rr, rz, rz_size, pq, pq_size] =
                         V::wait_for([&rr, &rho.value, &rho.magnitude, value, magnitude]);
@@ -88,7 +88,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                         (Outcome::IndefinitePreconditioner, Dot { value: rz, magnitude: rz_size }),
                         (Outcome::IndefiniteOperator, Dot { value: pq, magnitude: pq_size }),
                     ];
-                    if watch.look(rr, &positive, Some(x)).is_break() {
+                    if test.look(rr, &positive, Some(x)).is_break() {
                         break;
                     }
                 }
@@ -102,7 +102,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
                 p.axpby(&alive, z, &keep); // d = w − β d
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -1,6 +1,6 @@
 //! Krylov methods that never lie about convergence.
 //!
-//! Each method is one file that reads like its paper; what they share is in two: [`Krylov`] is the signature, `watch` the
+//! Each method is one file that reads like its paper; what they share is in two: [`Krylov`] is the signature, `convergence_test` the
 //! judgement (looks, restarts from the true residual, the outcome). They are written against the traits of
 //! `coarsen-core` alone, so one text runs on host vectors, device vectors and distributed ones. What their signatures name is re-exported.
 //!
@@ -18,7 +18,7 @@
 //! | [`null_space`](Projected) | singular A: any method with what A does not see projected out |
 //! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
 //! | `start` | what is checked before the first write; vectors kept between solves |
-//! | `watch` | who decides that a solve ends, and how |
+//! | `convergence_test` | when a solve ends, and how |
 //! | `scale` | right-hand sides whose squares leave the range of their numbers |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
 //! | [`error`](NullSpaceError) | what cannot be a null space |
@@ -26,6 +26,7 @@
 mod bicgstab;
 mod block_cg;
 mod cg;
+mod convergence_test;
 mod error;
 mod flexible_cg;
 mod gmres;
@@ -38,7 +39,6 @@ mod single_reduction_cg;
 mod spectrum;
 mod start;
 mod tridiagonal;
-mod watch;
 
 pub use coarsen_core::{
     Class, Error, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop, Vector,

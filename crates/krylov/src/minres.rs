@@ -22,9 +22,9 @@ use coarsen_core::{
 use num_traits::{Float, zero};
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::scale;
 use crate::start::{Workspace, check, round_off};
-use crate::watch::Watch;
 
 /// MINRES for symmetric A, indefinite or singular, with symmetric positive definite M.
 ///
@@ -79,12 +79,12 @@ impl<V: Vector> Krylov<V> for Minres<V> {
     ) -> Result<Report<V::Real>, Error> {
         check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
         let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
         // ‖A‖ in the norm of M⁻¹, from below and over all runs: one that starts from a least-squares residual learns nothing of it.
         let (mut norm, mut unit) = (0.0_f64, None);
 
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             v.copy(r);
             for u in [&mut *v0, &mut *w, &mut *w0] {
                 u.fill(zero());
@@ -92,7 +92,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
             let mut gamma = match length::<V>(&m.apply_dot(v, z)) {
                 Ok(gamma) => gamma,
                 Err(outcome) => {
-                    watch.end(outcome);
+                    test.end(outcome);
                     continue;
                 }
             };
@@ -118,7 +118,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                     Ok(length) => length,
                     Err(Outcome::Breakdown) => 0.0, // the Krylov space is exhausted
                     Err(outcome) => {
-                        watch.end(outcome);
+                        test.end(outcome);
                         break;
                     }
                 };
@@ -131,11 +131,11 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 // ‖A r‖ / ‖r‖ of the residual before this step: 0 for that of a least-squares solution, and where α₁ is.
                 let slope = alpha0.hypot(c * next);
                 if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
-                    watch.hold(x);
+                    test.hold(x);
                     held = Some(x.dot(x).read());
                 }
                 if slope <= round_off::<V::Real>().wide() * norm {
-                    watch.end(Outcome::Inconsistent);
+                    test.end(Outcome::Inconsistent);
                     break;
                 }
                 (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
@@ -147,27 +147,27 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let share = if next > 0.0 { c * eta / next } else { 0.0 };
                 r.axpby(&number(share), v, &number(s * s));
 
-                if watch.step() {
-                    if watch.look(r.dot(r).read(), &[], Some(x)).is_break() {
+                if test.step() {
+                    if test.look(r.dot(r).read(), &[], Some(x)).is_break() {
                         break;
                     }
                     // From a least-squares solution on, x runs away along the null space.
                     if let Some(xx) = held
                         && x.dot(x).read() * V::Real::EPSILON > xx
                     {
-                        watch.end(Outcome::Inconsistent);
+                        test.end(Outcome::Inconsistent);
                         break;
                     }
                 }
                 if next == 0.0 {
-                    watch.end(Outcome::Breakdown);
+                    test.end(Outcome::Breakdown);
                     break;
                 }
                 mem::swap(z, q);
                 (gamma0, gamma) = (gamma, next);
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

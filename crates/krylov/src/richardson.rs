@@ -6,8 +6,8 @@ use coarsen_core::{
 use num_traits::Float;
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check};
-use crate::watch::Watch;
 
 /// Richardson iteration: a multigrid cycle or a smoother run on its own.
 ///
@@ -66,29 +66,29 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
             return Err(Error::Parameter { name: "Richardson::omega", value, range: "above 0 and finite" });
         }
         let ([r, z, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let omega = b.scalar(self.omega);
 
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             loop {
                 m.apply(r, z);
                 x.axpy(&omega, z);
-                watch.recompute(x, r);
-                if watch.step() {
+                test.recompute(x, r);
+                if test.step() {
                     let (rr, zz, xx) = (r.dot(r), z.dot(z), x.dot(x));
                     let [rr, zz, xx] = V::wait_for([&rr, &zz, &xx]);
-                    if watch.look(rr, &[], Some(x)).is_break() {
+                    if test.look(rr, &[], Some(x)).is_break() {
                         break;
                     }
                     let known = xx.is_normal(); // the square of a tiny or huge x says nothing
                     if known && self.omega * zz.sqrt() <= V::Real::EPSILON * xx.sqrt() {
-                        watch.end(Outcome::Stagnated);
+                        test.end(Outcome::Stagnated);
                         break;
                     }
                 }
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

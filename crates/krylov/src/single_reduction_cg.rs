@@ -20,8 +20,8 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check, round_off};
-use crate::watch::Watch;
 
 /// Preconditioned conjugate gradients with one reduction an iteration, for symmetric positive definite A and M.
 ///
@@ -74,10 +74,10 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
     ) -> Result<Report<V::Real>, Error> {
         check("SingleReductionCg", Class::Symmetric, &self.stop, a, m, b, x)?;
         let ([r, u, w, p, s, safe], spare) = self.workspace.with_spare(b)?;
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));
 
-        while watch.goes_on(x, r)? {
+        while test.goes_on(x, r)? {
             m.apply(r, u); // u
             a.apply(u, w); // w
             let [mut rho, mut curvature] = V::dot_magnitudes([(r, u), (w, u)]); // γ, δ
@@ -90,7 +90,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                 a.apply(u, w); // w
                 let [next, delta, rr] = V::dot_magnitudes([(r, u), (w, u), (r, r)]); // γ, δ
 
-                if watch.step() {
+                if test.step() {
                     let Dot { value, magnitude } = &curvature;
                     let [rr, ru, ru_size, ps, ps_size] =
                         V::wait_for([&rr.value, &rho.value, &rho.magnitude, value, magnitude]);
@@ -98,7 +98,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                         (Outcome::IndefinitePreconditioner, Dot { value: ru, magnitude: ru_size }),
                         (Outcome::IndefiniteOperator, Dot { value: ps, magnitude: ps_size }),
                     ];
-                    if watch.look(rr, &positive, Some(x)).is_break() {
+                    if test.look(rr, &positive, Some(x)).is_break() {
                         break;
                     }
                 }
@@ -115,7 +115,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                 rho = next;
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -20,9 +20,9 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::convergence_test::ConvergenceTest;
 use crate::scale;
 use crate::start::{Workspace, check, grow, round_off};
-use crate::watch::Watch;
 use least_squares::LeastSquares;
 
 /// A second orthogonalisation is made when the first leaves less of w than this: 1/√2 (Reichel & Gragg 1990).
@@ -111,19 +111,19 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         grow(directions, if self.flexible { cycle } else { 1 }, b)?;
         promised.clear();
         promised.reserve(cycle);
-        let mut watch = Watch::new(self.stop, a, b, safe, spare, monitor);
+        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let number = |value: f64| b.scalar(V::Real::of(value));
         let (round_off, mut unit) = (round_off::<V::Real>().wide(), None);
 
-        while watch.goes_on(x, r)? {
-            let beta = watch.residual().wide();
+        while test.goes_on(x, r)? {
+            let beta = test.residual().wide();
             basis[0].scaled(&number(1.0 / beta), r); // 1
             problem.start(beta, cycle);
             for j in 0..cycle {
                 let z = &mut directions[if self.flexible { j } else { 0 }];
                 m.apply(&basis[j], z); // 3
                 a.apply(z, w); // 4
-                let due = watch.step();
+                let due = test.step();
                 scale::shrink(w, unit.unwrap_or(1.0), z);
                 let mut norm = w.norm();
                 if unit.is_none() {
@@ -132,15 +132,15 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                 }
                 let length = orthogonalise(&basis[..=j], w, norm.wide(), promised, &mut problem.work); // 5 to 9
                 if !length.is_finite() {
-                    watch.end(Outcome::NotFinite);
+                    test.end(Outcome::NotFinite);
                     break;
                 }
                 let residual = V::Real::of(problem.push(length, round_off)); // 11
-                if due && watch.look(residual * residual, &[], None).is_break() {
+                if due && test.look(residual * residual, &[], None).is_break() {
                     break;
                 }
                 if length == 0.0 {
-                    watch.end(Outcome::Breakdown); // unless the space holds the solution
+                    test.end(Outcome::Breakdown); // unless the space holds the solution
                     break;
                 }
                 basis[j + 1].scaled(&number(1.0 / length), w); // 9
@@ -156,7 +156,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                 x.axpy(&b.scalar(one()), r); // 12: x + M⁻¹ V y
             }
         }
-        watch.report(x, None)
+        test.report(x, None)
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -1,17 +1,17 @@
-//! Who decides that a solve ends, and how.
+//! When a solve ends, and how.
 //!
-//! A method runs its recurrence between two true residuals (conjugate gradients may ask for more of them in between, [`Watch::replace`]):
+//! A method runs its recurrence between two true residuals (conjugate gradients may ask for more of them in between, [`ConvergenceTest::replace`]):
 //!
 //! ```text
-//! while watch.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here
+//! while test.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here
 //!     ... loop {
-//!         ... if watch.step() {        counts an iteration; time for a look?
+//!         ... if test.step() {        counts an iteration; time for a look?
 //!             wait for the numbers of this look, all at once
-//!             if watch.look(..).is_break() { break; }
+//!             if test.look(..).is_break() { break; }
 //!         }
 //!     }
 //! }
-//! watch.report(x)
+//! test.report(x)
 //! ```
 //!
 //! A look never ends a solve: it only stops the recurrence. The true residual is then recomputed, and
@@ -39,8 +39,8 @@ use crate::start::{Spare, check_finite, round_off};
 /// Times as large as the recurrence has it, a true residual is not conjugate to the direction any more, and steps along it are no line search.
 const ASTRAY: f64 = 1.5;
 
-/// The judge of one solve.
-pub(crate) struct Watch<'a, V: Vector> {
+/// Decides when one solve ends, and how.
+pub(crate) struct ConvergenceTest<'a, V: Vector> {
     stop: Stop<V::Real>,
     a: &'a dyn LinearOperator<V>,
     b: &'a V,
@@ -77,7 +77,7 @@ pub(crate) struct Watch<'a, V: Vector> {
     verdict: Option<Outcome>,
 }
 
-impl<'a, V: Vector> Watch<'a, V> {
+impl<'a, V: Vector> ConvergenceTest<'a, V> {
     /// A judge for A x = b; `safe` is a vector to keep iterates in, `spare` room for a scaled b.
     pub(crate) fn new(
         stop: Stop<V::Real>,
