@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coarsen_core::{Action, Stop, Upkeep, parallel};
+use coarsen_core::{Action, RebuildPolicy, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_problems::{Options, Sequence};
 use coarsen_sparse::System;
@@ -18,7 +18,7 @@ struct Sums {
     iterations: usize,
     setup: f64,
     solve: f64,
-    log: Upkeep,
+    log: RebuildPolicy,
 }
 
 pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
@@ -63,7 +63,7 @@ fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let b = s.right_hand_side(1);
     // Rows that a patch does not name must be as they were.
     let mut elastic = s.elastic().clone();
-    let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: Upkeep::default() };
+    let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });
     let mut built: Option<Built> = None;
     loop {

@@ -16,7 +16,7 @@
 //! | [`monitor`](Monitor) | who looks on |
 //! | [`cancel`](Cancel) | ending a setup from outside |
 //! | [`report`](Report) | how it ended |
-//! | [`upkeep`](Upkeep) | when a preconditioner follows its system |
+//! | [`rebuild_policy`](RebuildPolicy) | when a preconditioner follows its system |
 //! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
 //! | [`largest`](largest()) | the largest of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instructions of the machine |
@@ -38,12 +38,12 @@ pub mod parallel;
 mod preconditioner;
 mod random;
 mod real;
+mod rebuild_policy;
 mod report;
 mod rounded;
 mod scalar;
 pub mod simd;
 mod stop;
-mod upkeep;
 mod vector;
 
 pub use buckets::{Buckets, by_bucket};
@@ -58,9 +58,9 @@ pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Class, Identity, Preconditioner};
 pub use random::SplitMix64;
 pub use real::{Real, power_of_two};
+pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use rounded::Rounded;
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
-pub use upkeep::{Action, Decision, Upkeep};
 pub use vector::{Vector, products};

@@ -155,7 +155,7 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps: Option<u32>,
     /// How the preconditioner follows a sequence, --problem cloth-contact:N or stack:N
-    #[arg(long, value_enum, default_value_t = Follow::Upkeep)]
+    #[arg(long, value_enum, default_value_t = Follow::Policy)]
     pub(crate) follow: Follow,
     /// Write the solution
     #[arg(long, value_name = "X.mtx")]

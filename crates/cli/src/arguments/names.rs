@@ -71,7 +71,7 @@ pub(crate) enum Precision {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Follow {
     /// Kept or patched until the iterations lost are worth a build, then updated, then built
-    Upkeep,
+    Policy,
     /// Built in every step
     Build,
     /// Updated in every step

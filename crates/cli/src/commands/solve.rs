@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     for file in [&options.out, &options.report, &options.plot].into_iter().flatten() {
         check_place(file)?;
     }
-    if options.follow != Follow::Upkeep {
+    if options.follow != Follow::Policy {
         return Err(Failure::NotSequence { option: "--follow" });
     }
     let threads =

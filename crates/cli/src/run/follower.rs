@@ -5,7 +5,7 @@ use coarsen::multigrid::{Multigrid, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Action, Preconditioner, Real, Upkeep};
+use coarsen::{Action, Preconditioner, Real, RebuildPolicy};
 
 use super::stage::OVER_RELAXATION;
 use crate::arguments::domains::Form;
@@ -95,13 +95,13 @@ impl Follower {
     pub(crate) fn follow(
         &mut self,
         sequence: &Sequence,
-        upkeep: &mut Upkeep,
+        policy: &mut RebuildPolicy,
     ) -> Result<(Action, String), Failure> {
-        let decided = upkeep.decide(!sequence.touched().is_empty());
+        let decided = policy.decide(!sequence.touched().is_empty());
         let action = match (self.follow, decided, &self.built) {
             (_, _, None) | (Follow::Build, ..) => Action::Build,
             (Follow::Update, ..) => Action::Update,
-            (Follow::Upkeep, decided, _) => decided,
+            (Follow::Policy, decided, _) => decided,
         };
         let reused = match (&mut self.built, action) {
             (Some(built), Action::Patch) => {

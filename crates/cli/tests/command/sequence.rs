@@ -5,12 +5,12 @@ use crate::common::{Folder, coarsen, json};
 #[test]
 fn every_preconditioner_follows_in_every_way() {
     for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas", "as"] {
-        for follow in ["upkeep", "build", "update"] {
+        for follow in ["policy", "build", "update"] {
             let done = coarsen(&format!(
                 "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
             ));
             assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
-            assert!(follow == "upkeep" || done.out.contains(&format!("{follow}: asked for")), "{}", done.out);
+            assert!(follow == "policy" || done.out.contains(&format!("{follow}: asked for")), "{}", done.out);
         }
     }
     // Stiff springs anywhere: the largest eigenvalues have few nodes.

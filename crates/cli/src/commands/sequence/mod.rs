@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::{Options, Sequence};
-use coarsen::{BackendChoice, Outcome, Stop, Upkeep, parallel};
+use coarsen::{BackendChoice, Outcome, RebuildPolicy, Stop, parallel};
 
 use crate::arguments::place::check_place;
 use crate::arguments::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
@@ -72,17 +72,17 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     let stop = Stop { max_iterations: options.given.max_iterations, ..Stop::relative(options.given.tol) };
     let mut cg = Cg::new(stop);
     let mut follower = Follower::new(options, &sequence);
-    let mut upkeep = Upkeep::default();
+    let mut policy = RebuildPolicy::default();
     let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
     loop {
         let begun = Instant::now();
-        let (action, reused) = follower.follow(&sequence, &mut upkeep)?;
+        let (action, reused) = follower.follow(&sequence, &mut policy)?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
         // A solve that failed says nothing of what the preconditioner is worth: untold, it makes the next step build.
         if report.outcome == Outcome::Converged {
-            upkeep.learn(report.iterations);
+            policy.learn(report.iterations);
         }
         rows.push(Row {
             step: sequence.step(),
@@ -91,7 +91,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             action: action.name(),
             because: match options.follow {
                 Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: asked for", action.name()),
-                _ => upkeep.log().last().map(ToString::to_string).unwrap_or_default(),
+                _ => policy.log().last().map(ToString::to_string).unwrap_or_default(),
             },
             reused,
             assembly_seconds,

@@ -1,14 +1,14 @@
 use super::*;
 
 /// The actions for iterations that follow one by one.
-fn actions(iterations: &[usize]) -> (Vec<Action>, Upkeep) {
-    let mut upkeep = Upkeep::default();
+fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
+    let mut policy = RebuildPolicy::default();
     let decide = |&its: &usize| {
-        let action = upkeep.decide(true);
-        upkeep.learn(its);
+        let action = policy.decide(true);
+        policy.learn(its);
         action
     };
-    (iterations.iter().map(decide).collect(), upkeep)
+    (iterations.iter().map(decide).collect(), policy)
 }
 
 /// A loss of the price is kept and one above is not, whether it comes at once or bit by bit.
@@ -23,21 +23,21 @@ fn what_is_lost_adds_up_to_the_price() {
 /// Whatever is lost, it is kept.
 #[test]
 fn a_build_may_have_no_price() {
-    let mut upkeep = Upkeep { price: usize::MAX, ..Upkeep::default() };
+    let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
     for iterations in [10, usize::MAX, usize::MAX] {
-        upkeep.decide(false);
-        upkeep.learn(iterations);
+        policy.decide(false);
+        policy.learn(iterations);
     }
-    assert_eq!((upkeep.count(Action::Build), upkeep.count(Action::Keep)), (1, 2));
+    assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
 }
 
 /// A system that becomes harder: a build sets a new mark, so that it is not built in vain for ever.
 #[test]
 fn a_harder_system_moves_the_mark() {
     use Action::{Build, Patch};
-    let (actions, upkeep) = actions(&[10, 40, 40, 40, 40, 40, 40, 40]);
+    let (actions, policy) = actions(&[10, 40, 40, 40, 40, 40, 40, 40]);
     assert_eq!(actions, [Build, Patch, Build, Build, Build, Build, Patch, Patch]);
-    let text = upkeep.to_string();
+    let text = policy.to_string();
     assert!(text.contains("build: 40 iterations, more than 35"), "{text}");
     assert!(text.contains("build: 40 iterations, and keeping failed not long ago"), "{text}");
     assert!(text.contains("patch: 40 iterations, within 65"), "{text}");
@@ -47,12 +47,12 @@ fn a_harder_system_moves_the_mark() {
 #[test]
 fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {
-        let (mut upkeep, mut stale) = (Upkeep::default(), 0);
+        let (mut policy, mut stale) = (RebuildPolicy::default(), 0);
         for _ in 0..60 {
-            stale = if upkeep.decide(true) == Action::Build { 0 } else { stale + 1 };
-            upkeep.learn(100 + worse * stale);
+            stale = if policy.decide(true) == Action::Build { 0 } else { stale + 1 };
+            policy.learn(100 + worse * stale);
         }
-        upkeep.count(Action::Build)
+        policy.count(Action::Build)
     };
     assert!(run(60) >= 54, "{}", run(60));
     assert_eq!(run(0), 1);
@@ -61,28 +61,28 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
 /// A simulation that runs for days takes no more memory than one of an hour, and its totals stay right.
 #[test]
 fn the_log_is_bounded() {
-    let (mut upkeep, mut capacity) = (Upkeep::default(), 0);
-    let steps = 10 * Upkeep::KEPT + 3;
+    let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);
+    let steps = 10 * RebuildPolicy::KEPT + 3;
     for step in 0..steps {
-        upkeep.decide(step % 2 == 0);
-        upkeep.learn(10);
-        assert!((Upkeep::KEPT.min(step + 1)..=2 * Upkeep::KEPT).contains(&upkeep.log().len()));
-        if step == 2 * Upkeep::KEPT {
-            capacity = upkeep.log.capacity();
+        policy.decide(step % 2 == 0);
+        policy.learn(10);
+        assert!((RebuildPolicy::KEPT.min(step + 1)..=2 * RebuildPolicy::KEPT).contains(&policy.log().len()));
+        if step == 2 * RebuildPolicy::KEPT {
+            capacity = policy.log.capacity();
         }
     }
-    assert_eq!(upkeep.log.capacity(), capacity);
+    assert_eq!(policy.log.capacity(), capacity);
     let all = [Action::Build, Action::Update, Action::Patch, Action::Keep];
-    assert_eq!(all.map(|action| upkeep.count(action)).iter().sum::<usize>(), steps);
-    assert_eq!((upkeep.count(Action::Build), upkeep.count(Action::Keep)), (1, steps / 2));
-    let text = upkeep.to_string();
+    assert_eq!(all.map(|action| policy.count(action)).iter().sum::<usize>(), steps);
+    assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, steps / 2));
+    let text = policy.to_string();
     assert!(text.lines().last().unwrap().starts_with(&(steps - 1).to_string()), "{text}");
 }
 
 #[test]
 fn a_solve_that_nobody_tells_about_counts_as_failed() {
-    let mut upkeep = Upkeep::default();
-    upkeep.learn(3);
-    assert!(upkeep.log().is_empty());
-    assert_eq!([upkeep.decide(true), upkeep.decide(true)], [Action::Build; 2]);
+    let mut policy = RebuildPolicy::default();
+    policy.learn(3);
+    assert!(policy.log().is_empty());
+    assert_eq!([policy.decide(true), policy.decide(true)], [Action::Build; 2]);
 }

@@ -72,12 +72,12 @@ impl fmt::Display for Decision {
 /// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3 build the structure every ten steps and patch in between; here the solves say when.
 ///
 /// ```
-/// use coarsen_core::{Action, Upkeep};
-/// let mut upkeep = Upkeep::default();
-/// upkeep.price = 10;
+/// use coarsen_core::{Action, RebuildPolicy};
+/// let mut policy = RebuildPolicy::default();
+/// policy.price = 10;
 /// let mut decide = |touched, iterations| {
-///     let action = upkeep.decide(touched);
-///     upkeep.learn(iterations); // after the solve
+///     let action = policy.decide(touched);
+///     policy.learn(iterations); // after the solve
 ///     action
 /// };
 /// assert_eq!(decide(false, 20), Action::Build);
@@ -88,7 +88,7 @@ impl fmt::Display for Decision {
 /// assert_eq!(decide(true, 22), Action::Build);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Upkeep {
+pub struct RebuildPolicy {
     /// What a build costs more than a patch, in iterations: seconds of setup by seconds of an iteration. 25 by default, which is what smoothed aggregation and
     /// multilevel Schwarz take on cloth (20 and 33).
     pub price: usize,
@@ -99,7 +99,7 @@ pub struct Upkeep {
     /// Builds to come before anything is kept again, and how many there will be after the next failure.
     waiting: usize,
     patience: usize,
-    /// The last decisions, [`Upkeep::KEPT`] to twice as many.
+    /// The last decisions, [`RebuildPolicy::KEPT`] to twice as many.
     log: Vec<Decision>,
     /// Those no longer in the log, and how often each action is among all.
     forgotten: usize,
@@ -110,7 +110,7 @@ pub struct Upkeep {
 const PATIENCE: usize = 4;
 const MOST: usize = 16;
 
-impl Default for Upkeep {
+impl Default for RebuildPolicy {
     fn default() -> Self {
         Self {
             price: 25,
@@ -125,7 +125,7 @@ impl Default for Upkeep {
     }
 }
 
-impl Upkeep {
+impl RebuildPolicy {
     /// Decisions that the log holds at least, where there have been as many; it never holds more than twice as many.
     pub const KEPT: usize = 256;
 
@@ -197,7 +197,7 @@ impl Upkeep {
     }
 }
 
-impl fmt::Display for Upkeep {
+impl fmt::Display for RebuildPolicy {
     /// One line a decision of the log, numbered from the first of the run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbered = (self.forgotten..).zip(&self.log);
