@@ -19,7 +19,7 @@ use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen::sparse::{Strength, System};
-use coarsen::{Error, LinearOperator, Narrow, Preconditioner, Rounded, Stop, parallel};
+use coarsen::{Error, LinearOperator, MixedPrecision, Narrow, Preconditioner, Stop, parallel};
 
 /// What ‖r‖ may fall to under products in f32 before it is computed anew.
 const REPLACE: f64 = 1e-2;
@@ -116,7 +116,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             let mut m = Narrow::new(m, b.len())?;
             if settings.rounded {
                 bytes += size_of_val(narrow.values());
-                iterations = solve_with(&Rounded::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
+                iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
             } else {
                 drop(narrow);
                 iterations = solve_with(a, &mut m)?;

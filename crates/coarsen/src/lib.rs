@@ -50,8 +50,8 @@ pub use error::AnyError;
 
 pub use coarsen_core::{
     Accepted, Action, Cancel, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
-    LinearOperator, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real, RebuildPolicy,
-    Report, RitzValues, Rounded, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
+    LinearOperator, MixedPrecision, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real,
+    RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,

@@ -9,7 +9,7 @@
 //! | [`scalar`](Scalar) | numbers that may not have arrived yet |
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
-//! | [`rounded`](Rounded) | one operator for products, another for residuals |
+//! | [`mixed_precision`](MixedPrecision) | one operator for products, another for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | f(x), to be minimised |
 //! | [`stop`](Stop) | when a solve may end |
@@ -30,6 +30,7 @@ mod cancel;
 mod compiled;
 mod error;
 mod largest;
+mod mixed_precision;
 mod monitor;
 mod narrow;
 mod objective;
@@ -40,7 +41,6 @@ mod random;
 mod real;
 mod rebuild_policy;
 mod report;
-mod rounded;
 mod scalar;
 pub mod simd;
 mod stop;
@@ -51,6 +51,7 @@ pub use cancel::Cancel;
 pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;
+pub use mixed_precision::MixedPrecision;
 pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
 pub use narrow::Narrow;
 pub use objective::Objective;
@@ -60,7 +61,6 @@ pub use random::SplitMix64;
 pub use real::{Real, power_of_two};
 pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use report::{Accepted, NotConverged, Outcome, Report};
-pub use rounded::Rounded;
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
 pub use vector::{Vector, products};

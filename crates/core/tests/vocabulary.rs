@@ -2,8 +2,8 @@
 
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
-    Action, Class, Decision, Dot, Error, Identity, Iteration, LinearOperator, Objective, Outcome,
-    Preconditioner, Report, Rounded, Stop, Vector, from_fn, power_of_two,
+    Action, Class, Decision, Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective,
+    Outcome, Preconditioner, Report, Stop, Vector, from_fn, power_of_two,
 };
 
 /// A vector of a place that overrides nothing: every operation with a default takes it.
@@ -135,7 +135,7 @@ fn operators_of_closures_and_of_rounded_copies() {
     let (b, x, mut r) = (vec![10.0, 20.0, 30.0], vec![1.0, 2.0, 3.0], vec![f64::NAN; 3]);
     double.residual(&b, &x, &mut r);
     assert_eq!(r, [8.0, 16.0, 24.0]);
-    let rounded = Rounded::new(&double, &triple).unwrap();
+    let rounded = MixedPrecision::new(&double, &triple).unwrap();
     assert_eq!(LinearOperator::<Vec<f64>>::shape(&rounded), (3, 3));
     r.fill(f64::NAN);
     rounded.residual(&b, &x, &mut r); // of the exact one
@@ -144,7 +144,7 @@ fn operators_of_closures_and_of_rounded_copies() {
     assert_eq!(r, [3.0, 6.0, 9.0]);
     assert_eq!(rounded.apply_dot(&x, &mut r), Dot { value: 42.0, magnitude: 42.0 });
     let four = from_fn(4, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy(x));
-    assert!(matches!(Rounded::new(&double, &four), Err(Error::Shape { expected: 3, found: 4, .. })));
+    assert!(matches!(MixedPrecision::new(&double, &four), Err(Error::Shape { expected: 3, found: 4, .. })));
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// When to stop; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
     /// At a look that finds ‖r‖ fallen to this share of the last true residual, r becomes b − A x, and the direction is kept unless r was far astray: for operators that
-    /// are [`Rounded`](coarsen_core::Rounded), whose products lead r astray; 1e-2 suits f32. `None`, unless set, leaves r to its recurrence.
+    /// are [`MixedPrecision`](coarsen_core::MixedPrecision), whose products lead r astray; 1e-2 suits f32. `None`, unless set, leaves r to its recurrence.
     /// *Cost* a residual, a pass over r and x and a wait each time; there is no condition estimate from then on.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,

@@ -5,7 +5,7 @@ use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem};
 use coarsen::sparse::assembly;
-use coarsen::{Error, Identity, LinearOperator, Rounded, Stop, parallel};
+use coarsen::{Error, Identity, LinearOperator, MixedPrecision, Stop, parallel};
 
 fn replacing(tolerance: f64) -> Cg<Vec<f64>> {
     let mut cg = Cg::new(Stop::relative(tolerance));
@@ -33,7 +33,7 @@ fn products_in_f32_cost_hardly_an_iteration() {
             (report.iterations, x)
         };
         let exact = count(&p.matrix, &mut Cg::new(Stop::relative(1e-10))).0;
-        let a = Rounded::new::<Vec<f64>>(&p.matrix, &narrow).unwrap();
+        let a = MixedPrecision::new::<Vec<f64>>(&p.matrix, &narrow).unwrap();
         let (rounded, x) = count(&a, &mut replacing(1e-10));
         assert!(10 * rounded <= 11 * exact + 20, "{spec}: {rounded} of {exact}");
         let again = parallel::threads(1, || count(&a, &mut replacing(1e-10)));
@@ -60,7 +60,7 @@ fn the_condition_decides_how_many_iterations_rounding_costs() {
             cg.solve(a, &mut Identity, &b, &mut x).unwrap().converged().unwrap().iterations
         };
         let exact = count(&a, Cg::new(Stop::relative(1e-8)));
-        let rounded = count(&Rounded::new::<Vec<f64>>(&a, &narrow).unwrap(), replacing(1e-8));
+        let rounded = count(&MixedPrecision::new::<Vec<f64>>(&a, &narrow).unwrap(), replacing(1e-8));
         println!("{k:e}: {rounded} iterations, {exact} with the exact matrix");
         assert!(rounded as f64 <= most * exact as f64 + 2.0, "{k:e}: {rounded} of {exact}");
     }
@@ -73,7 +73,7 @@ fn what_needs_more_digits_is_refused_or_said_not_to_converge() {
     let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, near), (1, 0, near), (1, 1, 1.0)]).unwrap();
     let narrow = a.to::<f32>();
     let (b, mut x) = (vec![1.0, -1.0], vec![0.0; 2]);
-    let rounded = Rounded::new::<Vec<f64>>(&a, &narrow).unwrap();
+    let rounded = MixedPrecision::new::<Vec<f64>>(&a, &narrow).unwrap();
     let report = replacing(1e-8).solve(&rounded, &mut Identity, &b, &mut x).unwrap();
     assert!(report.converged().is_err() && x.iter().all(|x| x.is_finite()));
     assert!(replacing(1e-8).solve(&a, &mut Identity, &b, &mut x).unwrap().converged().is_ok());
@@ -83,7 +83,7 @@ fn what_needs_more_digits_is_refused_or_said_not_to_converge() {
 fn what_does_not_fit_is_named() {
     let [two, three] = [2, 3].map(|n| coarsen::sparse::Bsr::<f64>::identity(n, 1).unwrap());
     assert!(matches!(
-        Rounded::new::<Vec<f64>>(&two, &three),
+        MixedPrecision::new::<Vec<f64>>(&two, &three),
         Err(Error::Shape { expected: 2, found: 3, .. })
     ));
     for share in [0.0, 1.0, f64::NAN] {

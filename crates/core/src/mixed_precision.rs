@@ -12,22 +12,22 @@ use crate::{Dot, Error, LinearOperator, Vector};
 /// updates in mixed precision).
 ///
 /// ```
-/// use coarsen_core::{LinearOperator, Rounded, from_fn};
+/// use coarsen_core::{LinearOperator, MixedPrecision, from_fn};
 /// let third = |x: &Vec<f64>, y: &mut Vec<f64>| y[0] = x[0] / 3.0;
 /// let (exact, rounded) = (from_fn(1, third), from_fn(1, |x: &Vec<f64>, y: &mut Vec<f64>| y[0] = 0.3333 * x[0]));
-/// let a = Rounded::new::<Vec<f64>>(&exact, &rounded)?;
+/// let a = MixedPrecision::new::<Vec<f64>>(&exact, &rounded)?;
 /// let (mut y, mut r) = (vec![0.0], vec![0.0]);
 /// a.apply(&vec![3.0], &mut y);
 /// a.residual(&vec![1.0], &vec![3.0], &mut r);
 /// assert_eq!((y[0], r[0]), (0.3333 * 3.0, 0.0));
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
-pub struct Rounded<'a, A: ?Sized, R: ?Sized> {
+pub struct MixedPrecision<'a, A: ?Sized, R: ?Sized> {
     exact: &'a A,
     rounded: &'a R,
 }
 
-impl<'a, A: ?Sized, R: ?Sized> Rounded<'a, A, R> {
+impl<'a, A: ?Sized, R: ?Sized> MixedPrecision<'a, A, R> {
     /// Both must have the same shape, as operators on `V`.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl<'a, A: ?Sized, R: ?Sized> Rounded<'a, A, R> {
     }
 }
 
-impl<V, A, R> LinearOperator<V> for Rounded<'_, A, R>
+impl<V, A, R> LinearOperator<V> for MixedPrecision<'_, A, R>
 where
     V: Vector,
     A: LinearOperator<V> + ?Sized,
