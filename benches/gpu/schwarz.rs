@@ -157,9 +157,9 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
         let mut m = recipe.build(p.system(), on)?;
         let build = match structure {
             By::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
-            By::Device => least(3, || m.restructure_here(&a, &positions).and_then(|()| on.sync()))?,
+            By::Device => least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?,
         };
-        let update = least(3, || m.update_here(&a).and_then(|()| on.sync()))?;
+        let update = least(3, || m.update_on_device(&a).and_then(|()| on.sync()))?;
         let values = match structure {
             By::Host => m.values(),
             By::Device => values(&m.nodes()?, recipe.recipe.domain, p.matrix.block().0),

@@ -22,7 +22,7 @@ const MOST: usize = (SOUND / FAULTS) as usize;
 
 /// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, plain or with a contact part, inverted there.
 ///
-/// *Use* for a matrix that changes on the device: [`update_here`](Self::update_here) waits for nothing. A block that cannot be inverted is
+/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) waits for nothing. A block that cannot be inverted is
 /// taken for the unit matrix until the next update; [`check`](Self::check) names it.
 /// *Cost* b² values a node of memory; an update reads the diagonal blocks and writes their inverses, by elimination with scaled partial pivoting as on the
 /// host, in `f64` where the device has it.
@@ -49,7 +49,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         let blocks = DeviceBlocks::new(&operand.on.stored::<S>(), &zeros)?;
         let inversion = Inversion::new(operand.on)?;
         let mut built = Self { blocks, inversion, omega: V::of(omega) };
-        built.update_here(a)?;
+        built.update_on_device(a)?;
         built.check()?;
         Ok(built)
     }
@@ -61,7 +61,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     ///
     /// # Errors
     /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when the place has failed.
-    pub fn update_here(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
+    pub fn update_on_device(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
 

@@ -3,11 +3,8 @@
 use coarsen_backend::{Backend, Setup, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
-use coarsen_sparse::System;
 
-use crate::{
-    Coarsening, Geometric, Grid, Hierarchy, PlainAggregation, RugeStueben, SmoothedAggregation, Spread,
-};
+use crate::{Geometric, Grid, PlainAggregation, RugeStueben, SmoothedAggregation, Spread};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -255,16 +252,6 @@ impl<C, S> Multigrid<C, S> {
             }
         }
         Ok(())
-    }
-}
-
-impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 'static> Setup<T, B>
-    for Multigrid<C, S>
-{
-    type Built = Hierarchy<T, B, C, S>;
-
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        Hierarchy::build(self.clone(), system, on)
     }
 }
 

@@ -206,11 +206,11 @@ fn a_hierarchy_of_one_level_follows_at_its_place() {
     let [a, other] = [path(n, 0.3, 0.0, 1.0), path(n, 0.4, 0.2, 3.0)];
     let mut m = given(vec![], 1).build(&a, &Far).unwrap();
     let mut plan = m.numeric_plan().unwrap();
-    m.update_here(&Far.matrix(&other).unwrap(), &mut plan).unwrap();
+    m.update_on_device(&Far.matrix(&other).unwrap(), &mut plan).unwrap();
     assert!(near(&applied(&mut m, &r), &solved(&other, &r)));
     let two = assembly::from_triplets(14, 2, &(0..14).map(|i| (i, i / 7, 1.0)).collect::<Vec<_>>()).unwrap();
     let mut plan = given(vec![two], 2).build(&a, &Far).unwrap().numeric_plan().unwrap();
-    let refused = m.update_here(&Far.matrix(&a).unwrap(), &mut plan).unwrap_err();
+    let refused = m.update_on_device(&Far.matrix(&a).unwrap(), &mut plan).unwrap_err();
     assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
 }
 

@@ -115,7 +115,7 @@ pub use coarsen_device::DeviceMatrix;
 /// let p = coarsen_problems::cloth(20, 0.01)?;
 /// let mut m = DeviceSchwarz::default().build(p.system(), &on)?;
 /// let a = on.matrix(&p.matrix)?;
-/// m.update_here(&a)?; // a time step later: nothing travels
+/// m.update_on_device(&a)?; // a time step later: nothing travels
 /// let r = on.vector(&p.right_hand_side(1))?;
 /// let mut z = r.like()?;
 /// m.apply(&r, &mut z);

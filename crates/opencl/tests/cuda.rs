@@ -111,7 +111,7 @@ fn assembled_there(on: &OpenCl<f64>) {
     a.read_values(&mut host).unwrap();
     assert_eq!(host.values(), twice);
 
-    m.update_here(&a, &mut plan).unwrap();
+    m.update_on_device(&a, &mut plan).unwrap();
     let halved: Vec<f64> = applied(&mut m).iter().map(|v| 2.0 * v).collect();
     assert!(close(&halved, &expected), "hierarchy");
     let mut jacobi = DeviceJacobi::new(&a, 1.0).unwrap();

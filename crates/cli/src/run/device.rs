@@ -29,7 +29,7 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
             (Precond::Mas, Form::Additive(recipe))
                 if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
             {
-                computed_here(recipe, job.system, self)
+                computed_on_device(recipe, job.system, self)
             }
             // A factor, found weights and smoothed aggregation are the host's.
             (Precond::Mas, form) => domains(form, job.system, self),
@@ -60,7 +60,7 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
 }
 
 /// Multilevel domains whose inverses are computed on the device; domains on the coarsest level too.
-fn computed_here<V: Real, S: Real>(
+fn computed_on_device<V: Real, S: Real>(
     recipe: &Schwarz,
     system: System<'_, f64>,
     on: &OpenCl<V, S>,

@@ -109,8 +109,8 @@ pub(crate) struct Places {
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// New values from a stream of device memory; places that the stream does not name become zero. Nothing travels and nobody waits.
     ///
-    /// What follows the matrix can follow there too: [`Hierarchy::update_here`](../coarsen_multigrid/struct.Hierarchy.html#method.update_here),
-    /// [`DeviceSubdomains::update_here`](crate::DeviceSubdomains::update_here). Blocks that the pattern has no place for are left out, and
+    /// What follows the matrix can follow there too: [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
+    /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks that the pattern has no place for are left out, and
     /// [`check`](Self::check) says so.
     /// *Cost* the first one of a matrix compiles the kernels for its blocks, unless the place has them, and makes room for one number.
     ///

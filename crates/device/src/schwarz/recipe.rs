@@ -35,7 +35,7 @@ pub enum By {
     #[default]
     Host,
     /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts; domains of 32 nodes at most. It can be done
-    /// anew in every time step without a wait ([`DeviceSubdomains::restructure_here`]).
+    /// anew in every time step without a wait ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 

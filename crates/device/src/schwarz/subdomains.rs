@@ -60,16 +60,16 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
-    pub fn update_here(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
+    pub fn update_on_device(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
         self.check_same(a)?;
         self.numbers.compute(&self.application, a, None)
     }
 
-    /// As [`update_here`](Self::update_here), for the domains that hold one of the block rows `touched`, on every level; the list travels.
+    /// As [`update_on_device`](Self::update_on_device), for the domains that hold one of the block rows `touched`, on every level; the list travels.
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for a row that does not exist, or for more rows than there are.
-    pub fn patch_here(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
+    pub fn patch_on_device(&mut self, a: &DeviceMatrix<V, S>, touched: &[u32]) -> Result<(), Error> {
         self.check_same(a)?;
         self.check_rows(touched)?;
         self.numbers.compute(&self.application, a, Some(touched))
@@ -78,11 +78,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
     ///
     /// A level that has more nodes than there is room for is left out, with those above it; [`check`](Self::check) says so.
-    /// Where the host chose the structure it stays, as in [`update_here`](Self::update_here).
+    /// Where the host chose the structure it stays, as in [`update_on_device`](Self::update_on_device).
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for another number of positions.
-    pub fn restructure_here(
+    pub fn restructure_on_device(
         &mut self,
         a: &DeviceMatrix<V, S>,
         positions: &DeviceVector<V>,
@@ -114,7 +114,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Whether the structure serves the values and positions of the last update. Two waits.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where nodes have moved ([`restructure_here`](Self::restructure_here)) so that a level has no room for its nodes: it is left out,
+    /// [`Error::Capacity`] where nodes have moved ([`restructure_on_device`](Self::restructure_on_device)) so that a level has no room for its nodes: it is left out,
     /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and
     /// has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {

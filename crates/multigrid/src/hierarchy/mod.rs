@@ -24,7 +24,7 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Cpu, SetupError, Smoother, SmootherFacts, Transfer, check_range};
+use coarsen_backend::{Backend, Cpu, Setup, SetupError, Smoother, SmootherFacts, Transfer, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
@@ -79,6 +79,16 @@ struct Host<T: Real, X> {
     unknowns: usize,
     nnz: usize,
     special: usize,
+}
+
+impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 'static> Setup<T, B>
+    for Multigrid<C, S>
+{
+    type Built = Hierarchy<T, B, C, S>;
+
+    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+        Hierarchy::build(self.clone(), system, on)
+    }
 }
 
 /// Where the time of the last setup went.

@@ -10,7 +10,7 @@ use coarsen_sparse::Bsr;
 use super::Hierarchy;
 use crate::Coarsening;
 
-/// What [`Hierarchy::update_here`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
+/// What [`Hierarchy::update_on_device`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
 ///
 /// Belongs to the hierarchy that made it, until that one is built anew.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
@@ -58,7 +58,11 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// # Errors
     /// [`SetupError::Level`] names level and row of a diagonal block that has no use, [`SetupError::NotHere`] a smoother that follows on the host alone,
     /// [`SetupError::Coarsest`], and those of the place. After an error the hierarchy must follow a sound matrix before it is used.
-    pub fn update_here(&mut self, a: &B::Matrix, plan: &mut NumericPlan<T, B>) -> Result<(), SetupError> {
+    pub fn update_on_device(
+        &mut self,
+        a: &B::Matrix,
+        plan: &mut NumericPlan<T, B>,
+    ) -> Result<(), SetupError> {
         let Self { on, levels, bottom, .. } = self;
         if plan.products.len() != levels.len() {
             return Err(Error::Pattern { what: "the numeric plan of another hierarchy" }.into());

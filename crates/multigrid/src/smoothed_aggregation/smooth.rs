@@ -50,9 +50,10 @@ type Smoothed<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
 type Smooth<T> =
     fn(&Bsr<T>, &Parts<'_, T>, &Basis<T>, (&[u32], usize), Reach<'_>, Option<&Filter<'_, T>>) -> Smoothed<T>;
 
-static SMOOTH: Compiled<2> = Compiled([&(smooth_here as Smooth<f32>), &(smooth_here as Smooth<f64>)]);
+static SMOOTH: Compiled<2> =
+    Compiled([&(smooth_prolongation as Smooth<f32>), &(smooth_prolongation as Smooth<f64>)]);
 
-fn smooth_here<T: Real>(
+fn smooth_prolongation<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
     basis: &Basis<T>,

@@ -181,7 +181,7 @@ fn matrices_are_filled_where_they_are() {
     let mut m = Multigrid::tamstorf().build(p.system(), &on).unwrap();
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
-    m.update_here(&there, &mut plan).unwrap();
+    m.update_on_device(&there, &mut plan).unwrap();
     // A place that the matrix has not is left out, and found when it is asked for; places without an entry become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
     let values = on.vector(&[3.0, 4.0]).unwrap();
@@ -234,7 +234,7 @@ fn a_step_stays_on_the_device() {
         a.assemble(&elements, &computed)?; // a vector of blocks that the device has; nobody waits
         touching.write_contacts(&[Stencil::point_point(3, 390)])?;
         contact.assemble(&touching, &normal)?; // one stiffness a contact
-        m.update_here(&a, &mut plan)?; // all levels, where they are
+        m.update_on_device(&a, &mut plan)?; // all levels, where they are
         let sum = DeviceSum::new(&a, &contact)?; // A + C, in one pass
         let report = Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &b, &mut x)?.converged()?;
         contact.check()?; // whether there was room

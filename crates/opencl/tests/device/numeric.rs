@@ -49,7 +49,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     assert!(there.levels() > 2, "{name}: {} levels", there.levels());
     let mut plan = there.numeric_plan().unwrap();
     let moved = on.matrix(&changed).unwrap();
-    there.update_here(&moved, &mut plan).unwrap();
+    there.update_on_device(&moved, &mut plan).unwrap();
 
     let r = noise(n, 3);
     let mut z = vec![0.0; n];
@@ -69,7 +69,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
 
     // The same values again: the same bits, and nothing is allocated.
     let before = on.counters();
-    there.update_here(&moved, &mut plan).unwrap();
+    there.update_on_device(&moved, &mut plan).unwrap();
     assert_eq!(on.counters().allocations, before.allocations);
     assert_eq!(applied(on, &mut there, &r), found);
     // What the host knows still follows from the host.
@@ -129,25 +129,25 @@ fn faults_are_named() {
     let at = broken.pattern().find(7, 7).unwrap();
     broken.values_mut()[at] = -4.0;
     let mut there = on.matrix(&broken).unwrap();
-    match m.update_here(&there, &mut plan).unwrap_err() {
+    match m.update_on_device(&there, &mut plan).unwrap_err() {
         SetupError::NotPositive { row: 7, diagonal, .. } => assert_eq!(diagonal, -4.0),
         other => panic!("{other}"),
     }
     broken.values_mut()[at] = 0.0;
     there.set_values(&broken).unwrap();
-    let fault = m.update_here(&there, &mut plan).unwrap_err();
+    let fault = m.update_on_device(&there, &mut plan).unwrap_err();
     assert!(matches!(fault, SetupError::ZeroDiagonal { row: 7, .. }), "{fault}");
     there.set_values(&p.matrix).unwrap();
-    m.update_here(&there, &mut plan).unwrap();
+    m.update_on_device(&there, &mut plan).unwrap();
     assert!(difference(&applied(&on, &mut m, &r), &expected) < 1e-11);
 
     let other = on.matrix(&assembly::from_triplets(576, 576, &[(0, 0, 1.0)]).unwrap()).unwrap();
-    let refused = m.update_here(&other, &mut plan).unwrap_err();
+    let refused = m.update_on_device(&other, &mut plan).unwrap_err();
     assert!(matches!(refused, SetupError::Place(Error::Pattern { .. })), "{refused}");
     let smoothing = Smoothing::Spai0(Spai0::default());
     let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
     let mut plan = spai0.numeric_plan().unwrap();
-    let refused = spai0.update_here(&there, &mut plan).unwrap_err();
+    let refused = spai0.update_on_device(&there, &mut plan).unwrap_err();
     assert_eq!(refused, SetupError::NotHere { method: "spai0" });
 }
 
@@ -163,7 +163,7 @@ fn one_level_follows() {
     twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     let r = noise(25, 1);
     let before = applied(&on, &mut m, &r);
-    m.update_here(&on.matrix(&twice).unwrap(), &mut plan).unwrap();
+    m.update_on_device(&on.matrix(&twice).unwrap(), &mut plan).unwrap();
     let after: Vec<f64> = applied(&on, &mut m, &r).into_iter().map(|v| 2.0 * v).collect();
     assert!(difference(&after, &before) < 1e-13);
 }

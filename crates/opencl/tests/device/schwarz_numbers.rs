@@ -98,14 +98,14 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
         let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
         let first = applied(&on, &mut m, &r);
         let before = on.counters();
-        m.update_here(&new).unwrap();
-        m.update_here(&new).unwrap();
+        m.update_on_device(&new).unwrap();
+        m.update_on_device(&new).unwrap();
         let counted = on.counters();
         assert_eq!((counted.waits, counted.allocations), (before.waits, before.allocations));
         let expected = applied(&on, &mut m, &r);
-        m.update_here(&old).unwrap();
+        m.update_on_device(&old).unwrap();
         assert_eq!(applied(&on, &mut m, &r), first);
-        m.patch_here(&new, &touched).unwrap();
+        m.patch_on_device(&new, &touched).unwrap();
         let patched = applied(&on, &mut m, &r);
         assert!(patched == expected && patched != first);
         assert_eq!(m.update(p.system()).unwrap(), Reused::Structure);
@@ -205,7 +205,7 @@ fn domains_that_are_not_positive_are_named() {
         assert!(difference(&found, &z) < 1e-5, "{found:?} {z:?}");
         // Numbers that no check has seen: the domain falls back, and nothing else.
         let broken = pairs(&[-0.5, f64::NAN, -0.2, -0.1]);
-        m.update_here(&on.matrix(&broken).unwrap()).unwrap();
+        m.update_on_device(&on.matrix(&broken).unwrap()).unwrap();
         assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
         assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
     }
@@ -235,13 +235,13 @@ fn released_constraints_are_named() {
                 (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
             let mut m = recipe.build(before, &on).unwrap();
             m.check().unwrap();
-            m.update_here(&on.matrix(&constrained).unwrap()).unwrap();
+            m.update_on_device(&on.matrix(&constrained).unwrap()).unwrap();
             m.check().unwrap();
-            m.update_here(&there).unwrap();
+            m.update_on_device(&there).unwrap();
             let named = m.check().unwrap_err();
             assert_eq!(named, SetupError::Released { node: fixed, first_row: fixed });
             if structure == By::Device {
-                m.restructure_here(&there, &positions).unwrap();
+                m.restructure_on_device(&there, &positions).unwrap();
                 m.check().unwrap();
                 m = recipe.build(before, &on).unwrap();
             }
@@ -259,8 +259,8 @@ fn what_does_not_fit_is_refused() {
     let p = problem("poisson2d:20");
     let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
     let other = on.matrix(&problem("poisson2d:21").matrix).unwrap();
-    assert!(matches!(m.update_here(&other), Err(Error::Pattern { .. })));
-    assert!(matches!(m.patch_here(&on.matrix(&p.matrix).unwrap(), &[400]), Err(Error::Shape { .. })));
+    assert!(matches!(m.update_on_device(&other), Err(Error::Pattern { .. })));
+    assert!(matches!(m.patch_on_device(&on.matrix(&p.matrix).unwrap(), &[400]), Err(Error::Shape { .. })));
     let mut zero = p.matrix.clone();
     zero.values_mut()[0] = 0.0;
     let refused = m.update(System { matrix: &zero, ..p.system() });

@@ -131,13 +131,13 @@ fn levels_have_room_or_say_so() {
         let mut m = all().build(System { positions: Some(&near), ..System::from(&a) }, &on).unwrap();
         m.check().unwrap();
         let (there, moved) = (on.matrix(&a).unwrap(), on.vector(&far.concat()).unwrap());
-        m.restructure_here(&there, &moved).unwrap();
+        m.restructure_on_device(&there, &moved).unwrap();
         let told = m.check().unwrap_err();
         let lacking = |e: &SetupError| {
             matches!(e, SetupError::Place(Error::Capacity { count: 320, capacity: 160, .. }))
         };
         assert!(lacking(&told), "{told}");
-        m.restructure_here(&there, &on.vector(&near.concat()).unwrap()).unwrap();
+        m.restructure_on_device(&there, &on.vector(&near.concat()).unwrap()).unwrap();
         m.check().unwrap();
     }
 }
@@ -157,13 +157,13 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     let fresh = all().build(System { positions: Some(&moved), ..p.system() }, &on);
     let expected = applied(&on, &mut fresh.unwrap(), &r);
     let counted = on.counters();
-    m.restructure_here(&a, &after).unwrap();
+    m.restructure_on_device(&a, &after).unwrap();
     let now = on.counters();
     assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
     assert!(applied(&on, &mut m, &r) == expected && expected != first);
-    m.restructure_here(&a, &before).unwrap();
+    m.restructure_on_device(&a, &before).unwrap();
     assert_eq!(applied(&on, &mut m, &r), first);
-    assert!(matches!(m.restructure_here(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
+    assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
 }
 
 /// The structure of the device costs iterations beside that of the host with the same couplings, but not many.
@@ -237,9 +237,9 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     // 2. Order, domains, levels and inverses by the device, from a matrix and positions that live there.
     let mut m = DeviceSchwarz { structure: By::Device, ..DeviceSchwarz::default() }.build(p.system(), &on)?;
     let positions = on.vector(&p.positions.concat())?;
-    m.restructure_here(&a, &positions)?; // every ten steps (§5.3): nodes have moved
-    m.update_here(&a)?; // every step: values have changed
-    m.patch_here(&a, &[500, 620])?; // two rows have changed
+    m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3): nodes have moved
+    m.update_on_device(&a)?; // every step: values have changed
+    m.patch_on_device(&a, &[500, 620])?; // two rows have changed
     x.fill(0.0);
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
     assert!(m.repairs()?.is_empty());

@@ -289,7 +289,7 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
             let mut m = DeviceJacobi::new(&elastic, 1.0).unwrap();
             close(&mut m, &a);
             let sum = DeviceSum::new(&elastic, &contact).unwrap();
-            m.update_here(&sum).unwrap();
+            m.update_on_device(&sum).unwrap();
             m.check().unwrap();
             close(&mut m, &Sum { elastic: &a, contact: &host }.merge().unwrap());
         }

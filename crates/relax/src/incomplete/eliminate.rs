@@ -42,9 +42,9 @@ pub(super) fn eliminate<T: Real>(
 type Eliminate<T> = fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool) -> Result<(), Fault>;
 
 static ELIMINATE: Compiled<2> =
-    Compiled([&(eliminate_here as Eliminate<f32>), &(eliminate_here as Eliminate<f64>)]);
+    Compiled([&(eliminate_rows as Eliminate<f32>), &(eliminate_rows as Eliminate<f64>)]);
 
-fn eliminate_here<T: Real>(
+fn eliminate_rows<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
     pivots: &mut DenseBlocks<T>,
@@ -54,7 +54,7 @@ fn eliminate_here<T: Real>(
     assert!(Pattern::same(w.pattern(), order.pattern()) && pivots.values().len() == w.shape().0 * b);
     let (values, pivots) = (Shared::new(w.values_mut()), Shared::new(pivots.values_mut()));
     for stage in order.stages() {
-        let rows = |chunk: &Chunk| simd::run(Rows { chunk, order, values, pivots, b, positive });
+        let rows = |chunk: &Chunk| simd::run(EliminatedRows { chunk, order, values, pivots, b, positive });
         forked(stage, parallel, &rows)?;
     }
     Ok(())
@@ -79,7 +79,7 @@ fn forked(
 }
 
 /// The rows of one chunk.
-struct Rows<'a, T> {
+struct EliminatedRows<'a, T> {
     chunk: &'a Chunk,
     order: &'a Order,
     values: Shared<'a, T>,
@@ -88,7 +88,7 @@ struct Rows<'a, T> {
     positive: bool,
 }
 
-impl<T: Real> Kernel<T> for Rows<'_, T> {
+impl<T: Real> Kernel<T> for EliminatedRows<'_, T> {
     type Output = Result<(), Fault>;
 
     #[inline(always)]
@@ -103,7 +103,7 @@ impl<T: Real> Kernel<T> for Rows<'_, T> {
     }
 }
 
-impl<T: Real> Rows<'_, T> {
+impl<T: Real> EliminatedRows<'_, T> {
     /// `B` is the block size, or 0 when it is known at run time only.
     #[inline(always)]
     fn fixed<I: Set<T>, const B: usize>(self, set: I) -> Result<(), Fault> {

@@ -45,10 +45,10 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
         let (n, b) = (lu.shape().0, lu.block().0);
         let scratch = if order.is_natural() { 0 } else { n };
         assert!(r.len() == n && y.len() == scratch && z.len() == n && pivots.len() == n * b);
-        RUN.of::<Run<V, S>>()(lu, pivots, order, r, y, z);
+        RUN.of::<Substitute<V, S>>()(lu, pivots, order, r, y, z);
     }
 
-    fn run_here(lu: &Bsr<S>, pivots: &[S], order: &Order, r: &[V], y: &mut [V], z: &mut [V]) {
+    fn substitute(lu: &Bsr<S>, pivots: &[S], order: &Order, r: &[V], y: &mut [V], z: &mut [V]) {
         let z = Shared::new(z);
         let y = if order.is_natural() { z } else { Shared::new(y) };
         let this = Substitution { lu, pivots, order, r, y, z };
@@ -62,13 +62,13 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
     }
 }
 
-type Run<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]);
+type Substitute<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]);
 
 static RUN: Compiled<4> = Compiled([
-    &(Substitution::<f32, f32>::run_here as Run<f32, f32>),
-    &(Substitution::<f32, f64>::run_here as Run<f32, f64>),
-    &(Substitution::<f64, f32>::run_here as Run<f64, f32>),
-    &(Substitution::<f64, f64>::run_here as Run<f64, f64>),
+    &(Substitution::<f32, f32>::substitute as Substitute<f32, f32>),
+    &(Substitution::<f32, f64>::substitute as Substitute<f32, f64>),
+    &(Substitution::<f64, f32>::substitute as Substitute<f64, f32>),
+    &(Substitution::<f64, f64>::substitute as Substitute<f64, f64>),
 ]);
 
 /// One chunk of the solution with L, or with U.

@@ -97,7 +97,7 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
 
 /// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times its own bytes, as that of a matrix that
 /// relaxation solves does.
-pub(in crate::hierarchy) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
+pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
         Ok((_, figures)) if figures.bytes > MANY * a.bytes() => {

@@ -113,7 +113,7 @@ impl<T: Real> GalerkinPlan<T> {
         BUILD.of::<Build<T>>()(self, a, p.into())
     }
 
-    fn build_here(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
+    fn build_product(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
         let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
@@ -210,8 +210,8 @@ impl<T: Real> GalerkinPlan<T> {
 type Build<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>;
 
 static BUILD: Compiled<2> = Compiled([
-    &(GalerkinPlan::<f32>::build_here as Build<f32>),
-    &(GalerkinPlan::<f64>::build_here as Build<f64>),
+    &(GalerkinPlan::<f32>::build_product as Build<f32>),
+    &(GalerkinPlan::<f64>::build_product as Build<f64>),
 ]);
 
 type Refill<T> =
