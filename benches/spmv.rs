@@ -17,7 +17,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Setup, Sweep};
+use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Setup, SweepDirection};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Vector, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::Ic0;
@@ -185,7 +185,7 @@ impl Run<'_> {
         });
         let order = on.relaxation_order(host.pattern());
         row("Gauss-Seidel", matrix + blocks + word * 3 * n, &mut || {
-            a.relax(&order, Sweep::Forward, &d, V::one(), &b, &mut y);
+            a.relax(&order, SweepDirection::Forward, &d, V::one(), &b, &mut y);
         });
         let mut ic0 = Ic0::default().build(host, &on).expect("gallery matrices are definite");
         row("IC(0)", matrix + blocks + word * 4 * n, &mut || ic0.apply(black_box(&b), &mut y));

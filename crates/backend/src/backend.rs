@@ -108,7 +108,7 @@ pub trait Backend: Clone + Send + 'static {
 
 /// The direction of a relaxation sweep; a forward one followed by a backward one is symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sweep {
+pub enum SweepDirection {
     /// Sets in order, rows in order.
     Forward,
     /// Everything reversed.
@@ -128,7 +128,7 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     fn relax(
         &self,
         rows: &B::Rows,
-        sweep: Sweep,
+        sweep: SweepDirection,
         d: &B::Blocks,
         omega: B::Real,
         b: &B::Vector,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_core::{LinearOperator, Real, Scalar, SplitMix64, Vector};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep};
+use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
 
 /// Sizes in nodes: nothing, one, around a power of two, enough for several leaves.
 const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
@@ -203,7 +203,7 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
             let vb = on.vector(&real(&rhs)).expect("memory");
             let (mut found, mut expected) = (on.vector(&real(&start)).expect("memory"), start.clone());
             let oracle = (Reference.matrix(&a).expect("any"), Reference.blocks(&d).expect("any"));
-            for (sweep, omega) in [(Sweep::Forward, 1.0), (Sweep::Backward, 0.5)] {
+            for (sweep, omega) in [(SweepDirection::Forward, 1.0), (SweepDirection::Backward, 0.5)] {
                 matrix.relax(&rows, sweep, &blocks, B::Real::of(omega), &vb, &mut found);
                 Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);
             }

@@ -32,7 +32,7 @@ mod setup;
 mod smoother;
 mod transfer;
 
-pub use backend::{Backend, Blocks, Matrix, NumericPlace, Sweep};
+pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::SetupError;

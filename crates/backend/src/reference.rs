@@ -8,7 +8,7 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::range::same_length;
-use crate::{Backend, Blocks, DenseBlocks, Matrix, RowSets, Sweep};
+use crate::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SweepDirection};
 
 /// The reference place: `Vec<f64>`, matrices as lists of scalar entries, serial loops.
 ///
@@ -112,7 +112,7 @@ impl Matrix<Reference> for ReferenceMatrix {
     fn relax(
         &self,
         rows: &RowSets,
-        sweep: Sweep,
+        sweep: SweepDirection,
         d: &ReferenceBlocks,
         omega: f64,
         b: &Vec<f64>,
@@ -120,7 +120,7 @@ impl Matrix<Reference> for ReferenceMatrix {
     ) {
         let size = self.block;
         let mut order: Vec<usize> = rows.order().collect();
-        if sweep == Sweep::Backward {
+        if sweep == SweepDirection::Backward {
             order.reverse();
         }
         for node in order {

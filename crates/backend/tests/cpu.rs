@@ -16,7 +16,7 @@ mod reference {
 /// A large sweep over several chunks is the same at 1, 2 and 7 threads, and close to the natural order.
 #[test]
 fn relaxation_has_the_same_bits_at_any_thread_count() {
-    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, Sweep, conformance};
+    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, SweepDirection, conformance};
     let n = 100_000;
     // The ring without its far links: chunks couple to their neighbours only.
     let entries: Vec<(u32, u32, f64)> =
@@ -29,8 +29,8 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
     let (matrix, b) = (on.matrix(&a).unwrap(), conformance::noise(n as usize, 3));
     let sweep = || {
         let mut x = vec![0.0; n as usize];
-        matrix.relax(&rows, Sweep::Forward, &d, 1.2, &b, &mut x);
-        matrix.relax(&rows, Sweep::Backward, &d, 1.2, &b, &mut x);
+        matrix.relax(&rows, SweepDirection::Forward, &d, 1.2, &b, &mut x);
+        matrix.relax(&rows, SweepDirection::Backward, &d, 1.2, &b, &mut x);
         x
     };
     let one = coarsen_core::parallel::threads(1, sweep).unwrap();
@@ -43,12 +43,12 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
 #[test]
 #[should_panic(expected = "not square")]
 fn a_wide_matrix_is_not_relaxed() {
-    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, Sweep};
+    use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
     let a = coarsen_sparse::assembly::from_triplets(2, 9, &[(0, 0, 1.0), (0, 8, 1.0), (1, 1, 1.0)]).unwrap();
     let on = Cpu::new();
     let rows = on.rows(&RowSets::natural(a.pattern())).unwrap();
     let d = on.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
-    on.matrix(&a).unwrap().relax(&rows, Sweep::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
+    on.matrix(&a).unwrap().relax(&rows, SweepDirection::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
 }
 
 /// Values that storage cannot hold are refused by name, not turned into infinity or zero.

@@ -6,7 +6,7 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, NearKernel, Pattern, SparseError, Sum, System};
 
 use super::density::Density;
-use super::groups::Groups;
+use super::groups::ConstraintGroups;
 use super::numeric::Numeric;
 use super::project::Projector;
 use super::symbolic::Symbolic;
@@ -85,7 +85,7 @@ fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError
 fn structure<T: Real>(
     symbolic: &mut Symbolic,
     a: &Bsr<T>,
-    groups: &Groups,
+    groups: &ConstraintGroups,
     known: impl Fn() -> bool,
     (place, values): (&mut Arc<Pattern>, &mut Vec<T>),
 ) -> Result<(), SparseError> {

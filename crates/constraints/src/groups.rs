@@ -9,7 +9,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Connected groups of constraints, in the order of their smallest nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct ConstraintGroups {
     /// The group of each node, or [`NONE`].
     pub(super) of: Vec<u32>,
     /// Which of its group's nodes a node is.
@@ -24,7 +24,7 @@ pub(super) struct Groups {
     pub(super) members: Vec<u32>,
 }
 
-impl Groups {
+impl ConstraintGroups {
     /// Groups anew, in the memory there is.
     pub(super) fn find(&mut self, constraints: &Constraints) {
         let n = constraints.nodes();
@@ -143,7 +143,7 @@ mod tests {
         c.point(11, &[0.0]).unwrap();
         pair(&mut c, 5, 9);
         c.point(4, &[0.0]).unwrap();
-        let mut groups = Groups::default();
+        let mut groups = ConstraintGroups::default();
         for _ in 0..2 {
             groups.find(&c);
             assert_eq!(groups.count(), 3);

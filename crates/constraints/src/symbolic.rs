@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::{BlockRows, Pattern, SparseError};
 
-use super::groups::{Groups, NONE, refill};
+use super::groups::{ConstraintGroups, NONE, refill};
 
 /// Fills what is left of a list that is too long.
 const END: u32 = u32::MAX;
@@ -28,7 +28,7 @@ pub(super) struct Symbolic {
 
 impl Symbolic {
     /// The pattern of S A S where some groups have more nodes than one.
-    pub(super) fn find(&mut self, a: &Pattern, groups: &Groups) -> Result<Pattern, SparseError> {
+    pub(super) fn find(&mut self, a: &Pattern, groups: &ConstraintGroups) -> Result<Pattern, SparseError> {
         let n = a.rows();
         let worth = a.len();
         // How many columns each list may have.
@@ -145,7 +145,7 @@ fn distinct(list: &mut [u32]) -> usize {
     end
 }
 
-impl Groups {
+impl ConstraintGroups {
     /// The nodes of the group of a node, where it has several.
     #[inline]
     pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {

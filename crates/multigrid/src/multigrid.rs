@@ -32,7 +32,7 @@ pub struct Multigrid<C, S = Smoothing> {
     pub coarsening: C,
     /// How the levels are visited.
     pub cycle: Cycle,
-    /// What relaxes the error on each level.
+    /// The smoother of each level.
     pub smoothing: S,
     /// The most levels, at least 1; 1 is the coarse solve alone.
     pub levels: usize,
@@ -161,7 +161,7 @@ impl Default for JacobiCg {
     }
 }
 
-/// What relaxes the error on each level.
+/// The smoother of each level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR.
@@ -172,8 +172,8 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// What takes the least time at the place: on a CPU Gauss-Seidel over half of A where that is symmetric in blocks of 2, 3 or 6 and coupled inside thick chunks of rows, damped Jacobi for scalars, else, and
-    /// on devices, Chebyshev of degree 2. A level is looked at on its own.
+    /// The smoother that takes the least time at the place, chosen for each level. On a CPU: Gauss-Seidel over half of A if A is symmetric, has blocks of 2, 3 or 6, and is
+    /// coupled mostly inside thick chunks of rows; damped Jacobi for scalars. In all other cases, and on devices: Chebyshev of degree 2.
     Fitted,
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericPlace, Reference, Reused, RowSets};
-use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, Sweep, UpdateExt};
+use coarsen_backend::{
+    ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection, UpdateExt,
+};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
@@ -69,7 +71,15 @@ impl Matrix<Far> for FarMatrix {
     fn apply_add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) {
         self.0.apply_add(a, x, b, y);
     }
-    fn relax(&self, rows: &RowSets, s: Sweep, d: &FarBlocks, omega: f64, b: &Vec<f64>, x: &mut Vec<f64>) {
+    fn relax(
+        &self,
+        rows: &RowSets,
+        s: SweepDirection,
+        d: &FarBlocks,
+        omega: f64,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) {
         self.0.relax(rows, s, &d.0, omega, b, x);
     }
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {

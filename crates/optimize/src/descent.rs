@@ -15,7 +15,7 @@ use num_traits::Float;
 
 use crate::direction::{minus, vectors};
 use crate::ray::Along;
-use crate::run::{Criteria, Run};
+use crate::run::{Criteria, DescentState};
 use crate::{
     DescentError, DescentMonitor, DescentOutcome, DescentReport, Direction, LineSearch, Norm, Refresh,
 };
@@ -95,7 +95,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         let inner_before = direction.inner_iterations();
         let criteria = Criteria { stop: self.stop, decrease: self.decrease, step: self.step };
         let [g, d, trial, g_trial] = vectors(&mut self.kept, x)?;
-        let mut run = Run::begin(f, x, g, &mut self.norm, &criteria); // 1
+        let mut run = DescentState::begin(f, x, g, &mut self.norm, &criteria); // 1
         let outcome = loop {
             if let Some(outcome) = run.judge(&criteria, x, g, monitor) {
                 break outcome;

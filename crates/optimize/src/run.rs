@@ -46,7 +46,7 @@ struct Last<T> {
 }
 
 /// The state of a descent beside its vectors.
-pub(crate) struct Run<T> {
+pub(crate) struct DescentState<T> {
     pub(crate) evaluations: [usize; 2],
     iterations: usize,
     retreats: usize,
@@ -68,7 +68,7 @@ pub(crate) struct Run<T> {
     failures: usize,
 }
 
-impl<T: Real> Run<T> {
+impl<T: Real> DescentState<T> {
     /// Evaluates f and ∇f at the start.
     pub(crate) fn begin<V, F>(f: &mut F, x: &V, g: &mut V, norm: &mut Norm<V>, criteria: &Criteria<T>) -> Self
     where

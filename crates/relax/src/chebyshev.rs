@@ -23,7 +23,7 @@ use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
 use crate::spai0::spai0;
-use crate::spectrum::SpectrumThere;
+use crate::spectrum::DeviceSpectrum;
 use crate::{Spectrum, checks};
 
 /// The block diagonal M of a [`Chebyshev`] polynomial.
@@ -123,7 +123,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
     spectrum: Spectrum<T>,
-    on_device: Option<SpectrumThere<B>>,
+    on_device: Option<DeviceSpectrum<B>>,
     radius: f64,
     class: Class,
     /// β and the class of what is prepared.
@@ -259,7 +259,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
         }
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.m);
-        self.radius = SpectrumThere::follow(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
+        self.radius = DeviceSpectrum::follow(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
         Ok(())
     }
 

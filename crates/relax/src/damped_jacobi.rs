@@ -18,7 +18,7 @@ use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
 use crate::chebyshev::check_ratio;
-use crate::spectrum::SpectrumThere;
+use crate::spectrum::DeviceSpectrum;
 use crate::{Spectrum, checks};
 
 /// The name in messages.
@@ -70,7 +70,7 @@ pub struct DampedBlockJacobi<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     inverses: DenseBlocks<T>,
     spectrum: Spectrum<T>,
-    on_device: Option<SpectrumThere<B>>,
+    on_device: Option<DeviceSpectrum<B>>,
     /// β and the class of the matrix in use, and of the one that is prepared.
     used: (f64, Class),
     next: (f64, Class),
@@ -188,7 +188,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for DampedBlockJacobi<T, B> {
     {
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.d);
-        self.used.0 = SpectrumThere::follow(&mut self.on_device, &self.spectrum, there, METHOD)?;
+        self.used.0 = DeviceSpectrum::follow(&mut self.on_device, &self.spectrum, there, METHOD)?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    Sweep, Update, check_blocks, check_storable,
+    SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -309,11 +309,11 @@ impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
     }
 
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.a.relax(&self.rows, Sweep::Forward, &self.d, self.omega, b, x);
+        self.a.relax(&self.rows, SweepDirection::Forward, &self.d, self.omega, b, x);
     }
 
     fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.a.relax(&self.rows, Sweep::Backward, &self.d, self.omega, b, x);
+        self.a.relax(&self.rows, SweepDirection::Backward, &self.d, self.omega, b, x);
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {

@@ -90,8 +90,8 @@ impl<T: Real> Spectrum<T> {
         }
         self.look.ceiling = bound;
         let rows = first..first + size;
-        let part = Part { a, rows: rows.clone() };
-        let found = self.look.estimate(&part, &mut PartInverses(&inverses.values()[rows]), &self.part);
+        let part = PrincipalBlock { a, rows: rows.clone() };
+        let found = self.look.estimate(&part, &mut PrincipalInverses(&inverses.values()[rows]), &self.part);
         found.is_ok_and(|radius| radius.wide() >= bound)
     }
 
@@ -102,12 +102,12 @@ impl<T: Real> Spectrum<T> {
 }
 
 /// Rows of a matrix of scalars, and the columns of the same numbers.
-struct Part<'a, T> {
+struct PrincipalBlock<'a, T> {
     a: &'a Bsr<T>,
     rows: Range<usize>,
 }
 
-impl<T: Real> LinearOperator<Vec<T>> for Part<'_, T> {
+impl<T: Real> LinearOperator<Vec<T>> for PrincipalBlock<'_, T> {
     fn shape(&self) -> (usize, usize) {
         (self.rows.len(), self.rows.len())
     }
@@ -126,9 +126,9 @@ impl<T: Real> LinearOperator<Vec<T>> for Part<'_, T> {
 }
 
 /// Its inverted diagonal.
-struct PartInverses<'a, T>(&'a [T]);
+struct PrincipalInverses<'a, T>(&'a [T]);
 
-impl<T: Real> Preconditioner<Vec<T>> for PartInverses<'_, T> {
+impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
     fn apply(&mut self, r: &Vec<T>, z: &mut Vec<T>) {
         let pieces = (&mut z[..], &r[..], self.0);
         each(pieces, LEAF, parallel::worth(r.len()), &|(z, r, d): (&mut [T], &[T], &[T])| {
@@ -147,12 +147,12 @@ impl<T: Real> Preconditioner<Vec<T>> for PartInverses<'_, T> {
 }
 
 /// The same at a place that computes the numeric phase itself.
-pub(crate) struct SpectrumThere<B: Backend> {
+pub(crate) struct DeviceSpectrum<B: Backend> {
     estimate: SpectralRadius<B::Vector>,
     start: B::Vector,
 }
 
-impl<B: NumericPlace> SpectrumThere<B> {
+impl<B: NumericPlace> DeviceSpectrum<B> {
     /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds it but for the look at a part; room is made by the first call.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,

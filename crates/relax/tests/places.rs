@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, RowSets, Setup, SetupError, Smoother, Sweep,
-    UpdateExt,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, RowSets, Setup, SetupError, Smoother,
+    SweepDirection, UpdateExt,
 };
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
@@ -73,10 +73,18 @@ impl Matrix<Chunked> for Stored {
         self.0.apply(x, &mut product);
         y.iter_mut().zip(product).for_each(|(y, p)| *y = a * p + if b == 0.0 { 0.0 } else { b * *y });
     }
-    fn relax(&self, rows: &RowSets, sweep: Sweep, d: &Diagonal, omega: f64, b: &Vec<f64>, x: &mut Vec<f64>) {
+    fn relax(
+        &self,
+        rows: &RowSets,
+        sweep: SweepDirection,
+        d: &Diagonal,
+        omega: f64,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) {
         let size = self.0.block().0;
         let mut order: Vec<usize> = rows.order().collect();
-        if sweep == Sweep::Backward {
+        if sweep == SweepDirection::Backward {
             order.reverse();
         }
         for node in order {

@@ -16,7 +16,7 @@ use crate::cover::Cover;
 use crate::plan::Plan;
 use crate::schwarz::{Coarse, Schwarz, Storage};
 use crate::subdomains::Subdomains;
-use crate::sweep::{Stretches, Sweep};
+use crate::sweep::{DomainSweep, Stretches};
 
 /// How the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz) are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         match self {
             Self::Inverses(domains) => domains.apply(b, x),
             Self::Sweeps { pairs, matrix, of_places, work, .. } => {
-                let sweep = Sweep { pairs: *pairs, matrix, inverses: of_places, right: b };
+                let sweep = DomainSweep { pairs: *pairs, matrix, inverses: of_places, right: b };
                 let block = matrix.block().0;
                 let worth = parallel::worth(matrix.nnz());
                 let parts = [x, work].map(|values| Stretches { starts: &cover.starts, block, values });

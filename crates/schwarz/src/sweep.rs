@@ -43,14 +43,14 @@ impl<'a, V> Stretches<'a, V> {
 }
 
 /// Gauss-Seidel inside domains, from zero.
-pub(crate) struct Sweep<'a, V, S> {
+pub(crate) struct DomainSweep<'a, V, S> {
     pub(crate) pairs: usize,
     pub(crate) matrix: &'a Bsr<S>,
     pub(crate) inverses: &'a [V],
     pub(crate) right: &'a [V],
 }
 
-impl<V: Real, S: Real> Sweep<'_, V, S> {
+impl<V: Real, S: Real> DomainSweep<'_, V, S> {
     /// All sweeps of a domain, then the next: its part of A stays in the cache.
     pub(crate) fn domains(&self, x: Stretches<'_, V>, work: Stretches<'_, V>) {
         let block = self.matrix.block().0;

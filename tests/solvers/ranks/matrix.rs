@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use coarsen::Error;
-use coarsen::backend::{Blocks, DenseBlocks, Matrix, RowSets, Sweep};
+use coarsen::backend::{Blocks, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen::prelude::*;
 use coarsen::sparse::Pattern;
 
@@ -88,12 +88,20 @@ impl Matrix<Ranks> for Rows {
     }
 
     /// The ranks take turns in each set, so that a chunk which several share is relaxed in order.
-    fn relax(&self, rows: &RowSets, sweep: Sweep, d: &Diagonal, omega: f64, b: &Share, x: &mut Share) {
+    fn relax(
+        &self,
+        rows: &RowSets,
+        sweep: SweepDirection,
+        d: &Diagonal,
+        omega: f64,
+        b: &Share,
+        x: &mut Share,
+    ) {
         let (size, range) = (self.own.block().0, self.on.range(self.shape.0));
         let (first, ranks) = (range.start / size, self.on.world.ranks());
         let mut turns: Vec<(usize, usize)> =
             (0..rows.sets().len()).flat_map(|set| (0..ranks).map(move |rank| (set, rank))).collect();
-        if sweep == Sweep::Backward {
+        if sweep == SweepDirection::Backward {
             turns.reverse();
         }
         for (set, rank) in turns {
@@ -103,7 +111,7 @@ impl Matrix<Ranks> for Rows {
             }
             let mut nodes: Vec<usize> = rows.sets()[set].iter().cloned().flatten().collect();
             nodes.retain(|node| range.contains(&(node * size)));
-            if sweep == Sweep::Backward {
+            if sweep == SweepDirection::Backward {
                 nodes.reverse();
             }
             for node in nodes.into_iter().map(|node| node - first) {

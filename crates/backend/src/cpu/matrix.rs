@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::sweep::RowSweep;
 use super::{Cpu, CpuBlocks};
 use crate::range::same_length;
-use crate::{Matrix, RowSets, Sweep, check_range};
+use crate::{Matrix, RowSets, SweepDirection, check_range};
 
 /// Scalar rows per leaf, as in the product.
 const ROWS: usize = 1024;
@@ -64,7 +64,15 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         self.a.apply_add(a, x, b, y);
     }
 
-    fn relax(&self, rows: &RowSets, sweep: Sweep, d: &CpuBlocks<V, S>, omega: V, b: &Vec<V>, x: &mut Vec<V>) {
+    fn relax(
+        &self,
+        rows: &RowSets,
+        sweep: SweepDirection,
+        d: &CpuBlocks<V, S>,
+        omega: V,
+        b: &Vec<V>,
+        x: &mut Vec<V>,
+    ) {
         self.assert_square(d, b, x, "relax");
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
         RowSweep { a: &self.a, d: d.host().values(), omega, b, sweep }.run(rows, x);

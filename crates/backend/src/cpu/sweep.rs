@@ -7,7 +7,7 @@ use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
 use coarsen_core::{Compiled, Real};
 use coarsen_sparse::{Bsr, row_product};
 
-use crate::{RowSets, Sweep};
+use crate::{RowSets, SweepDirection};
 
 /// One sweep over whole rows.
 pub(super) struct RowSweep<'a, V, S> {
@@ -16,7 +16,7 @@ pub(super) struct RowSweep<'a, V, S> {
     pub(super) d: &'a [S],
     pub(super) omega: V,
     pub(super) b: &'a [V],
-    pub(super) sweep: Sweep,
+    pub(super) sweep: SweepDirection,
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
@@ -28,8 +28,8 @@ impl<V: Real, S: Real> RowSweep<'_, V, S> {
     #[inline(always)]
     fn ordered(&self, rows: Range<usize>, f: impl FnMut(usize)) {
         match self.sweep {
-            Sweep::Forward => rows.for_each(f),
-            Sweep::Backward => rows.rev().for_each(f),
+            SweepDirection::Forward => rows.for_each(f),
+            SweepDirection::Backward => rows.rev().for_each(f),
         }
     }
 }
@@ -49,8 +49,8 @@ fn run<V: Real, S: Real>(of: &RowSweep<'_, V, S>, rows: &RowSets, x: &mut [V]) {
         items(set, parallel, &|rows| simd::run(Chunk { of, rows: rows.clone(), x }));
     };
     match of.sweep {
-        Sweep::Forward => rows.sets().iter().for_each(set),
-        Sweep::Backward => rows.sets().iter().rev().for_each(set),
+        SweepDirection::Forward => rows.sets().iter().for_each(set),
+        SweepDirection::Backward => rows.sets().iter().rev().for_each(set),
     }
 }
 
@@ -84,8 +84,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         for k in 0..self.rows.len() {
             // Not an iterator: its closure would be compiled apart, without the instructions of the set.
             let i = match self.of.sweep {
-                Sweep::Forward => self.rows.start + k,
-                Sweep::Backward => self.rows.end - 1 - k,
+                SweepDirection::Forward => self.rows.start + k,
+                SweepDirection::Backward => self.rows.end - 1 - k,
             };
             self.row::<I, P, B>(set, i);
         }
@@ -103,8 +103,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         let (mut guess, mut delta, mut pending) = (0, V::zero(), V::zero());
         for k in 0..self.rows.len() {
             let (i, before) = match sweep {
-                Sweep::Forward => (self.rows.start + k, (self.rows.start + k).wrapping_sub(1)),
-                Sweep::Backward => (self.rows.end - 1 - k, self.rows.end - k),
+                SweepDirection::Forward => (self.rows.start + k, (self.rows.start + k).wrapping_sub(1)),
+                SweepDirection::Backward => (self.rows.end - 1 - k, self.rows.end - k),
             };
             let entries = a.pattern().range(i);
             let columns = &a.pattern().indices()[entries.clone()];
@@ -120,8 +120,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
             } else {
                 // Where the neighbour before the diagonal is in a row of a symmetric pattern.
                 guess = match sweep {
-                    Sweep::Forward => (columns.len() / 2).saturating_sub(1),
-                    Sweep::Backward => columns.len() / 2 + 1,
+                    SweepDirection::Forward => (columns.len() / 2).saturating_sub(1),
+                    SweepDirection::Backward => columns.len() / 2 + 1,
                 };
                 false
             };
@@ -145,8 +145,8 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
             }
         }
         let last = match sweep {
-            Sweep::Forward => self.rows.end.wrapping_sub(1),
-            Sweep::Backward => self.rows.start,
+            SweepDirection::Forward => self.rows.end.wrapping_sub(1),
+            SweepDirection::Backward => self.rows.start,
         };
         if !self.rows.is_empty() {
             // SAFETY: the row of this chunk that came last.

@@ -59,11 +59,11 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
-    let mut run = Run::new(options, stages, &input, &progress, true)?;
+    let mut run = SolveRun::new(options, stages, &input, &progress, true)?;
     if run.ready.order.is_some() && run.solution.ending.names_a_row() {
-        run = Run::new(options, stages, &input, &progress, false)?.after(&run);
+        run = SolveRun::new(options, stages, &input, &progress, false)?.after(&run);
     }
-    let Run { ready, choice, mut solution } = run;
+    let SolveRun { ready, choice, mut solution } = run;
     progress.clear();
     if let Some(filter) = &mut filter {
         filter.recover(&mut solution.x)?;
@@ -86,13 +86,13 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
 }
 
 /// What was found out, chosen and done.
-struct Run<'a> {
+struct SolveRun<'a> {
     ready: Ready<'a>,
     choice: Choice,
     solution: Solution,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SolveRun<'a> {
     /// Looks, chooses, solves; in another order of the nodes where that pays and `renumber` allows it.
     fn new(
         options: &Solve,

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Blocks, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix, RowSets, Sweep};
+use coarsen_backend::{Blocks, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
@@ -95,7 +95,7 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
     fn relax(
         &self,
         rows: &AnyRows<V>,
-        sweep: Sweep,
+        sweep: SweepDirection,
         d: &AnyBlocks<V, S>,
         omega: V,
         b: &AnyVector<V>,

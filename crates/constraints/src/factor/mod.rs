@@ -8,7 +8,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Pieces, tree};
 
 use super::contradiction::explain;
-use super::groups::{Groups, refill};
+use super::groups::{ConstraintGroups, refill};
 use super::{ConstraintError, Constraints};
 
 /// A row of unit length of which less than this remains depends on the others: normals computed in f32 are no better.
@@ -29,7 +29,7 @@ const SHOWN: usize = 8;
 pub(super) struct Factors {
     /// Unknowns of a node.
     pub(super) block: usize,
-    pub(super) groups: Groups,
+    pub(super) groups: ConstraintGroups,
     /// Where Wᵀ of each group begins; one more for the end.
     starts: Vec<usize>,
     /// Wᵀ of all groups, row after row, the unknowns of a group's nodes as columns; behind them, room of dependent rows.

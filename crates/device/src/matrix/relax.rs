@@ -1,6 +1,6 @@
 //! What a place asks of a matrix beside its products: relaxation, and new values.
 
-use coarsen_backend::{Matrix, Sweep, check_range};
+use coarsen_backend::{Matrix, SweepDirection, check_range};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
@@ -19,7 +19,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
     fn relax(
         &self,
         rows: &DeviceRows<V>,
-        sweep: Sweep,
+        sweep: SweepDirection,
         d: &DeviceBlocks<V, S>,
         omega: V,
         b: &DeviceVector<V>,
@@ -29,7 +29,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         operand.assert_square(d, &[b, x], "relax");
         self.on.assert_same(&rows.on);
         assert!(Pattern::same(&rows.pattern, &self.pattern), "relax: row sets of another pattern");
-        let backward = Arg::Index(u32::from(sweep == Sweep::Backward));
+        let backward = Arg::Index(u32::from(sweep == SweepDirection::Backward));
         let [chunks, d, b, x] = [&rows.chunks, &d.values, &b.memory, &x.memory].map(Arg::Memory);
         let mut queue = self.on.queue();
         let mut run = |&(first, count): &(u32, u32)| {
@@ -38,8 +38,8 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
             operand.launch(&mut queue, Product::Relax, Items::Entries(count as usize), &more);
         };
         match sweep {
-            Sweep::Forward => rows.sets.iter().for_each(&mut run),
-            Sweep::Backward => rows.sets.iter().rev().for_each(&mut run),
+            SweepDirection::Forward => rows.sets.iter().for_each(&mut run),
+            SweepDirection::Backward => rows.sets.iter().rev().for_each(&mut run),
         }
     }
 

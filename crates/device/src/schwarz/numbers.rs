@@ -125,7 +125,7 @@ impl Numbers {
             let items = Items::Entries((last - first) * to.block * to.block);
             queue.launch(self.kernel(Number::Diagonals), items, &args);
         }
-        let mut invert = |module: usize, run: Run, trust: f64| {
+        let mut invert = |module: usize, run: DomainChoice, trust: f64| {
             let args = [
                 Arg::Count(domains),
                 fine,
@@ -149,10 +149,10 @@ impl Numbers {
             queue.launch(kernel, to.form.items(domains), &args);
         };
         match self.trial {
-            None => invert(self.module, Run::All, self.trust),
+            None => invert(self.module, DomainChoice::All, self.trust),
             Some(trial) => {
-                invert(trial, Run::Once, TRUST_SINGLE);
-                invert(self.module, Run::Left, self.trust);
+                invert(trial, DomainChoice::Once, TRUST_SINGLE);
+                invert(self.module, DomainChoice::Left, self.trust);
             }
         }
         let left_out = &to.left_out;
@@ -213,7 +213,7 @@ struct Work {
 
 /// Which domains a run inverts, as `kernels/schwarz/numbers.cl` numbers them.
 #[derive(Clone, Copy)]
-enum Run {
+enum DomainChoice {
     All,
     Once,
     Left,

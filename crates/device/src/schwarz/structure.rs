@@ -115,7 +115,7 @@ impl Structure {
         to: &Gathered,
     ) -> Result<(), Error> {
         let mut queue = a.on().queue();
-        let run = Run { of: self, lists, to, queue: &mut queue };
+        let run = StructureRun { of: self, lists, to, queue: &mut queue };
         run.all(a, positions);
         queue.state()
     }
@@ -144,14 +144,14 @@ pub(crate) struct Lacking {
 }
 
 /// One run of all steps.
-struct Run<'a, V> {
+struct StructureRun<'a, V> {
     of: &'a Structure,
     lists: &'a Lists,
     to: &'a Gathered,
     queue: &'a mut Queue<V>,
 }
 
-impl<V: Real> Run<'_, V> {
+impl<V: Real> StructureRun<'_, V> {
     fn all<S: Real>(mut self, a: &DeviceMatrix<V, S>, positions: Option<&DeviceVector<V>>) {
         let rooms = &self.of.rooms;
         let n = rooms[0];

@@ -74,7 +74,7 @@ struct Host<T: Real, X> {
     matrix: Bsr<T>,
     /// Whether the method has made it.
     own: bool,
-    next: Option<update::Next<T, X>>,
+    next: Option<update::PreparedLevel<T, X>>,
     free: Free<T>,
     unknowns: usize,
     nnz: usize,

@@ -17,7 +17,7 @@ use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
 /// Spare room of a level.
-pub(super) struct Next<T, X> {
+pub(super) struct PreparedLevel<T, X> {
     coarse: Option<Coarse<T, X>>,
     matrix: Bsr<T>,
     /// Inverses of the diagonal blocks, where the smoother has none.
@@ -130,8 +130,8 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
 impl<T: Real, X: Clone> Host<T, X> {
     /// Bytes of the spare room.
     pub(super) fn spare_bytes(&self) -> usize {
-        let inverses = |next: &Next<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
-        let values = |next: &Next<T, X>| next.matrix.values().len() + inverses(next);
+        let inverses = |next: &PreparedLevel<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
+        let values = |next: &PreparedLevel<T, X>| next.matrix.values().len() + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
@@ -145,7 +145,7 @@ impl<T: Real, X: Clone> Host<T, X> {
     ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
         let next = match &mut self.next {
             Some(next) => next,
-            none => none.insert(Next { coarse: None, matrix: self.matrix.clone(), inverses: None }),
+            none => none.insert(PreparedLevel { coarse: None, matrix: self.matrix.clone(), inverses: None }),
         };
         timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
             (Some(known), _) => known.check_positive(fine.a, "multigrid"),

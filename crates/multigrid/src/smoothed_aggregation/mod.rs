@@ -37,7 +37,7 @@ use coarsen_sparse::{NearKernel, Pattern};
 use crate::{Coarse, Coarsening, Grid};
 use connection::Aggregates;
 use parts::Parts;
-use smooth::{Filter, Reach, smooth};
+use smooth::{Filter, RowPattern, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
@@ -65,7 +65,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let (modes, vectors) = self.kernel(fine, &special, &parts, small)?; // 4
         let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
-        let reach = if parts.omega == 0.0 { Reach::Own } else { Reach::Pruned(self.prune) };
+        let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
         let filter = self.filter(&spreading, modes, a.block().0);
         let (prolongation, plain) = smooth(a, &parts, &basis, (&aggregates, count), reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
@@ -108,7 +108,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         let pattern = coarse.prolongation.pattern().clone();
         let filter = self.filter(spreading, modes, a.block().0);
         let of = (aggregates, count);
-        let (values, _) = smooth(a, &parts, &basis, of, Reach::Pattern(&pattern), filter.as_ref())?; // 8, 9
+        let (values, _) = smooth(a, &parts, &basis, of, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
         let positions = fine.positions.map(|x| centroids(x, aggregates, count));
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.prolongation.values_mut().copy_from_slice(values.values());

@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, NearKernel};
 
 use super::parts::Parts;
 use super::recipe::{Modes, SmoothedAggregation};
-use super::scaled::fitted;
+use super::scaled::scaled_to_diagonal;
 use super::special::Special;
 use crate::Grid;
 
@@ -41,8 +41,11 @@ pub(super) fn choose<'a, T: Real>(
         return Ok((modes, vectors));
     }
     let modes = if fewer { Cow::Owned(first(&modes, b)?) } else { modes };
-    let modes =
-        if given { modes } else { Cow::Owned(fitted(&recipe.thresholds, fine.a, modes.into_owned())?) };
+    let modes = if given {
+        modes
+    } else {
+        Cow::Owned(scaled_to_diagonal(&recipe.thresholds, fine.a, modes.into_owned())?)
+    };
     let modes =
         if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &special.rows)?) };
     let vectors = modes.vectors();
@@ -58,7 +61,7 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bo
     let k = modes.vectors();
     let turn = match (b, k, positions) {
         (3, 6, _) => None,
-        (2, 3, Some(positions)) => Some(Turn::fitted(modes, positions)),
+        (2, 3, Some(positions)) => Some(Turn::of_modes(modes, positions)),
         _ => return false,
     };
     let turns = |node: usize, rows: &[f64]| match (&turn, positions) {
@@ -84,7 +87,7 @@ struct Turn {
 }
 
 impl Turn {
-    fn fitted(modes: &NearKernel, positions: &[[f64; 3]]) -> Self {
+    fn of_modes(modes: &NearKernel, positions: &[[f64; 3]]) -> Self {
         let free = || {
             let nodes = modes.values().chunks_exact(6).zip(positions);
             nodes.filter(|(rows, _)| is_free(rows, 2, 3)).map(|(rows, x)| ([rows[2], rows[5]], x))

@@ -17,7 +17,7 @@ use super::thresholds::Thresholds;
 const LEAF: usize = 2048;
 
 /// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes differ.
-pub(super) fn fitted<T: Real>(
+pub(super) fn scaled_to_diagonal<T: Real>(
     at: &Thresholds,
     a: &Bsr<T>,
     modes: NearKernel,
@@ -97,8 +97,8 @@ mod tests {
                 3 => NearKernel::rigid_body_modes(&problem.positions, 3).unwrap(),
                 _ => NearKernel::constants(a.shape().0, b).unwrap(),
             };
-            assert_eq!(fitted(&Thresholds::default(), a, modes()).unwrap(), modes());
-            let scaled = fitted(&Thresholds::default(), &rescaled(a), modes()).unwrap();
+            assert_eq!(scaled_to_diagonal(&Thresholds::default(), a, modes()).unwrap(), modes());
+            let scaled = scaled_to_diagonal(&Thresholds::default(), &rescaled(a), modes()).unwrap();
             // Neighbours have scales of 10^(k mod 5 - 2): their modes are as 10 to 1.
             let ratio = scaled.row(40 * b)[0] / scaled.row(41 * b)[0];
             assert!((ratio / 10.0 - 1.0).abs() < 0.5, "{ratio}");

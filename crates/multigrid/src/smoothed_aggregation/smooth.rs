@@ -18,7 +18,7 @@ use super::tentative::Basis;
 
 /// Which blocks a row of P has.
 #[derive(Clone, Copy)]
-pub(super) enum Reach<'a> {
+pub(super) enum RowPattern<'a> {
     /// The aggregates of its neighbours, but for blocks below this share of the largest of the row.
     Pruned(f64),
     /// Its own aggregate alone: P̂ as it is.
@@ -39,16 +39,22 @@ pub(super) fn smooth<T: Real>(
     parts: &Parts<'_, T>,
     basis: &Basis<T>,
     aggregates: (&[u32], usize),
-    reach: Reach<'_>,
+    reach: RowPattern<'_>,
     filter: Option<&Filter<'_, T>>,
-) -> Smoothed<T> {
+) -> SmoothedProlongation<T> {
     SMOOTH.of::<Smooth<T>>()(a, parts, basis, aggregates, reach, filter)
 }
 
-type Smoothed<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
+type SmoothedProlongation<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
 
-type Smooth<T> =
-    fn(&Bsr<T>, &Parts<'_, T>, &Basis<T>, (&[u32], usize), Reach<'_>, Option<&Filter<'_, T>>) -> Smoothed<T>;
+type Smooth<T> = fn(
+    &Bsr<T>,
+    &Parts<'_, T>,
+    &Basis<T>,
+    (&[u32], usize),
+    RowPattern<'_>,
+    Option<&Filter<'_, T>>,
+) -> SmoothedProlongation<T>;
 
 static SMOOTH: Compiled<2> =
     Compiled([&(smooth_prolongation as Smooth<f32>), &(smooth_prolongation as Smooth<f64>)]);
@@ -58,22 +64,22 @@ fn smooth_prolongation<T: Real>(
     parts: &Parts<'_, T>,
     basis: &Basis<T>,
     (aggregates, count): (&[u32], usize),
-    reach: Reach<'_>,
+    reach: RowPattern<'_>,
     filter: Option<&Filter<'_, T>>,
-) -> Smoothed<T> {
+) -> SmoothedProlongation<T> {
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let smoother = Smoother { a, parts, basis, aggregates, reach, filter };
+    let smoother = ProlongationSmoother { a, parts, basis, aggregates, reach, filter };
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
-            (1, 1) => simd::run(Run::<T, 1, 1> { smoother, range }),
-            (3, 3) => simd::run(Run::<T, 3, 3> { smoother, range }),
-            (3, 6) => simd::run(Run::<T, 3, 6> { smoother, range }),
-            (6, 6) => simd::run(Run::<T, 6, 6> { smoother, range }),
-            _ => simd::run(Run::<T, 0, 0> { smoother, range }),
+            (1, 1) => simd::run(SmoothRows::<T, 1, 1> { smoother, range }),
+            (3, 3) => simd::run(SmoothRows::<T, 3, 3> { smoother, range }),
+            (3, 6) => simd::run(SmoothRows::<T, 3, 6> { smoother, range }),
+            (6, 6) => simd::run(SmoothRows::<T, 6, 6> { smoother, range }),
+            _ => simd::run(SmoothRows::<T, 0, 0> { smoother, range }),
         }
     };
-    let parts: Vec<Rows<T>> = if parallel::worth(a.nnz() * k) {
+    let parts: Vec<ProlongationRows<T>> = if parallel::worth(a.nnz() * k) {
         (0..n.div_ceil(ROWS)).into_par_iter().map(part).collect()
     } else {
         (0..n.div_ceil(ROWS)).map(part).collect()
@@ -92,7 +98,7 @@ fn smooth_prolongation<T: Real>(
 }
 
 /// Copies the parts to where they belong, and drops them.
-fn gather<T: Real>(mut parts: Vec<Rows<T>>, indices: &mut [u32], values: &mut [T]) {
+fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
         let (count, size) = parts.iter().fold((0, 0), |s, p| (s.0 + p.columns.len(), s.1 + p.values.len()));
@@ -109,12 +115,12 @@ fn gather<T: Real>(mut parts: Vec<Rows<T>>, indices: &mut [u32], values: &mut [T
     }
 }
 
-fn values_in<T>(parts: &[Rows<T>]) -> usize {
+fn values_in<T>(parts: &[ProlongationRows<T>]) -> usize {
     parts.iter().map(|part| part.values.len()).sum()
 }
 
 /// Consecutive block rows of P.
-struct Rows<T> {
+struct ProlongationRows<T> {
     ends: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<T>,
@@ -133,37 +139,41 @@ pub(super) struct Filter<'a, T> {
 }
 
 /// What every row needs.
-struct Smoother<'a, T: Real> {
+struct ProlongationSmoother<'a, T: Real> {
     a: &'a Bsr<T>,
     parts: &'a Parts<'a, T>,
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
-    reach: Reach<'a>,
+    reach: RowPattern<'a>,
     filter: Option<&'a Filter<'a, T>>,
 }
 
-/// [`Smoother::rows`] as something that can be compiled for several instruction sets.
-struct Run<'a, T: Real, const B: usize, const K: usize> {
-    smoother: &'a Smoother<'a, T>,
+/// [`ProlongationSmoother::rows`] as something that can be compiled for several instruction sets.
+struct SmoothRows<'a, T: Real, const B: usize, const K: usize> {
+    smoother: &'a ProlongationSmoother<'a, T>,
     range: Range<usize>,
 }
 
-impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for Run<'_, T, B, K> {
-    type Output = Rows<T>;
+impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for SmoothRows<'_, T, B, K> {
+    type Output = ProlongationRows<T>;
 
     #[inline(always)]
-    fn run<S: simd::Set<T>>(self, _: S) -> Rows<T> {
+    fn run<S: simd::Set<T>>(self, _: S) -> ProlongationRows<T> {
         self.smoother.rows::<B, K>(self.range)
     }
 }
 
-impl<T: Real> Smoother<'_, T> {
+impl<T: Real> ProlongationSmoother<'_, T> {
     /// Block rows of P with blocks of B x K, or of any size for 0 x 0.
     #[inline(always)]
-    fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> Rows<T> {
+    fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> ProlongationRows<T> {
         let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
-        let mut rows =
-            Rows { ends: Vec::with_capacity(range.len()), columns: vec![], values: vec![], plain: vec![] };
+        let mut rows = ProlongationRows {
+            ends: Vec::with_capacity(range.len()),
+            columns: vec![],
+            values: vec![],
+            plain: vec![],
+        };
         let mut row = Row::default();
         for i in range {
             if !self.row::<B, K>(i, &mut row) {
@@ -172,7 +182,7 @@ impl<T: Real> Smoother<'_, T> {
             row.sort();
             row.sizes.clear();
             let mut limit = T::zero();
-            if let Reach::Pruned(share) = self.reach {
+            if let RowPattern::Pruned(share) = self.reach {
                 row.sizes.extend(row.values.chunks_exact(size.max(1)).map(largest));
                 limit = T::of(share) * largest(&row.sizes);
             }
@@ -253,7 +263,7 @@ impl<T: Real> Smoother<'_, T> {
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        matches!(self.reach, Reach::Pattern(_)) || largest(&row.values) <= T::of(filter.growth) * own
+        matches!(self.reach, RowPattern::Pattern(_)) || largest(&row.values) <= T::of(filter.growth) * own
     }
 
     /// An empty row with the columns that are there from the start.
@@ -261,11 +271,11 @@ impl<T: Real> Smoother<'_, T> {
     fn begin(&self, i: usize, size: usize, row: &mut Row<T>) {
         row.clear();
         match self.reach {
-            Reach::Pattern(pattern) => pattern.row(i).iter().for_each(|&g| row.add(g, size)),
-            Reach::Pruned(_) | Reach::Own if self.aggregates[i] != u32::MAX => {
+            RowPattern::Pattern(pattern) => pattern.row(i).iter().for_each(|&g| row.add(g, size)),
+            RowPattern::Pruned(_) | RowPattern::Own if self.aggregates[i] != u32::MAX => {
                 row.add(self.aggregates[i], size)
             }
-            Reach::Pruned(_) | Reach::Own => (),
+            RowPattern::Pruned(_) | RowPattern::Own => (),
         }
     }
 
@@ -278,7 +288,7 @@ impl<T: Real> Smoother<'_, T> {
         row: &mut Row<T>,
         of: impl Fn(usize, usize, &'s [T]) -> Option<&'s [T]>,
     ) {
-        let open = matches!(self.reach, Reach::Pruned(_)) && self.aggregates[i] != u32::MAX;
+        let open = matches!(self.reach, RowPattern::Pruned(_)) && self.aggregates[i] != u32::MAX;
         let (mut last, mut place) = (u32::MAX, None);
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows(j)) else { continue };

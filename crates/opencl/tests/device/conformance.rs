@@ -1,7 +1,9 @@
 //! A device obeys the laws of a place in each of its precisions, as the CPU does.
 
 use crate::common;
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, Sweep, conformance};
+use coarsen_backend::{
+    Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection, conformance,
+};
 use coarsen_core::{Real, Vector};
 use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
 
@@ -77,14 +79,14 @@ fn colours_relax_as_the_reference_does() {
         let [rhs, start] = [1, 2].map(|seed| conformance::noise(n * b, seed));
         let (oracle, oracle_d) = (Reference.matrix(&a).unwrap(), Reference.blocks(&d).unwrap());
         let mut expected = start.clone();
-        for sweep in [Sweep::Forward, Sweep::Backward] {
+        for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
         }
         for format in [Format::Rows, Format::Ell, Format::Sliced] {
             let matrix = DeviceMatrix::new(&on, &a, format).unwrap();
             let (rows, d) = (on.rows(&sets).unwrap(), on.blocks(&d).unwrap());
             let (vb, mut x) = (on.vector(&rhs).unwrap(), on.vector(&start).unwrap());
-            for sweep in [Sweep::Forward, Sweep::Backward] {
+            for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
                 matrix.relax(&rows, sweep, &d, 0.9, &vb, &mut x);
             }
             close(&read(&on, &x), &expected, 1e-13, &format!("{format:?}"));

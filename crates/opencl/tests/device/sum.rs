@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{self, in_step};
 use coarsen_backend::conformance::{self, noise, ring};
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, Sweep};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{
@@ -143,7 +143,7 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
     fn relax(
         &self,
         rows: &DeviceRows<V>,
-        sweep: Sweep,
+        sweep: SweepDirection,
         d: &SplitBlocks<V, S>,
         omega: V,
         b: &DeviceVector<V>,

@@ -24,7 +24,7 @@ use crate::rows::{self, BlockRows};
 use crate::{Bsr, Pattern, SparseError, fits};
 
 pub use galerkin::GalerkinPlan;
-use sums::Rows;
+use sums::RowSums;
 
 /// C = A B, once.
 ///
@@ -60,7 +60,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
 
     let mut lists = vec![Vec::new(); rows];
     let symbolic = |(rows, lists): (Range<usize>, &mut [Vec<u32>])| {
-        let mut sum = Rows::<T>::new(b.pattern().columns());
+        let mut sum = RowSums::<T>::new(b.pattern().columns());
         for (i, list) in rows.zip(lists) {
             sum.room(most(a.pattern(), b.pattern(), i).min(b.pattern().columns()), 0)?;
             for &k in a.pattern().row(i) {
@@ -80,7 +80,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
     let mut product = Bsr::zeros(pattern.clone(), (r, c))?;
     let kernel = numeric::kernel::<T>((r, m, c));
     let numeric = |leaf: BlockRows<'_, T>| {
-        let mut sum = Rows::new(pattern.columns());
+        let mut sum = RowSums::new(pattern.columns());
         let mut failed = Ok(());
         leaf.in_order(|i, values| {
             failed = failed.clone().and(sum.room(pattern.row(i).len(), r * c));

@@ -2,11 +2,11 @@
 
 use coarsen_core::Real;
 
-use super::sums::Rows;
+use super::sums::RowSums;
 use crate::Bsr;
 
 /// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, where there is room for it.
-type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut Rows<T>);
+type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut RowSums<T>);
 
 /// The kernel for blocks of r x m and m x c.
 pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> Kernel<T> {
@@ -26,7 +26,7 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
     left: &Bsr<T>,
     right: &Bsr<T>,
     i: usize,
-    sum: &mut Rows<T>,
+    sum: &mut RowSums<T>,
 ) {
     for (k, a) in left.row(i) {
         let a = &a[..R * M];
@@ -44,7 +44,7 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
 }
 
 /// The same for any block sizes.
-fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, sum: &mut Rows<T>) {
+fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, sum: &mut RowSums<T>) {
     let ((r, m), n) = (left.block(), right.block().1);
     for (k, a) in left.row(i) {
         for (j, b) in right.row(k) {

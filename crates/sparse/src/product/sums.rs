@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// Rows of blocks, each in the order in which its columns appear, each row of a block as long as a pack, with anything behind its own numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Rows<T> {
+pub(super) struct RowSums<T> {
     /// Entries of all rows.
     pub(super) len: usize,
     /// With room behind them, where values are zero.
@@ -19,7 +19,7 @@ pub(super) struct Rows<T> {
     place: Vec<u32>,
 }
 
-impl<T: Real> Rows<T> {
+impl<T: Real> RowSums<T> {
     /// With columns below `columns`.
     pub(super) fn new(columns: usize) -> Self {
         Self { len: 0, columns: Vec::new(), values: Vec::new(), place: vec![NONE; columns] }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn more_blocks_than_can_be_numbered_are_refused() {
-        let mut rows = Rows::<f64>::new(1);
+        let mut rows = RowSums::<f64>::new(1);
         rows.room(3, 1).unwrap();
         let refused = rows.room(NONE as usize, 1);
         assert!(matches!(refused, Err(SparseError::TooLarge { count, .. }) if count == NONE as usize));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn room_that_is_there_is_not_made_again() {
-        let mut rows = Rows::<f64>::new(8);
+        let mut rows = RowSums::<f64>::new(8);
         rows.room(5, 2).unwrap();
         let bytes = rows.bytes();
         assert_eq!(bytes, 4 * (8 + 5) + 8 * 5 * 2);

@@ -7,7 +7,9 @@ use super::kernel::BLOCKS;
 use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
-use crate::{DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, Sweep, check_blocks, check_storable};
+use crate::{
+    DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
+};
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one backward sweep after it.
 ///
@@ -70,11 +72,11 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     }
 
     fn smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
-        self.half.sweep(Sweep::Forward, self.omega, b, x);
+        self.half.sweep(SweepDirection::Forward, self.omega, b, x);
     }
 
     fn post_smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
-        self.half.sweep(Sweep::Backward, self.omega, b, x);
+        self.half.sweep(SweepDirection::Backward, self.omega, b, x);
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {

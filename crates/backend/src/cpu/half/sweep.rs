@@ -10,18 +10,18 @@ use super::kernel::{Pass, Task};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 use super::product::Product;
-use crate::Sweep;
+use crate::SweepDirection;
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// One sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
-    pub(super) fn sweep(&mut self, direction: Sweep, omega: V, b: &[V], x: &mut [V]) {
+    pub(super) fn sweep(&mut self, direction: SweepDirection, omega: V, b: &[V], x: &mut [V]) {
         let mut room = mem::take(&mut self.room);
         let pass = match direction {
-            Sweep::Forward => {
+            SweepDirection::Forward => {
                 self.pass(direction, Pass::Upper, omega, b, x, &mut room);
                 Pass::Forward
             }
-            Sweep::Backward => Pass::Backward,
+            SweepDirection::Backward => Pass::Backward,
         };
         self.pass(direction, pass, omega, b, x, &mut room);
         self.room = room;
@@ -30,23 +30,23 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// One forward sweep from x = 0. The old x is not read.
     pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
         let mut room = mem::take(&mut self.room);
-        self.pass(Sweep::Forward, Pass::Alone, omega, b, x, &mut room);
+        self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut room);
         self.room = room;
     }
 
     /// The same, and r = b − A x.
     pub(super) fn sweep_from_zero_residual(&self, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
-        self.pass(Sweep::Forward, Pass::Start, omega, b, x, r);
-        self.pass(Sweep::Forward, Pass::Later, omega, b, x, r);
+        self.pass(SweepDirection::Forward, Pass::Start, omega, b, x, r);
+        self.pass(SweepDirection::Forward, Pass::Later, omega, b, x, r);
     }
 
     /// A pass over all chunks, set after set in the direction of the sweep. Writes x and r.
-    fn pass(&self, direction: Sweep, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
+    fn pass(&self, direction: SweepDirection, pass: Pass, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
         PASS.of::<PassOver<V, S>>()(self, direction, pass, omega, b, x, r);
     }
 }
 
-type PassOver<V, S> = fn(&HalfMatrix<V, S>, Sweep, Pass, V, &[V], &mut [V], &mut [V]);
+type PassOver<V, S> = fn(&HalfMatrix<V, S>, SweepDirection, Pass, V, &[V], &mut [V], &mut [V]);
 
 static PASS: Compiled<3> = Compiled([
     &(pass_over_chunks as PassOver<f32, f32>),
@@ -56,7 +56,7 @@ static PASS: Compiled<3> = Compiled([
 
 fn pass_over_chunks<V: Real, S: Real>(
     half: &HalfMatrix<V, S>,
-    direction: Sweep,
+    direction: SweepDirection,
     pass: Pass,
     omega: V,
     b: &[V],
@@ -72,8 +72,8 @@ fn pass_over_chunks<V: Real, S: Real>(
         items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
     };
     match direction {
-        Sweep::Forward => half.layout.sets.iter().for_each(set),
-        Sweep::Backward => half.layout.sets.iter().rev().for_each(set),
+        SweepDirection::Forward => half.layout.sets.iter().for_each(set),
+        SweepDirection::Backward => half.layout.sets.iter().rev().for_each(set),
     }
 }
 

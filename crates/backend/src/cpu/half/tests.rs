@@ -5,7 +5,7 @@ use super::kernel;
 use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::conformance::noise;
-use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, Sweep};
+use crate::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen_core::parallel::threads;
 use coarsen_sparse::assembly::from_blocks;
 
@@ -64,13 +64,13 @@ fn halves_do_what_whole_rows_do() {
                 half.sweep_from_zero_residual(omega, &rhs, &mut x, &mut r);
                 half.sweep_from_zero(omega, &rhs, &mut alone);
                 let mut expected = vec![0.0; n * b];
-                whole.relax(&sets, Sweep::Forward, &blocks, omega, &rhs, &mut expected);
+                whole.relax(&sets, SweepDirection::Forward, &blocks, omega, &rhs, &mut expected);
                 same(&x, &expected, "start");
                 assert_eq!(x, alone);
                 let mut left = expected.clone();
                 whole.residual(&rhs, &expected, &mut left);
                 same(&r, &left, "residual of the start");
-                for direction in [Sweep::Backward, Sweep::Forward] {
+                for direction in [SweepDirection::Backward, SweepDirection::Forward] {
                     let (mut x, mut expected) = (start.clone(), start.clone());
                     half.sweep(direction, omega, &rhs, &mut x);
                     whole.relax(&sets, direction, &blocks, omega, &rhs, &mut expected);
@@ -102,7 +102,7 @@ fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
     same(&r, &expected, "residual of the start");
     let mut image = b.clone();
     whole.apply(&b, &mut image);
-    for direction in [Sweep::Forward, Sweep::Backward] {
+    for direction in [SweepDirection::Forward, SweepDirection::Backward] {
         let mut x = b.clone();
         half.sweep(direction, 1.0, &image, &mut x);
         same(&x, &b, "a solution");
@@ -119,7 +119,7 @@ fn bits_do_not_depend_on_threads() {
         let mut half = half_of::<f32>(&sets, &a, &d);
         let (mut x, mut r) = (rhs.clone(), rhs.clone());
         half.sweep_from_zero_residual(1.0, &rhs, &mut x, &mut r);
-        half.sweep(Sweep::Backward, 1.0, &rhs, &mut x);
+        half.sweep(SweepDirection::Backward, 1.0, &rhs, &mut x);
         (x, r)
     };
     let one = threads(1, run).unwrap();

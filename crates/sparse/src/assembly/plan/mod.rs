@@ -34,14 +34,14 @@ pub struct Assembly {
     /// Where the runs of each row begin; one more for the end.
     starts: Vec<usize>,
     /// All runs, and one more for the end.
-    runs: Vec<Run>,
+    runs: Vec<EntryRun>,
     /// The place of each entry within its row, run after run.
     places: Vec<u32>,
 }
 
 /// Entries of one row that follow each other in the stream, as those of a row of an element matrix do.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct EntryRun {
     /// The first of them.
     entry: u32,
     /// Where their places begin.
@@ -231,7 +231,7 @@ impl Assembly {
 }
 
 /// Entries of all rows, in the order of the stream in each, as runs; `starts` then counts runs.
-fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<Run>, Vec<u32>) {
+fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<EntryRun>, Vec<u32>) {
     let mut runs = Vec::new();
     let mut begin = 0;
     for start in starts.iter_mut().skip(1) {
@@ -239,12 +239,12 @@ fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<Run>, Vec<u32>) {
         for at in begin..end {
             let entry = entries[at][0];
             if at == begin || entry != entries[at - 1][0] + 1 {
-                runs.push(Run { entry, at: at as u32 });
+                runs.push(EntryRun { entry, at: at as u32 });
             }
         }
         (*start, begin) = (runs.len(), end);
     }
-    runs.push(Run { entry: u32::MAX, at: entries.len() as u32 });
+    runs.push(EntryRun { entry: u32::MAX, at: entries.len() as u32 });
     (runs, entries.iter().map(|entry| entry[1]).collect())
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use coarsen_core::{Real, simd};
 
 use crate::SparseError;
-use crate::product::sums::Rows;
+use crate::product::sums::RowSums;
 
 /// Entries below which nobody closes gaps.
 const ROOM: usize = 4096;
@@ -13,7 +13,7 @@ const ROOM: usize = 4096;
 /// Rows of Q, each kept until every coarse row of a task that asks for it has had it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
-    pub(super) rows: Rows<T>,
+    pub(super) rows: RowSums<T>,
     /// The first fine row that anybody asks for, and where the rows from there on are.
     first: usize,
     at: Vec<Place>,
@@ -41,7 +41,7 @@ impl<T: Real> Kept<T> {
     /// For rows of `fine` with columns below `columns`.
     pub(super) fn new(fine: Range<usize>, columns: usize) -> Self {
         let at = vec![Place::default(); fine.len()];
-        Self { rows: Rows::new(columns), first: fine.start, at, order: Vec::new(), live: 0 }
+        Self { rows: RowSums::new(columns), first: fine.start, at, order: Vec::new(), live: 0 }
     }
 
     /// Whether row `fine` is there.

@@ -41,13 +41,13 @@ impl<T: Real> Weighted<'_, T> {
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block {
-            (1, 1) => simd::run(Run::<T, D, 1, 1> { factors, worker, done }),
-            (2, 2) => simd::run(Run::<T, D, 2, 1> { factors, worker, done }),
-            (3, 3) => simd::run(Run::<T, D, 3, 1> { factors, worker, done }),
-            (2, 6) => simd::run(Run::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
-            (3, 12) => simd::run(Run::<T, D, 3, 4> { factors, worker, done }), // affine motions
-            (12, 12) => simd::run(Run::<T, D, 12, 1> { factors, worker, done }), // the levels above them
-            _ => simd::run(Run::<T, D, 0, 0> { factors, worker, done }),
+            (1, 1) => simd::run(WeightedRows::<T, D, 1, 1> { factors, worker, done }),
+            (2, 2) => simd::run(WeightedRows::<T, D, 2, 1> { factors, worker, done }),
+            (3, 3) => simd::run(WeightedRows::<T, D, 3, 1> { factors, worker, done }),
+            (2, 6) => simd::run(WeightedRows::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
+            (3, 12) => simd::run(WeightedRows::<T, D, 3, 4> { factors, worker, done }), // affine motions
+            (12, 12) => simd::run(WeightedRows::<T, D, 12, 1> { factors, worker, done }), // the levels above them
+            _ => simd::run(WeightedRows::<T, D, 0, 0> { factors, worker, done }),
         }
     }
 
@@ -114,13 +114,13 @@ fn add_row<T: Real, const D: usize>((d, k): (usize, usize), weights: &[T], a: &[
 }
 
 /// [`Weighted::rows`] as something that can be compiled for several instruction sets.
-struct Run<'a, T, D, const U: usize, const M: usize> {
+struct WeightedRows<'a, T, D, const U: usize, const M: usize> {
     factors: &'a Weighted<'a, T>,
     worker: &'a mut Worker<T>,
     done: &'a mut D,
 }
 
-impl<T: Real, D: Done<T>, const U: usize, const M: usize> simd::Kernel<T> for Run<'_, T, D, U, M> {
+impl<T: Real, D: Done<T>, const U: usize, const M: usize> simd::Kernel<T> for WeightedRows<'_, T, D, U, M> {
     type Output = Result<(), SparseError>;
 
     #[inline(always)]

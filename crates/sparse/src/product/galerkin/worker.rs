@@ -8,7 +8,7 @@ use coarsen_core::simd::{self, Pack, Set};
 
 use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, row, whole, width};
 use super::kept::Kept;
-use crate::product::sums::Rows;
+use crate::product::sums::RowSums;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
 /// How many rows of Q ahead of their use their fetch begins.
@@ -24,7 +24,7 @@ pub(super) struct Worker<T> {
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The coarse row that is being summed.
-    pub(super) sum: Rows<T>,
+    pub(super) sum: RowSums<T>,
     /// The rows of Q that are kept.
     pub(super) q: Kept<T>,
     order: Vec<u32>,
@@ -42,7 +42,7 @@ impl<T: Real> Worker<T> {
             ends: Vec::new(),
             columns: Vec::new(),
             values: Vec::new(),
-            sum: Rows::new(coarse),
+            sum: RowSums::new(coarse),
             q: Kept::new(fine, coarse),
             order: Vec::new(),
         }
@@ -139,12 +139,20 @@ impl<T: Real> Factors<'_, T> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
-            (3, 3) => simd::run(Run::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
-            (3, 6) => simd::run(Run::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData }), // displacements to rigid-body modes
-            (6, 6) => simd::run(Run::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData }), // rigid-body modes on all coarser levels
-            (3, 12) => simd::run(Run::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData }), // displacements to affine motions
-            (12, 12) => simd::run(Run::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData }),
-            _ => simd::run(Run::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
+            (3, 3) => simd::run(FactorRows::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
+            (3, 6) => {
+                simd::run(FactorRows::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData })
+            } // displacements to rigid-body modes
+            (6, 6) => {
+                simd::run(FactorRows::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData })
+            } // rigid-body modes on all coarser levels
+            (3, 12) => {
+                simd::run(FactorRows::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData })
+            } // displacements to affine motions
+            (12, 12) => {
+                simd::run(FactorRows::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData })
+            }
+            _ => simd::run(FactorRows::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
         }
     }
 
@@ -238,7 +246,7 @@ impl<T: Real> Factors<'_, T> {
 }
 
 /// [`Factors::rows`] as something that can be compiled for several instruction sets.
-struct Run<'a, T, D, W, const B: usize, const K: usize> {
+struct FactorRows<'a, T, D, W, const B: usize, const K: usize> {
     factors: &'a Factors<'a, T>,
     worker: &'a mut Worker<T>,
     done: &'a mut D,
@@ -246,7 +254,7 @@ struct Run<'a, T, D, W, const B: usize, const K: usize> {
 }
 
 impl<T: Real, D: Done<T>, W: Width, const B: usize, const K: usize> simd::Kernel<T>
-    for Run<'_, T, D, W, B, K>
+    for FactorRows<'_, T, D, W, B, K>
 {
     type Output = Result<(), SparseError>;
 
