@@ -13,6 +13,7 @@
 use coarsen_sparse::Bsr;
 
 use super::room::{fill, zeros};
+use super::rows::{row, sizes};
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots, Signs};
 
@@ -130,9 +131,9 @@ impl Factorization for BunchKaufman {
         fill(&mut self.l, n * n)?;
         for i in 0..n {
             self.order[i] = i;
-            super::row(a, i).filter(|&(j, _)| j <= i).for_each(|(j, at)| self.l[j * n + i] = a.values()[at]);
+            row(a, i).filter(|&(j, _)| j <= i).for_each(|(j, at)| self.l[j * n + i] = a.values()[at]);
         }
-        super::sizes(a, &mut self.sizes);
+        sizes(a, &mut self.sizes);
         self.below.fill(0.0);
         let mut k = 0;
         while k < n {

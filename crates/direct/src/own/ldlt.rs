@@ -10,6 +10,7 @@
 use coarsen_sparse::Bsr;
 
 use super::room::{fill, zeros};
+use super::rows::sizes;
 use super::structure::Structure;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Inertia, Pivots, Signs};
@@ -139,7 +140,7 @@ impl Factorization for Ldlt {
                 }
             }
         } else {
-            super::sizes(a, &mut self.sizes);
+            sizes(a, &mut self.sizes);
         }
         if self.values.is_empty() {
             fill(&mut self.rows, self.structure.below())?;

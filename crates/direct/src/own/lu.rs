@@ -13,6 +13,7 @@ use coarsen_sparse::{Bsr, Graph};
 use super::minimum_degree::minimum_degree;
 use super::reach::Reach;
 use super::room::{more, zeros};
+use super::rows::row;
 use super::structure::NONE;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots};
@@ -94,7 +95,7 @@ impl Lu {
     /// x of L x = a_k, for the rows that are reached.
     fn solve_column(&mut self, a: &Bsr<f64>, k: u32) {
         self.reach.start();
-        let stored = super::row(a, self.order[k as usize] as usize);
+        let stored = row(a, self.order[k as usize] as usize);
         let stored = stored.map(|(i, at)| (i, a.values()[at])).filter(|(_, v)| *v != 0.0);
         for (i, v) in stored {
             self.reach.add(k, i, &self.step, &self.l.starts, &self.l.rows);

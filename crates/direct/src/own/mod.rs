@@ -10,6 +10,7 @@
 //! | `reach` | which columns of L a column of U takes part in |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
+//! | `rows` | the scalars of a row of blocks |
 //! | `room` | memory, asked for before it is taken |
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
@@ -22,6 +23,7 @@ mod lu;
 mod minimum_degree;
 mod reach;
 mod room;
+mod rows;
 mod singular;
 mod structure;
 
@@ -46,23 +48,6 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
         Method::Lu => Box::new(Lu::plan(a)?),
     })
-}
-
-/// The scalars of row i that are stored, columns rising, and where their values are.
-fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)> {
-    let ((r, c), pattern) = (a.block(), a.pattern());
-    let blocks = pattern.offsets()[i / r]..pattern.offsets()[i / r + 1];
-    blocks.flat_map(move |k| {
-        let (column, at) = (pattern.indices()[k] as usize * c, k * r * c + i % r * c);
-        (0..c).map(move |q| (column + q, at + q))
-    })
-}
-
-/// max |aᵢⱼ| of each row.
-fn sizes(a: &Bsr<f64>, sizes: &mut [f64]) {
-    for (i, size) in sizes.iter_mut().enumerate() {
-        *size = row(a, i).fold(0.0, |most: f64, (_, at)| most.max(a.values()[at].abs()));
-    }
 }
 
 /// Scratch for either decomposition of a full matrix: two numbers a row.

@@ -11,6 +11,7 @@ use coarsen_sparse::{Bsr, Graph};
 
 use super::minimum_degree::minimum_degree;
 use super::room::zeros;
+use super::rows::row;
 use crate::DirectError;
 
 /// No parent: the root of a tree.
@@ -56,7 +57,7 @@ impl Structure {
     /// The upper triangle of C by columns: counted, summed and filled.
     fn permute(&mut self, a: &Bsr<f64>, inverse: &[u32]) -> Result<(), DirectError> {
         let upper = || {
-            (0..inverse.len()).flat_map(|i| super::row(a, i).map(move |(j, at)| (i, j, at))).filter_map(
+            (0..inverse.len()).flat_map(|i| row(a, i).map(move |(j, at)| (i, j, at))).filter_map(
                 |(i, j, at)| {
                     let (p, q) = (inverse[i], inverse[j]);
                     (j >= i).then_some((p.min(q), p.max(q) as usize, at))
