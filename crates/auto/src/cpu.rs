@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Iteration, LinearOperator, Narrow, Outcome, Preconditioner, Real, Stop};
-use coarsen_direct::{Analysis, Direct, Factor};
+use coarsen_direct::{Analysis, Direct, Engine, Factor};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
 use coarsen_multigrid::Multigrid;
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
@@ -153,8 +153,12 @@ impl<'a> Work<'a> {
 }
 
 /// The factor of whatever accuracy there is: the residual is judged here.
-pub(crate) const DIRECT: Direct =
-    Direct { method: coarsen_direct::Method::Auto, refinements: 3, accept: f64::INFINITY };
+pub(crate) const DIRECT: Direct = Direct {
+    method: coarsen_direct::Method::Auto,
+    refinements: 3,
+    accept: f64::INFINITY,
+    engine: Engine::Fastest,
+};
 
 impl Steps for Work<'_> {
     type Error = AutoError;

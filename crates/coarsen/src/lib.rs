@@ -15,8 +15,29 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! `coarsen = { path = ".." }` under `[dependencies]` is all that a program needs; features: `opencl`, and `sprs`, `nalgebra-sparse` and `faer` for conversions.
-//! Debug builds are slow unless solvers are optimised there too: give `[profile.dev]` an `opt-level = 1`.
+//! # In `Cargo.toml`
+//!
+//! ```toml
+//! [dependencies]
+//! coarsen = { path = "../coarsen" }    # a clone of the repository
+//!
+//! [profile.dev]
+//! opt-level = 1                        # optimise solvers in debug builds too
+//! ```
+//!
+//! | feature | default | what it adds | crates |
+//! |---|---|---|---|
+//! | (none) | | all solvers and the choice among them, with factors of our own | 33 |
+//! | `direct` | yes | faer factors instead, faster where fill is large: see [`direct::Engine`] | 44 more |
+//! | `gallery` | yes | [`problems`]: systems for tests and examples | 2 more |
+//! | `optimize` | yes | [`optimize`], [`elastic`] and [`follow`]: descent methods and soft bodies | 2 more |
+//! | `opencl` | no | OpenCL devices; the library is looked for when the program runs | 23 more |
+//! | `sprs`, `nalgebra-sparse`, `faer` | no | conversions from and to the matrices of these crates | 8, 16, 45 more |
+//!
+//! Without the default features: `coarsen = { path = "../coarsen", default-features = false }`, and `features = [..]` for those
+//! that are wanted.
+//!
+//! # Modules
 //!
 //! Each layer is a crate of its own, re-exported here under its short name:
 //!
@@ -34,15 +55,16 @@
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`mesh`] | triangles and tetrahedra from files |
-//! | [`elastic`] | elastic energies, and a time step as an objective |
-//! | [`problems`] | the gallery |
-//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`follow`] | objectives whose preconditioner follows the Hessian |
+//! | [`elastic`] | elastic energies, and a time step as an objective; behind the feature `optimize` |
+//! | [`problems`] | the gallery, behind the feature `gallery` |
+//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner; behind the feature of its name |
+//! | [`follow`] | objectives whose preconditioner follows the Hessian; behind the feature `optimize` |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
 mod error;
+#[cfg(feature = "optimize")]
 pub mod follow;
 
 pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
@@ -55,11 +77,15 @@ pub use coarsen_core::{
 };
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
-    coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_elastic as elastic,
-    coarsen_krylov as krylov, coarsen_matrix_market as matrix_market, coarsen_mesh as mesh,
-    coarsen_multigrid as multigrid, coarsen_optimize as optimize, coarsen_problems as problems,
+    coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,
+    coarsen_matrix_market as matrix_market, coarsen_mesh as mesh, coarsen_multigrid as multigrid,
     coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
+
+#[cfg(feature = "gallery")]
+pub use coarsen_problems as problems;
+#[cfg(feature = "optimize")]
+pub use {coarsen_elastic as elastic, coarsen_optimize as optimize};
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
 pub use coarsen_interop as interop;
@@ -79,6 +105,7 @@ pub mod prelude {
     pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
     pub use coarsen_matrix_market as matrix_market;
     pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, SmoothedAggregation};
+    #[cfg(feature = "optimize")]
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
     pub use coarsen_schwarz::Schwarz;

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::cholesky::Cholesky;
+use crate::engine::plan;
 use crate::factorization::Factorization;
-use crate::ldlt::Ldlt;
-use crate::lu::Lu;
 use crate::{Direct, DirectError, Factor, Figures, Method};
 
 /// The ordering of a matrix and the structure of its factor, made by [`Direct::analyse`].
@@ -35,7 +33,13 @@ pub struct Analysis {
 impl Analysis {
     /// Orders `a` for a factorisation that its values were checked for.
     pub(crate) fn new(direct: Direct, method: Method, a: &Bsr<f64>) -> Result<Self, DirectError> {
-        Ok(Self { direct, method, pattern: a.pattern().clone(), block: a.block(), factors: plan(method, a)? })
+        Ok(Self {
+            direct,
+            method,
+            pattern: a.pattern().clone(),
+            block: a.block(),
+            factors: plan(direct.engine, method, a)?,
+        })
     }
 
     /// The factorisation that is tried first; never [`Method::Auto`].
@@ -76,16 +80,7 @@ impl Analysis {
             };
             let Some(next) = direct.after(method, &error) else { return Err(error) };
             refused.get_or_insert(error);
-            (method, factors) = (next, plan(next, a)?);
+            (method, factors) = (next, plan(direct.engine, next, a)?);
         }
     }
-}
-
-/// Orders `a` for a factorisation.
-fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
-    Ok(match method {
-        Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
-        Method::Ldlt => Box::new(Ldlt::plan(a)?),
-        Method::Lu => Box::new(Lu::plan(a)?),
-    })
 }

@@ -1,8 +1,7 @@
-//! What a matrix must be before it is factored, and room for its factor, asked for where it may be refused.
+//! What a matrix must be before it is factored.
 
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
-use faer::dyn_stack::{MemBuffer, StackReq};
 
 use crate::DirectError;
 
@@ -22,23 +21,4 @@ pub(crate) fn check_symmetric<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     };
     let (here, there) = (a.get(row, column).wide(), a.get(column, row).wide());
     Err(DirectError::NotSymmetric { row, column, here, there })
-}
-
-/// Makes room for `length` values and for the scratch that `request` asks for, on the first call.
-pub(crate) fn room(
-    values: &mut Vec<f64>,
-    length: usize,
-    scratch: &mut MemBuffer,
-    request: StackReq,
-) -> Result<(), DirectError> {
-    if values.len() != length {
-        let bytes = length.saturating_mul(8);
-        values.try_reserve_exact(length).map_err(|_| DirectError::Memory { bytes })?;
-        values.resize(length, 0.0);
-    }
-    if scratch.len() < request.size_bytes() {
-        let bytes = request.unaligned_bytes_required();
-        *scratch = MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?;
-    }
-    Ok(())
 }

@@ -1,24 +1,22 @@
 //! A⁺ of small matrices, singular ones included.
 //!
-//! Symmetric A = V Λ Vᵀ gives A⁺ = V Λ⁺ Vᵀ, any other A = U Σ Vᵀ gives A⁺ = V Σ⁺ Uᵀ; Λ⁺ and Σ⁺ invert what is above a
-//! tolerance and put 0 for the rest. A⁺ b is the shortest of all x that minimise ‖b − A x‖: a coarse grid without supports is
-//! solved up to its rigid motions, and nothing of them is added.
+//! Symmetric A = V Λ Vᵀ gives A⁺ = V Λ⁺ Vᵀ, any other A = U Σ Vᵀ gives A⁺ = V Σ⁺ Uᵀ; Λ⁺ and Σ⁺ invert what is
+//! above a tolerance and put 0 for the rest. A⁺ b is the shortest of all x that minimise ‖b − A x‖: a coarse
+//! grid without supports is solved up to its rigid motions, and nothing of them is added.
 
 use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_sparse::Bsr;
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::linalg::{evd, svd};
-use faer::{ColMut, MatMut, MatRef, Par, Spec};
 
-use crate::DirectError;
 use crate::check::{check_finite, check_symmetric};
-use crate::products;
+use crate::engine::{decompositions, scratch};
+use crate::spectral::{Parts, Spectral};
+use crate::{DirectError, Engine};
 
 /// Dense pseudo-inverses for small systems: the coarsest grid, a subdomain, a singular test matrix.
 ///
-/// *Use* up to about a thousand unknowns: building costs 10 n³ operations and 4 n² numbers (20 n³ and 5 n² when A is not
-/// symmetric), applying 2 n². Residuals are about ε κ(A): [`Direct`](crate::Direct) is more accurate for ill-conditioned
-/// regular systems.
+/// *Use* up to about a thousand unknowns: building costs 10 n³ operations and 4 n² numbers (20 n³ and 5 n²
+/// when A is not symmetric), applying 2 n². Residuals are about ε κ(A): [`Direct`](crate::Direct) is more
+/// accurate for ill-conditioned regular systems.
 /// *Reference* Golub and Van Loan 2013, "Matrix Computations", section 5.5.
 ///
 /// ```
@@ -33,13 +31,16 @@ use crate::products;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dense {
-    /// Singular values below this, relative to the largest, count as 0: 0 or more and below 1; 1e-12 by default.
+    /// Singular values below this, relative to the largest, count as 0: 0 or more and below 1; 1e-12 by
+    /// default.
     pub tolerance: f64,
+    /// Whose code decomposes; [`Engine::Fastest`] by default.
+    pub engine: Engine,
 }
 
 impl Default for Dense {
     fn default() -> Self {
-        Self { tolerance: 1e-12 }
+        Self { tolerance: 1e-12, engine: Engine::Fastest }
     }
 }
 
@@ -47,7 +48,8 @@ impl Dense {
     /// A⁺ of a square matrix of any block size, in `f64`; a zero matrix gives A⁺ = 0.
     ///
     /// # Errors
-    /// [`DirectError::Parameter`], [`DirectError::NotSquare`], [`DirectError::NotFinite`], [`DirectError::Memory`], [`DirectError::Spectrum`].
+    /// [`DirectError::Parameter`], [`DirectError::NotSquare`], [`DirectError::NotFinite`],
+    /// [`DirectError::Memory`], [`DirectError::Spectrum`].
     pub fn invert<T: Real>(&self, a: &Bsr<T>) -> Result<PseudoInverse, DirectError> {
         if !(0.0..1.0).contains(&self.tolerance) {
             let (name, value) = ("Dense::tolerance", self.tolerance);
@@ -57,10 +59,10 @@ impl Dense {
         if n != columns {
             return Err(DirectError::NotSquare { rows: n, columns });
         }
-        let request = scratch(n);
-        let bytes = n.saturating_mul(n).saturating_mul(32).saturating_add(request.unaligned_bytes_required());
+        let beside = scratch(self.engine, n);
+        let bytes = n.saturating_mul(n).saturating_mul(32).saturating_add(beside);
         let mut built = PseudoInverse {
-            tolerance: self.tolerance,
+            recipe: *self,
             rank: 0,
             class: Class::Symmetric,
             inverse: square(n, bytes)?,
@@ -69,21 +71,11 @@ impl Dense {
             right: square(n, bytes)?,
             spectrum: vec![0.0; n],
             sum: vec![0.0; n],
-            scratch: MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?,
+            decompositions: decompositions(self.engine, n, bytes)?,
         };
         built.reinvert(a)?;
         Ok(built)
     }
-}
-
-/// What either decomposition of an n x n matrix needs beside its results.
-fn scratch(n: usize) -> StackReq {
-    if n == 0 {
-        return StackReq::EMPTY;
-    }
-    let (vectors, both) = (evd::ComputeEigenvectors::Yes, svd::ComputeSvdVectors::Full);
-    let eigen = evd::self_adjoint_evd_scratch::<f64>(n, vectors, Par::Seq, Spec::default());
-    eigen.or(svd::svd_scratch::<f64>(n, n, both, both, Par::Seq, Spec::default()))
 }
 
 /// n² zeros, if there is room for them.
@@ -96,7 +88,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
 
 /// A⁺ as a dense matrix, made by [`Dense::invert`]: a preconditioner that costs one dense product.
 pub struct PseudoInverse {
-    tolerance: f64,
+    recipe: Dense,
     rank: usize,
     class: Class,
     /// A⁺ by columns.
@@ -110,13 +102,13 @@ pub struct PseudoInverse {
     /// Λ or Σ.
     spectrum: Vec<f64>,
     sum: Vec<f64>,
-    scratch: MemBuffer,
+    decompositions: Box<dyn Spectral>,
 }
 
 impl PseudoInverse {
     /// The recipe it was made by.
     pub(crate) fn recipe(&self) -> Dense {
-        Dense { tolerance: self.tolerance }
+        self.recipe
     }
 
     /// How many singular values count as nonzero; the size where A is regular.
@@ -134,7 +126,8 @@ impl PseudoInverse {
         &self.inverse
     }
 
-    /// A⁺ of another matrix of the same size; patterns do not matter, and nothing is allocated. After an error the old inverse stays.
+    /// A⁺ of another matrix of the same size; patterns do not matter, and nothing is allocated. After an
+    /// error the old inverse stays.
     ///
     /// # Errors
     /// As [`Dense::invert`], and [`DirectError::Shape`].
@@ -159,56 +152,33 @@ impl PseudoInverse {
         if n == 0 {
             return Ok(());
         }
-        products::reserve()?;
-        if check_symmetric(a).is_ok() { self.invert_eigenvalues(n) } else { self.invert_singular_values(n) }
-    }
-
-    /// A⁺ = V Λ⁺ Vᵀ.
-    fn invert_eigenvalues(&mut self, n: usize) -> Result<(), DirectError> {
-        let full = MatRef::from_column_major_slice(&self.full, n, n);
-        let lambda = ColMut::from_slice_mut(&mut self.spectrum);
-        let v = MatMut::from_column_major_slice_mut(&mut self.left, n, n);
-        let stack = MemStack::new(&mut self.scratch);
-        evd::self_adjoint_evd(full, lambda.as_diagonal_mut(), Some(v), Par::Seq, stack, Spec::default())
-            .map_err(|_| DirectError::Spectrum { size: n })?;
-        self.right.copy_from_slice(&self.left);
-        let largest = self.combine(n);
-        let negative = self.spectrum.iter().any(|&l| l < -self.tolerance * largest);
-        self.class = if negative { Class::Linear } else { Class::Symmetric };
-        Ok(())
-    }
-
-    /// A⁺ = V Σ⁺ Uᵀ.
-    fn invert_singular_values(&mut self, n: usize) -> Result<(), DirectError> {
-        let full = MatRef::from_column_major_slice(&self.full, n, n);
-        let sigma = ColMut::from_slice_mut(&mut self.spectrum);
-        let u = MatMut::from_column_major_slice_mut(&mut self.left, n, n);
-        let v = MatMut::from_column_major_slice_mut(&mut self.right, n, n);
-        let stack = MemStack::new(&mut self.scratch);
-        svd::svd(full, sigma.as_diagonal_mut(), Some(u), Some(v), Par::Seq, stack, Spec::default())
-            .map_err(|_| DirectError::Spectrum { size: n })?;
-        self.combine(n);
-        self.class = Class::Linear;
+        let symmetric = check_symmetric(a).is_ok();
+        let (full, spectrum) = (&self.full[..], &mut self.spectrum[..]);
+        let parts = Parts { full, spectrum, left: &mut self.left, right: &mut self.right };
+        if symmetric {
+            self.decompositions.eigen(parts)?;
+            self.right.copy_from_slice(&self.left);
+            let largest = self.combine(n);
+            let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
+            self.class = if negative { Class::Linear } else { Class::Symmetric };
+        } else {
+            self.decompositions.singular(parts)?;
+            self.combine(n);
+            self.class = Class::Linear;
+        }
         Ok(())
     }
 
     /// inverse = right · spectrum⁺ · leftᵀ; returns the largest |spectrum|.
     fn combine(&mut self, n: usize) -> f64 {
         let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let floor = self.tolerance * largest;
+        let floor = self.recipe.tolerance * largest;
         self.rank = self.spectrum.iter().filter(|s| s.abs() > floor).count();
         for (k, &s) in self.spectrum.iter().enumerate() {
             let scale = if s.abs() > floor { 1.0 / s } else { 0.0 };
             self.right[k * n..(k + 1) * n].iter_mut().for_each(|v| *v *= scale);
         }
-        faer::linalg::matmul::matmul(
-            MatMut::from_column_major_slice_mut(&mut self.inverse, n, n),
-            faer::Accum::Replace,
-            MatRef::from_column_major_slice(&self.right, n, n),
-            MatRef::from_column_major_slice(&self.left, n, n).transpose(),
-            1.0,
-            Par::Seq,
-        );
+        self.decompositions.multiply(n, &self.right, &self.left, &mut self.inverse);
         largest
     }
 }

@@ -4,7 +4,7 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
-use crate::{Analysis, DirectError, Factor, Figures};
+use crate::{Analysis, DirectError, Engine, Factor, Figures};
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,11 +47,13 @@ pub struct Direct {
     pub refinements: usize,
     /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6 by default.
     pub accept: f64,
+    /// Whose code factors; [`Engine::Fastest`] by default.
+    pub engine: Engine,
 }
 
 impl Default for Direct {
     fn default() -> Self {
-        Self { method: Method::Auto, refinements: 3, accept: 1e-6 }
+        Self { method: Method::Auto, refinements: 3, accept: 1e-6, engine: Engine::Fastest }
     }
 }
 
@@ -92,12 +94,12 @@ impl Direct {
 
     /// What [`Method::Auto`] takes where `method` failed.
     pub(crate) fn after(&self, method: Method, error: &DirectError) -> Option<Method> {
-        use DirectError::{NotPositiveDefinite, Singular};
+        use DirectError::{NotPositiveDefinite, Singular, SmallPivot};
         match (self.method, method, error) {
             (Method::Auto, Method::Cholesky, NotPositiveDefinite { .. } | Singular { .. }) => {
                 Some(Method::Ldlt)
             }
-            (Method::Auto, Method::Ldlt, Singular { .. }) => Some(Method::Lu),
+            (Method::Auto, Method::Ldlt, Singular { .. } | SmallPivot { .. }) => Some(Method::Lu),
             _ => None,
         }
     }

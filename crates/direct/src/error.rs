@@ -106,6 +106,18 @@ pub enum DirectError {
         /// The scalar row, in the numbering of the matrix.
         row: usize,
     },
+    /// The LDLᵀ of [`Engine::Own`](crate::Engine::Own), which exchanges no rows of large matrices, met a
+    /// pivot that is too small to divide by.
+    #[error(
+        "the pivot of row {row} is {ratio:.1e} of the row's largest entry, too small for an LDLᵀ without row exchanges; \
+         factor with Method::Auto or Method::Lu, which exchange rows"
+    )]
+    SmallPivot {
+        /// The scalar row, in the numbering of the matrix.
+        row: usize,
+        /// |pivot| / max |aᵢⱼ| of that row.
+        ratio: f64,
+    },
     /// The matrix is singular to working precision.
     #[error(
         "the matrix is singular to working precision, seen at row {row} (relative residual of a trial solve {residual:.1e}); \
@@ -134,7 +146,8 @@ pub enum DirectError {
     /// The factor does not fit into memory.
     #[error("{bytes} bytes for the factor are not to be had; take an iterative method, or a smaller system")]
     Memory {
-        /// Bytes asked for; an estimate from the bytes of A where faer does not say: with much fill the request was larger.
+        /// Bytes asked for; an estimate from the bytes of A where the engine does not say: with much fill the
+        /// request was larger.
         bytes: usize,
     },
     /// The eigenvalue or singular value iteration did not converge.

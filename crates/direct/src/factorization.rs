@@ -4,7 +4,7 @@ use coarsen_sparse::Bsr;
 
 use crate::DirectError;
 
-/// One factorisation of one sparsity pattern: what `cholesky.rs`, `ldlt.rs` and `lu.rs` implement.
+/// One factorisation of one sparsity pattern: what both engines implement.
 pub(crate) trait Factorization: Send + Sync {
     /// Computes the factors of a matrix of the planned pattern, in place of older ones; allocates on the first call only,
     /// as far as the method can promise it.
@@ -25,6 +25,46 @@ pub(crate) struct Pivots {
     pub(crate) inertia: Option<Inertia>,
     /// The row whose pivot is smallest against the row's own entries, and that ratio.
     pub(crate) weakest: Option<(usize, f64)>,
+}
+
+/// The pivots of B in A = L B Lᵀ, as they are seen one after the other.
+pub(crate) struct Signs {
+    inertia: Inertia,
+    weakest: (usize, f64),
+}
+
+impl Default for Signs {
+    fn default() -> Self {
+        Self { inertia: Inertia { positive: 0, negative: 0 }, weakest: (0, f64::INFINITY) }
+    }
+}
+
+impl Signs {
+    /// A pivot of order 1 of `row`; `sizes` are max |aᵢⱼ| of each row.
+    pub(crate) fn one(&mut self, row: usize, pivot: f64, sizes: &[f64]) {
+        if pivot > 0.0 {
+            self.inertia.positive += 1;
+        } else {
+            self.inertia.negative += 1;
+        }
+        let ratio = pivot.abs() / sizes[row];
+        if ratio < self.weakest.1 || ratio.is_nan() {
+            self.weakest = (row, ratio);
+        }
+    }
+
+    /// A pivot [p q; q s] of order 2: its eigenvalues.
+    pub(crate) fn two(&mut self, rows: [usize; 2], [p, q, s]: [f64; 3], sizes: &[f64]) {
+        let (middle, half) = (0.5 * (p + s), 0.5 * (p - s));
+        let radius = half.hypot(q);
+        self.one(rows[0], middle + radius, sizes);
+        self.one(rows[1], middle - radius, sizes);
+    }
+
+    /// All of them.
+    pub(crate) fn pivots(self) -> Pivots {
+        Pivots { inertia: Some(self.inertia), weakest: Some(self.weakest) }
+    }
 }
 
 /// How many eigenvalues are positive and negative: the signs of the pivots (Sylvester's law of inertia).

@@ -4,11 +4,17 @@
 mod counting;
 
 use coarsen_core::Preconditioner;
-use coarsen_direct::{Dense, Direct, Method};
+use coarsen_direct::{Dense, Direct, Engine, Method};
 use coarsen_sparse::assembly;
 use counting::bytes;
 
 fn main() {
+    for engine in [Engine::Fastest, Engine::Own] {
+        nothing_is_allocated(engine);
+    }
+}
+
+fn nothing_is_allocated(engine: Engine) {
     // Small enough for one thread; the larger one is supernodal.
     for n in [10_u32, 60] {
         let at = |i: u32, j: u32| i * n + j;
@@ -23,14 +29,14 @@ fn main() {
         let a = assembly::from_triplets(size, size, &entries).unwrap();
         let (b, mut x) = (vec![1.0; size], vec![0.0; size]);
         for method in [Method::Cholesky, Method::Ldlt, Method::Lu] {
-            let mut factor = Direct { method, ..Direct::default() }.factor(&a).unwrap();
+            let mut factor = Direct { method, engine, ..Direct::default() }.factor(&a).unwrap();
             factor.refactor(&a).unwrap();
-            assert_eq!(bytes(|| factor.apply(&b, &mut x)), 0, "{method:?} {n} apply");
-            assert_eq!(bytes(|| drop(factor.solve(&b, &mut x))), 0, "{method:?} {n} solve");
-            assert_eq!(bytes(|| factor.refactor(&a).unwrap()), 0, "{method:?} {n} update");
+            assert_eq!(bytes(|| factor.apply(&b, &mut x)), 0, "{engine:?} {method:?} {n} apply");
+            assert_eq!(bytes(|| drop(factor.solve(&b, &mut x))), 0, "{engine:?} {method:?} {n} solve");
+            assert_eq!(bytes(|| factor.refactor(&a).unwrap()), 0, "{engine:?} {method:?} {n} update");
         }
         if size < 200 {
-            let mut inverse = Dense::default().invert(&a).unwrap();
+            let mut inverse = Dense { engine, ..Dense::default() }.invert(&a).unwrap();
             assert_eq!(bytes(|| inverse.apply(&b, &mut x)), 0, "dense apply");
             assert_eq!(bytes(|| inverse.reinvert(&a).unwrap()), 0, "dense update");
         }

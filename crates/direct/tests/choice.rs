@@ -3,10 +3,14 @@
 mod common;
 
 use coarsen_core::{LinearOperator, Preconditioner};
-use coarsen_direct::{Direct, DirectError, Factor, Method};
+use coarsen_direct::{DirectError, Engine, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{build, small};
+use common::{build, direct, small};
+
+/// Whose code this program tests; `tests/own` tests the same laws of the other.
+#[allow(dead_code, reason = "tests/own has an engine of its own")]
+const ENGINE: Engine = Engine::Fastest;
 
 /// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
 fn laplace(n: u32, shift: f64) -> Bsr<f64> {
@@ -47,11 +51,14 @@ fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
 #[test]
 fn a_cholesky_factor_of_no_use_gives_way() {
     let a = misleading();
-    assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
-    let mut factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(factor.method(), Method::Ldlt);
-    assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
-    reproduces(&mut factor, &a);
+    let misled = crate::ENGINE == Engine::Fastest; // it is the rounding of faer that a misleads
+    if misled {
+        assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
+        let mut factor = build(Method::Auto, &a).unwrap();
+        assert_eq!(factor.method(), Method::Ldlt);
+        assert!(matches!(factor.fallback(), Some(DirectError::Singular { .. })));
+        reproduces(&mut factor, &a);
+    }
     // The same where it comes by an update, and to one that is indefinite.
     let mut sound = a.clone();
     let values = [3.0, 1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0];
@@ -59,7 +66,7 @@ fn a_cholesky_factor_of_no_use_gives_way() {
     let mut indefinite = sound.clone();
     indefinite.values_mut()[1] = 5.0;
     indefinite.values_mut()[3] = 5.0;
-    for next in [&a, &indefinite] {
+    for next in [&a, &indefinite].into_iter().skip(usize::from(!misled)) {
         let mut factor = build(Method::Auto, &sound).unwrap();
         assert_eq!((factor.method(), factor.fallback()), (Method::Cholesky, None));
         factor.refactor(next).unwrap();
@@ -89,21 +96,21 @@ fn an_analysis_becomes_the_factor() {
     let (a, stiffer) = (laplace(20, 0.0), laplace(20, 0.3));
     let rhs: Vec<f64> = (0..400).map(|i| f64::from(i).sin()).collect();
     for method in [Method::Auto, Method::Cholesky, Method::Ldlt, Method::Lu] {
-        let direct = Direct { method, ..Direct::default() };
+        let recipe = direct(method);
         for b in [&a, &stiffer] {
-            let analysis = direct.analyse(&a).unwrap();
+            let analysis = recipe.analyse(&a).unwrap();
             let (expected, figures) = (analysis.method(), analysis.figures());
-            assert_eq!(direct.estimate(&a), Ok((expected, figures)));
+            assert_eq!(recipe.estimate(&a), Ok((expected, figures)));
             let mut factor = analysis.factor(b).unwrap();
             assert_eq!((factor.method(), factor.figures().nnz), (expected, figures.nnz));
             let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
             factor.apply(&rhs, &mut z);
-            direct.factor(b).unwrap().apply(&rhs, &mut built);
+            recipe.factor(b).unwrap().apply(&rhs, &mut built);
             assert_eq!(z, built, "{method:?}");
         }
     }
     // Values that ask for another method, and matrices that it was not made for.
-    let analyse = |a: &Bsr<f64>| Direct::default().analyse(a).unwrap();
+    let analyse = |a: &Bsr<f64>| direct(Method::Auto).analyse(a).unwrap();
     let mut skew = a.clone();
     skew.values_mut()[1] = -0.5;
     let mut factor = analyse(&a).factor(&skew).unwrap();

@@ -1,12 +1,25 @@
 //! The four equations of Penrose, and what follows for coarse grids.
 
+mod common;
+
 use coarsen_core::{Class, Preconditioner, parallel};
-use coarsen_direct::{Dense, DirectError, PseudoInverse};
+use coarsen_direct::{Dense, DirectError, Engine, PseudoInverse};
 use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use common::dense;
+
+/// Whose code this program tests; `tests/own` tests the same laws of the other.
+#[allow(dead_code, reason = "tests/own has an engine of its own")]
+const ENGINE: Engine = Engine::Fastest;
+
 const SEED: u64 = 5;
+
+/// The recipe with the tolerance of most programs.
+fn usual() -> Dense {
+    dense(Dense::default().tolerance)
+}
 
 /// B Bᵀ, or B C, with B of n x k: rank k.
 fn of_rank(n: usize, k: usize, symmetric: bool) -> Bsr<f64> {
@@ -35,7 +48,7 @@ fn penrose() {
         [(1, 1, true), (6, 6, true), (6, 4, true), (9, 9, false), (9, 5, false), (40, 37, false)]
     {
         let a = of_rank(n, k, symmetric);
-        let inverse = Dense::default().invert(&a).unwrap();
+        let inverse = usual().invert(&a).unwrap();
         assert_eq!(inverse.rank(), k);
         let (get, plus) = (|i, j| a.get(i, j), |i: usize, j: usize| inverse.values()[j * n + i]);
         let (ap, pa) = (product(n, get, plus), product(n, plus, get));
@@ -51,13 +64,13 @@ fn penrose() {
 #[test]
 fn classes_follow_the_spectrum() {
     let class = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::class(m);
-    assert_eq!(class(&Dense::default().invert(&of_rank(6, 4, true)).unwrap()), Class::Symmetric);
-    assert_eq!(class(&Dense::default().invert(&of_rank(6, 4, false)).unwrap()), Class::Linear);
+    assert_eq!(class(&usual().invert(&of_rank(6, 4, true)).unwrap()), Class::Symmetric);
+    assert_eq!(class(&usual().invert(&of_rank(6, 4, false)).unwrap()), Class::Linear);
     let mut a = of_rank(6, 4, true);
     a.values_mut().iter_mut().for_each(|v| *v = -*v);
-    assert_eq!(class(&Dense::default().invert(&a).unwrap()), Class::Linear);
+    assert_eq!(class(&usual().invert(&a).unwrap()), Class::Linear);
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
-    let mut none = Dense::default().invert(&zero).unwrap();
+    let mut none = usual().invert(&zero).unwrap();
     let mut z = vec![1.0; 6];
     none.apply(&vec![1.0; 6], &mut z);
     assert_eq!((none.rank(), z), (0, vec![0.0; 6]));
@@ -66,10 +79,10 @@ fn classes_follow_the_spectrum() {
 #[test]
 fn update_equals_build_and_fails_harmlessly() {
     let (old, new) = (of_rank(12, 12, true), of_rank(12, 7, false));
-    let mut inverse = Dense::default().invert(&old).unwrap();
+    let mut inverse = usual().invert(&old).unwrap();
     let before = inverse.values().to_vec();
     inverse.reinvert(&new).unwrap();
-    assert_eq!(inverse.values(), Dense::default().invert(&new).unwrap().values());
+    assert_eq!(inverse.values(), usual().invert(&new).unwrap().values());
     inverse.reinvert(&old).unwrap();
     assert_eq!(inverse.values(), before);
     let mut bad = old.clone();
@@ -79,13 +92,13 @@ fn update_equals_build_and_fails_harmlessly() {
     assert_eq!(inverse.reinvert(&other), Err(DirectError::Shape { what: "matrix", expected: 12, found: 3 }));
     assert_eq!(inverse.values(), before);
     let empty = assembly::from_triplets::<f64>(0, 0, &[]).unwrap();
-    assert_eq!(Dense::default().invert(&empty).unwrap().rank(), 0);
+    assert_eq!(usual().invert(&empty).unwrap().rank(), 0);
 }
 
 #[test]
 fn threads_do_not_change_bits() {
     let a = of_rank(90, 80, true);
-    let run = || Dense::default().invert(&a).unwrap().values().to_vec();
+    let run = || usual().invert(&a).unwrap().values().to_vec();
     let one = parallel::threads(1, run).unwrap();
     assert_eq!(one, parallel::threads(7, run).unwrap());
 }
@@ -94,11 +107,11 @@ fn threads_do_not_change_bits() {
 fn a_tolerance_that_leaves_nothing_is_refused() {
     let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 3.0)]).unwrap();
     for tolerance in [f64::NAN, 1.0, 2.0, f64::INFINITY, -1e-3] {
-        let error = Dense { tolerance }.invert(&a).err();
+        let error = dense(tolerance).invert(&a).err();
         let named = matches!(error, Some(DirectError::Parameter { name: "Dense::tolerance", .. }));
         assert!(named, "{tolerance}: {error:?}");
     }
-    assert_eq!(Dense { tolerance: 0.0 }.invert(&a).unwrap().rank(), 2);
+    assert_eq!(dense(0.0).invert(&a).unwrap().rank(), 2);
 }
 
 /// Values of blocks land where scalars do, and applying is the product with A⁺.
@@ -109,10 +122,10 @@ fn blocks_and_scalars_have_one_inverse() {
         .flat_map(|i| (0..6).map(move |j| (i, j)))
         .map(|(i, j)| (i, j, rng.random_range(-1.0..1.0)))
         .collect();
-    let scalars = Dense::default().invert(&assembly::from_triplets(6, 6, &entries).unwrap()).unwrap();
+    let scalars = usual().invert(&assembly::from_triplets(6, 6, &entries).unwrap()).unwrap();
     for block in [2, 3] {
         let a = assembly::from_triplets_blocked(6, 6, (block, block), &entries).unwrap();
-        let mut inverse = Dense::default().invert(&a).unwrap();
+        let mut inverse = usual().invert(&a).unwrap();
         assert_eq!(inverse.values(), scalars.values());
         let r: Vec<f64> = (0..6).map(|i| 1.0 + f64::from(i)).collect();
         let mut z = vec![f64::NAN; 6];
@@ -130,12 +143,12 @@ fn the_spectrum_has_an_order() {
         let entries: Vec<_> = (0..).zip(values).map(|(i, &v)| (i, i, v)).collect();
         assembly::from_triplets(values.len(), values.len(), &entries).unwrap()
     };
-    let inverse = Dense::default().invert(&diagonal(&[3.0, -1.0, 2.0])).unwrap();
+    let inverse = usual().invert(&diagonal(&[3.0, -1.0, 2.0])).unwrap();
     assert!(near(inverse.spectrum(), &[-1.0, 2.0, 3.0]), "{:?}", inverse.spectrum());
     let skew = assembly::from_triplets(2, 2, &[(0, 1, 2.0), (1, 0, -5.0)]).unwrap();
-    assert!(near(Dense::default().invert(&skew).unwrap().spectrum(), &[5.0, 2.0]));
+    assert!(near(usual().invert(&skew).unwrap().spectrum(), &[5.0, 2.0]));
     // An eigenvalue below tolerance times the largest counts as 0, whatever its sign.
-    let dense = Dense { tolerance: 1e-3 };
-    let inverse = dense.invert(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
+    let rough = dense(1e-3);
+    let inverse = rough.invert(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
     assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (2, Class::Symmetric));
 }

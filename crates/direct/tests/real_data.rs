@@ -2,15 +2,23 @@
 //!
 //! The matrices come from the folder that the environment variable COARSEN_DATA names; without it the tests pass and say so.
 
+mod common;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
 use coarsen_core::LinearOperator;
-use coarsen_direct::{Direct, DirectError, Method};
+use coarsen_direct::{DirectError, Engine, Method};
 use coarsen_matrix_market as matrix_market;
 use coarsen_sparse::Bsr;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use common::direct;
+
+/// Whose code this program tests; `tests/own` tests the same laws of the other.
+#[allow(dead_code, reason = "tests/own has an engine of its own")]
+const ENGINE: Engine = Engine::Fastest;
 
 const SPD: [&str; 29] = [
     "1138_bus",
@@ -61,7 +69,7 @@ fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     let a = read(name)?;
     let n = a.shape().0;
     let clock = Instant::now();
-    let mut factor = Direct::default().factor(&a).unwrap();
+    let mut factor = direct(Method::Auto).factor(&a).unwrap();
     let built = clock.elapsed();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let random: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
@@ -127,6 +135,6 @@ fn other_matrices() {
 fn singular_matrices() {
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let Some(a) = read(name) else { return };
-        assert!(matches!(Direct::default().factor(&a), Err(DirectError::Singular { .. })), "{name}");
+        assert!(matches!(direct(Method::Auto).factor(&a), Err(DirectError::Singular { .. })), "{name}");
     }
 }

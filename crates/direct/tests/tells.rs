@@ -3,10 +3,13 @@
 mod common;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner};
-use coarsen_direct::{Dense, Direct, DirectError, Inertia, Method, Solved};
+use coarsen_direct::{Dense, Direct, DirectError, Engine, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
 use common::{build, floating, small};
+
+/// Figures are those of the layout of faer.
+const ENGINE: Engine = Engine::Fastest;
 
 /// A symmetric matrix of the entries on and below the diagonal that are not 0.
 fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
@@ -33,7 +36,7 @@ fn refinement_goes_on_while_the_residual_falls() {
         for seed in 0..8_usize {
             let b: Vec<f64> = (0..40).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
             let limited = |refinements: usize| -> (Vec<f64>, Solved) {
-                let recipe = Direct { method, refinements, accept: f64::INFINITY };
+                let recipe = Direct { method, refinements, accept: f64::INFINITY, ..Direct::default() };
                 let mut x = vec![0.0; 40];
                 let solved = recipe.factor(&a).unwrap().solve(&b, &mut x).unwrap();
                 (x, solved)
@@ -298,7 +301,7 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
     for (tolerance, rank, class) in [(0.25, 1, Class::Symmetric), (0.125, 2, Class::Linear)] {
-        let inverse = Dense { tolerance }.invert(&a).unwrap();
+        let inverse = Dense { tolerance, ..Dense::default() }.invert(&a).unwrap();
         assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (rank, class));
     }
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use coarsen::Outcome;
-use coarsen::direct::{Analysis, Direct, DirectError, Figures, Method};
+use coarsen::direct::{Analysis, Direct, DirectError, Engine, Figures, Method};
 use coarsen::sparse::Bsr;
 
 use super::ending::Ending;
@@ -11,7 +11,8 @@ use super::job::Job;
 use super::solution::Solution;
 
 /// The residual that counts is judged against the tolerance: nothing is refused before.
-const DIRECT: Direct = Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY };
+const DIRECT: Direct =
+    Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY, engine: Engine::Fastest };
 
 /// Orders the matrix of a job and keeps that for [`factor`]; what its factor takes.
 pub(crate) fn order(a: &Bsr<f64>, ordered: &Cell<Option<Analysis>>) -> Result<Figures, DirectError> {

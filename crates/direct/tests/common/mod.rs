@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
-use coarsen_direct::{Direct, DirectError, Factor, Method};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
 /// The matrix of these rows, without entries that are 0.
@@ -23,5 +23,15 @@ pub(crate) fn floating(n: u32) -> Bsr<f64> {
 }
 
 pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
-    Direct { method, ..Direct::default() }.factor(a)
+    direct(method).factor(a)
+}
+
+/// The recipe of a method, by the engine that the program tests.
+pub(crate) fn direct(method: Method) -> Direct {
+    Direct { method, engine: crate::ENGINE, ..Direct::default() }
+}
+
+/// Pseudo-inverses by the engine that the program tests.
+pub(crate) fn dense(tolerance: f64) -> Dense {
+    Dense { tolerance, engine: crate::ENGINE }
 }

@@ -14,12 +14,12 @@ use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{IntranodeLbltRef, SymbolicCholesky, SymbolicCholeskyRaw, supernodal};
 use faer::{Conj, MatMut, Par, Side, Spec};
 
+use super::cholesky::figures;
+use super::columns::{Columns, Part, analyse};
+use super::products;
+use super::room::room;
 use crate::DirectError;
-use crate::check::room;
-use crate::cholesky::figures;
-use crate::columns::{Columns, Part, analyse};
-use crate::factorization::{Factorization, Figures, Inertia, Pivots};
-use crate::products;
+use crate::factorization::{Factorization, Figures, Pivots, Signs};
 
 /// Chooses supernodes whatever the fill; the entrywise variant does not pivot.
 const SUPERNODES: SupernodalThreshold = SupernodalThreshold(-1.0);
@@ -59,21 +59,9 @@ impl Ldlt {
 
     /// Signs and sizes of the eigenvalues of the blocks of B.
     fn pivots(&self) -> Pivots {
-        let mut inertia = Inertia { positive: 0, negative: 0 };
-        let mut weakest = (0, f64::INFINITY);
+        let mut signs = Signs::default();
         let fill = self.symbolic.perm().map(|p| p.arrays().0);
-        let mut see = |k: usize, pivot: f64| {
-            let row = fill.map_or(self.order[k], |fill| fill[self.order[k]]);
-            if pivot > 0.0 {
-                inertia.positive += 1;
-            } else {
-                inertia.negative += 1;
-            }
-            let ratio = pivot.abs() / self.sizes[row];
-            if ratio < weakest.1 || ratio.is_nan() {
-                weakest = (row, ratio);
-            }
-        };
+        let row = |k: usize| fill.map_or(self.order[k], |fill| fill[self.order[k]]);
         if let SymbolicCholeskyRaw::Supernodal(s) = self.symbolic.raw() {
             let order = PermRef::new_checked(&self.order, &self.inverse, self.order.len());
             let factor = supernodal::SupernodalIntranodeLbltRef::new(s, &self.l, &self.below, order);
@@ -83,20 +71,17 @@ impl Ldlt {
                 while j < b.ncols() {
                     let k = start + j;
                     if self.below[k] == 0.0 {
-                        see(k, b[(j, j)]);
+                        signs.one(row(k), b[(j, j)], &self.sizes);
                         j += 1;
                     } else {
-                        let (middle, half) =
-                            (0.5 * (b[(j, j)] + b[(j + 1, j + 1)]), 0.5 * (b[(j, j)] - b[(j + 1, j + 1)]));
-                        let radius = half.hypot(self.below[k]);
-                        see(k, middle + radius);
-                        see(k + 1, middle - radius);
+                        let block = [b[(j, j)], self.below[k], b[(j + 1, j + 1)]];
+                        signs.two([row(k), row(k + 1)], block, &self.sizes);
                         j += 2;
                     }
                 }
             }
         }
-        Pivots { inertia: Some(inertia), weakest: Some(weakest) }
+        signs.pivots()
     }
 }
 

@@ -13,11 +13,11 @@ use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{LltRef, SymbolicCholesky, SymbolicCholeskyRaw, supernodal};
 use faer::{Conj, MatMut, Par, Side, Spec};
 
+use super::columns::{Columns, Part, analyse};
+use super::products;
+use super::room::room;
 use crate::DirectError;
-use crate::check::room;
-use crate::columns::{Columns, Part, analyse};
 use crate::factorization::{Factorization, Figures, Inertia, Pivots};
-use crate::products;
 
 /// The lower triangle of A, the structure of L, and L once it is computed.
 pub(crate) struct Cholesky {

@@ -13,11 +13,11 @@ use faer::sparse::linalg::LuError;
 use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
 use faer::{Conj, MatMut, Par, Spec};
 
+use super::columns::{Columns, Part};
+use super::products;
+use super::room::room;
 use crate::DirectError;
-use crate::check::room;
-use crate::columns::{Columns, Part};
 use crate::factorization::{Factorization, Figures, Pivots};
-use crate::products;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.
 pub(crate) struct Lu {

@@ -1,0 +1,24 @@
+//! Factors and spectra by faer, behind the feature `faer`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
+//! | `ldlt` | A = L B Lᵀ for symmetric A, pivots of order 1 and 2 |
+//! | `lu` | A = L U with row exchanges, for everything else |
+//! | `dense` | eigenvalues and singular values of small matrices |
+//! | `columns` | block matrices as scalar columns, and their ordering |
+//! | `products` | the buffer for dense products, asked for where it may be refused |
+//! | `room` | room for factors and scratch |
+
+mod cholesky;
+mod columns;
+mod dense;
+mod ldlt;
+mod lu;
+mod products;
+mod room;
+
+pub(crate) use cholesky::Cholesky;
+pub(crate) use dense::Decompositions;
+pub(crate) use ldlt::Ldlt;
+pub(crate) use lu::Lu;

@@ -1,0 +1,24 @@
+//! Room for a factor and for scratch, asked for where it may be refused.
+
+use faer::dyn_stack::{MemBuffer, StackReq};
+
+use crate::DirectError;
+
+/// Makes room for `length` values and for the scratch that `request` asks for, on the first call.
+pub(crate) fn room(
+    values: &mut Vec<f64>,
+    length: usize,
+    scratch: &mut MemBuffer,
+    request: StackReq,
+) -> Result<(), DirectError> {
+    if values.len() != length {
+        let bytes = length.saturating_mul(8);
+        values.try_reserve_exact(length).map_err(|_| DirectError::Memory { bytes })?;
+        values.resize(length, 0.0);
+    }
+    if scratch.len() < request.size_bytes() {
+        let bytes = request.unaligned_bytes_required();
+        *scratch = MemBuffer::try_new(request).map_err(|_| DirectError::Memory { bytes })?;
+    }
+    Ok(())
+}

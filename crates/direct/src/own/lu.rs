@@ -1,0 +1,214 @@
+//! A = L U of a sparse matrix with row exchanges, column by column.
+//!
+//! Aᵀ is factored, because the rows of A are its columns: P Aᵀ Q = L U. Column k of U and L is the solution
+//! of L x = a with the columns of L there are; its largest entry among the rows that are no pivots yet
+//! becomes the pivot. Q is a minimum degree ordering of the graph of A Aᵀ, which bounds the fill for every
+//! choice of pivots.
+//!
+//! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
+//! operations"; Davis 2006, chapter 6.
+
+use coarsen_sparse::{Bsr, Graph};
+
+use super::minimum_degree::minimum_degree;
+use super::reach::Reach;
+use super::room::{more, zeros};
+use super::rows::row;
+use super::structure::NONE;
+use crate::DirectError;
+use crate::factorization::{Factorization, Figures, Pivots};
+
+/// Columns of A with more than this many times √n blocks are left out of the graph of A Aᵀ, as they would
+/// join all rows.
+const DENSE: f64 = 10.0;
+
+/// A triangle by columns.
+#[derive(Default)]
+struct Triangle {
+    starts: Vec<usize>,
+    rows: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Triangle {
+    fn push(&mut self, row: u32, value: f64) {
+        self.rows.push(row);
+        self.values.push(value);
+    }
+
+    fn clear(&mut self) {
+        self.starts.clear();
+        self.rows.clear();
+        self.values.clear();
+        self.starts.push(0);
+    }
+
+    /// Makes room for a column of at most `entries`.
+    fn reserve(&mut self, entries: usize) -> Result<(), DirectError> {
+        more(&mut self.starts, 2)?;
+        more(&mut self.rows, entries)?;
+        more(&mut self.values, entries)
+    }
+
+    fn end_column(&mut self) {
+        self.starts.push(self.rows.len());
+    }
+
+    fn column(&self, k: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[k]..self.starts[k + 1];
+        self.rows[range.clone()].iter().zip(&self.values[range]).map(|(&i, &v)| (i as usize, v))
+    }
+}
+
+/// The order of the columns of Aᵀ; L without its unit diagonal, U without its diagonal, once they are
+/// computed.
+pub(super) struct Lu {
+    /// The column of Aᵀ that is eliminated k-th.
+    order: Vec<u32>,
+    /// The step that a row of Aᵀ was the pivot of, and the row of each step.
+    step: Vec<u32>,
+    pivot: Vec<u32>,
+    l: Triangle,
+    u: Triangle,
+    diagonal: Vec<f64>,
+    reach: Reach,
+    x: Vec<f64>,
+}
+
+impl Lu {
+    /// Orders A; no number is computed yet.
+    pub(super) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
+        let (n, b) = (a.shape().0, a.block().0 as u32);
+        let order = minimum_degree(&rows_that_share(a)?);
+        Ok(Self {
+            order: order.into_iter().flat_map(|i| i * b..(i + 1) * b).collect(),
+            step: zeros(n)?,
+            pivot: zeros(n)?,
+            l: Triangle::default(),
+            u: Triangle::default(),
+            diagonal: zeros(n)?,
+            reach: Reach::new(n)?,
+            x: zeros(n)?,
+        })
+    }
+
+    /// x of L x = a_k, for the rows that are reached.
+    fn solve_column(&mut self, a: &Bsr<f64>, k: u32) {
+        self.reach.start();
+        let stored = row(a, self.order[k as usize] as usize);
+        let stored = stored.map(|(i, at)| (i, a.values()[at])).filter(|(_, v)| *v != 0.0);
+        for (i, v) in stored {
+            self.reach.add(k, i, &self.step, &self.l.starts, &self.l.rows);
+            self.x[i] = v;
+        }
+        for &j in self.reach.rows() {
+            let (step, x_j) = (self.step[j as usize], self.x[j as usize]);
+            if step != NONE {
+                self.l.column(step as usize).for_each(|(i, l)| self.x[i] -= l * x_j);
+            }
+        }
+    }
+
+    /// Moves x to column k of U and L, with the largest entry of L as pivot; `None` where no row is left to
+    /// be one.
+    fn split_column(&mut self, k: u32) -> Option<()> {
+        let mut pivot: Option<(u32, f64)> = None;
+        for &i in self.reach.rows() {
+            let x = self.x[i as usize];
+            if self.step[i as usize] != NONE {
+                self.u.push(self.step[i as usize], x);
+            } else if pivot.is_none_or(|(_, most)| x.abs() > most.abs()) {
+                pivot = Some((i, x));
+            }
+        }
+        let (row, d) = pivot?;
+        (self.step[row as usize], self.pivot[k as usize], self.diagonal[k as usize]) = (k, row, d);
+        for &i in self.reach.rows() {
+            let x = std::mem::take(&mut self.x[i as usize]);
+            // Where nothing is left, d is 0 and so is x: the trial solve shows it.
+            if self.step[i as usize] == NONE && x != 0.0 {
+                self.l.push(i, x / d);
+            }
+        }
+        self.l.end_column();
+        self.u.end_column();
+        Some(())
+    }
+}
+
+/// The graph of A Aᵀ: block rows that share a column.
+fn rows_that_share(a: &Bsr<f64>) -> Result<Graph, DirectError> {
+    let nodes = a.pattern().rows();
+    let most = 16.max((DENSE * (nodes as f64).sqrt()) as usize);
+    let mut columns: Vec<Vec<u32>> = zeros(nodes)?;
+    for i in 0..nodes {
+        a.pattern().row(i).iter().for_each(|&j| columns[j as usize].push(i as u32));
+    }
+    columns.retain(|rows| rows.len() <= most);
+    let mut edges = Vec::new();
+    more(&mut edges, columns.iter().map(|rows| rows.len() * rows.len().saturating_sub(1) / 2).sum())?;
+    for rows in &columns {
+        for (k, &i) in rows.iter().enumerate() {
+            edges.extend(rows[k + 1..].iter().map(|&j| (i, j)));
+        }
+    }
+    Graph::from_edges(nodes, &edges).map_err(|_| DirectError::Memory { bytes: usize::MAX })
+}
+
+impl Factorization for Lu {
+    fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
+        let n = self.order.len();
+        self.step.fill(NONE);
+        self.x.fill(0.0);
+        self.reach.clear();
+        self.l.clear();
+        self.u.clear();
+        for k in 0..n as u32 {
+            self.solve_column(a, k);
+            self.l.reserve(self.reach.rows().len())?;
+            self.u.reserve(self.reach.rows().len())?;
+            if self.split_column(k).is_none() {
+                let row = self.order[k as usize] as usize;
+                return Err(DirectError::Singular { row, residual: f64::INFINITY });
+            }
+        }
+        // All rows are pivots now: L is named by steps, as U is.
+        self.l.rows.iter_mut().for_each(|i| *i = self.step[*i as usize]);
+        Ok(Pivots { inertia: None, weakest: None })
+    }
+
+    /// A = Q Uᵀ Lᵀ P: Qᵀ x, then Uᵀ from the first row on and Lᵀ from the last, then Pᵀ.
+    fn solve(&mut self, x: &mut [f64]) {
+        let y = &mut self.x;
+        y.iter_mut().zip(&self.order).for_each(|(y, &i)| *y = x[i as usize]);
+        for k in 0..y.len() {
+            let known: f64 = self.u.column(k).map(|(i, u)| u * y[i]).sum();
+            y[k] = (y[k] - known) / self.diagonal[k];
+        }
+        for k in (0..y.len()).rev() {
+            y[k] -= self.l.column(k).map(|(i, l)| l * y[i]).sum::<f64>();
+        }
+        self.pivot.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
+    }
+
+    /// Aᵀ = Pᵀ L U Qᵀ: P x, then L and U by columns, then Q.
+    fn solve_transpose(&mut self, x: &mut [f64]) {
+        let y = &mut self.x;
+        y.iter_mut().zip(&self.pivot).for_each(|(y, &i)| *y = x[i as usize]);
+        for k in 0..y.len() {
+            let y_k = y[k];
+            self.l.column(k).for_each(|(i, l)| y[i] -= l * y_k);
+        }
+        for k in (0..y.len()).rev() {
+            y[k] /= self.diagonal[k];
+            let y_k = y[k];
+            self.u.column(k).for_each(|(i, u)| y[i] -= u * y_k);
+        }
+        self.order.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
+    }
+
+    fn figures(&self) -> Figures {
+        let n = self.order.len();
+        Figures { nnz: None, bytes: self.reach.bytes() + 28 * n, products: 0, flops: None }
+    }
+}

@@ -1,0 +1,194 @@
+//! An order of elimination that keeps fill small: approximate minimum degree in a quotient graph.
+//!
+//! The node with the fewest neighbours in the graph of what is left is eliminated next; its neighbours become
+//! a clique. Cliques are not stored as edges but as *elements*: the list L_e of nodes that the elimination of
+//! e joined.
+//!
+//! | symbol | name here |
+//! |---|---|
+//! | A_i, nodes joined to i by an entry of A | `variables[i]` |
+//! | E_i, elements that i belongs to | `elements[i]` |
+//! | L_e, nodes of an element | `members[e]` |
+//! | \|i\|, nodes that i stands for | `weight[i]`, 0 once it is eliminated or merged |
+//! | d_i, approximate degree | `degree[i]` |
+//!
+//! *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", algorithm 2.
+
+use std::collections::BTreeSet;
+
+use coarsen_sparse::Graph;
+
+/// Nodes with more than this many times √n neighbours are eliminated last.
+const DENSE: f64 = 10.0;
+
+/// The nodes in their order of elimination. *Cost* somewhat above the edges of the graph times the logarithm
+/// of its nodes.
+pub(super) fn minimum_degree(graph: &Graph) -> Vec<u32> {
+    let n = graph.nodes();
+    let most = 16.max((DENSE * (n as f64).sqrt()) as usize);
+    let dense: Vec<u32> = (0..n as u32).filter(|&i| graph.degree(i as usize) > most).collect();
+    let mut quotient = Quotient::new(graph, |i| graph.degree(i as usize) > most);
+    let mut order = Vec::with_capacity(n);
+    while let Some((_, p)) = quotient.queue.pop_first() {
+        quotient.eliminate(p);
+        order.push(p);
+    }
+    expand(&order, &quotient.merged).into_iter().chain(dense).collect()
+}
+
+/// Each node followed by those that were merged into it.
+fn expand(order: &[u32], merged: &[Vec<u32>]) -> Vec<u32> {
+    let (mut all, mut stack) = (Vec::with_capacity(merged.len()), Vec::new());
+    for &p in order {
+        stack.push(p);
+        while let Some(i) = stack.pop() {
+            all.push(i);
+            stack.extend(&merged[i as usize]);
+        }
+    }
+    all
+}
+
+/// The graph of what is left.
+struct Quotient {
+    variables: Vec<Vec<u32>>,
+    elements: Vec<Vec<u32>>,
+    members: Vec<Vec<u32>>,
+    weight: Vec<u32>,
+    /// Nodes of an element, counted by weight; 0 once it is part of another.
+    size: Vec<u32>,
+    degree: Vec<u32>,
+    /// Nodes by degree.
+    queue: BTreeSet<(u32, u32)>,
+    merged: Vec<Vec<u32>>,
+    left: u32,
+    /// The step that saw a node last, and an element.
+    seen: Vec<u32>,
+    counted: Vec<u32>,
+    /// |L_e \ L_p| of elements that step p counted.
+    outside: Vec<u32>,
+    step: u32,
+}
+
+impl Quotient {
+    fn new(graph: &Graph, dense: impl Fn(u32) -> bool) -> Self {
+        let n = graph.nodes();
+        let kept = |i: usize| !dense(i as u32);
+        let of = |i: usize| graph.neighbours(i).iter().copied().filter(|&j| !dense(j)).collect();
+        let variables: Vec<Vec<u32>> = (0..n).map(|i| if kept(i) { of(i) } else { Vec::new() }).collect();
+        let degree: Vec<u32> = variables.iter().map(|v| v.len() as u32).collect();
+        let queue: BTreeSet<_> = (0..n).filter(|&i| kept(i)).map(|i| (degree[i], i as u32)).collect();
+        Self {
+            variables,
+            elements: vec![Vec::new(); n],
+            members: vec![Vec::new(); n],
+            weight: (0..n).map(|i| u32::from(kept(i))).collect(),
+            size: vec![0; n],
+            degree,
+            left: queue.len() as u32,
+            queue,
+            merged: vec![Vec::new(); n],
+            seen: vec![0; n],
+            counted: vec![0; n],
+            outside: vec![0; n],
+            step: 0,
+        }
+    }
+
+    /// Makes an element of p, which has left the queue.
+    fn eliminate(&mut self, p: u32) {
+        self.step += 1;
+        self.left -= self.weight[p as usize];
+        let mut joined = self.join(p);
+        let size = joined.iter().map(|&i| self.weight[i as usize]).sum();
+        self.count_outside(&joined);
+        for &i in &joined {
+            self.renew(i, p, size);
+        }
+        self.merge(&joined);
+        joined.retain(|&i| self.weight[i as usize] > 0);
+        self.size[p as usize] = size;
+        self.members[p as usize] = joined;
+    }
+
+    /// L_p = (A_p ∪ ⋃ L_e over e in E_p) \ {p}; the elements of p become part of p.
+    fn join(&mut self, p: u32) -> Vec<u32> {
+        let mut near = std::mem::take(&mut self.variables[p as usize]);
+        for e in std::mem::take(&mut self.elements[p as usize]) {
+            near.append(&mut self.members[e as usize]);
+            self.size[e as usize] = 0;
+        }
+        self.weight[p as usize] = 0;
+        let (weight, seen, step) = (&self.weight, &mut self.seen, self.step);
+        near.retain(|&i| weight[i as usize] > 0 && std::mem::replace(&mut seen[i as usize], step) != step);
+        near
+    }
+
+    /// |L_e \ L_p| for every element that a node of L_p belongs to.
+    fn count_outside(&mut self, joined: &[u32]) {
+        for &i in joined {
+            for &e in &self.elements[i as usize] {
+                let e = e as usize;
+                if std::mem::replace(&mut self.counted[e], self.step) != self.step {
+                    self.outside[e] = self.size[e];
+                }
+                self.outside[e] = self.outside[e].saturating_sub(self.weight[i as usize]);
+            }
+        }
+    }
+
+    /// A_i loses what L_p covers, E_i what is inside p; then d_i is bounded anew.
+    fn renew(&mut self, i: u32, p: u32, size: u32) {
+        let at = i as usize;
+        let (weight, seen, step) = (&self.weight, &self.seen, self.step);
+        self.variables[at].retain(|&j| weight[j as usize] > 0 && seen[j as usize] != step);
+        let (sizes, outside) = (&self.size, &self.outside);
+        self.elements[at].retain(|&e| sizes[e as usize] > 0 && outside[e as usize] > 0);
+        let near: u32 = self.variables[at].iter().map(|&j| weight[j as usize]).sum();
+        let far: u32 = self.elements[at].iter().map(|&e| outside[e as usize]).fold(0, u32::saturating_add);
+        let inside = size - weight[at];
+        let bound = near.saturating_add(inside).saturating_add(far);
+        let grown = self.degree[at].saturating_add(inside);
+        let degree = bound.min(grown).min(self.left - weight[at]);
+        self.elements[at].push(p);
+        self.queue.remove(&(self.degree[at], i));
+        self.queue.insert((degree, i));
+        self.degree[at] = degree;
+    }
+
+    /// Nodes of L_p with the same neighbours and elements are one from now on. Both lists are in the order of
+    /// elimination or of numbers, so that equal sets are equal lists.
+    fn merge(&mut self, joined: &[u32]) {
+        let sum = |list: &[u32]| list.iter().fold(0_u64, |s, &v| s + u64::from(v));
+        let key = |i: u32| sum(&self.variables[i as usize]) + sum(&self.elements[i as usize]);
+        let mut keyed: Vec<(u64, u32)> = joined.iter().map(|&i| (key(i), i)).collect();
+        keyed.sort_unstable();
+        for alike in keyed.chunk_by(|a, b| a.0 == b.0) {
+            for (k, &(_, i)) in alike.iter().enumerate() {
+                for &(_, j) in &alike[k + 1..] {
+                    let (i, j) = (i as usize, j as usize);
+                    let same = self.weight[i] > 0
+                        && self.weight[j] > 0
+                        && self.variables[i] == self.variables[j]
+                        && self.elements[i] == self.elements[j];
+                    if same {
+                        self.absorb(i, j);
+                    }
+                }
+            }
+        }
+    }
+
+    /// j becomes part of i.
+    fn absorb(&mut self, i: usize, j: usize) {
+        self.queue.remove(&(self.degree[j], j as u32));
+        self.queue.remove(&(self.degree[i], i as u32));
+        self.degree[i] = self.degree[i].saturating_sub(self.weight[j]);
+        self.queue.insert((self.degree[i], i as u32));
+        self.weight[i] += self.weight[j];
+        self.weight[j] = 0;
+        self.merged[i].push(j as u32);
+        self.variables[j] = Vec::new();
+        self.elements[j] = Vec::new();
+    }
+}

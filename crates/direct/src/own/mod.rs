@@ -1,0 +1,94 @@
+//! Factors and spectra of our own, by plain loops in the order of the textbooks.
+//!
+//! | file | what |
+//! |---|---|
+//! | `minimum_degree` | the order of elimination, by approximate degrees in a quotient graph |
+//! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
+//! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite matrices, and large indefinite ones |
+//! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
+//! | `lu` | A = L U column by column, with row exchanges |
+//! | `reach` | which columns of L a column of U takes part in |
+//! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
+//! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
+//! | `rows` | the scalars of a row of blocks |
+//! | `room` | memory, asked for before it is taken |
+//!
+//! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
+//! Solution of Large Sparse Positive Definite Systems"; Golub and Van Loan 2013, "Matrix Computations".
+
+mod bunch_kaufman;
+mod eigen;
+mod ldlt;
+mod lu;
+mod minimum_degree;
+mod reach;
+mod room;
+mod rows;
+mod singular;
+mod structure;
+
+use coarsen_sparse::Bsr;
+
+use crate::factorization::Factorization;
+use crate::spectral::{Parts, Spectral};
+use crate::{DirectError, Method};
+use bunch_kaufman::BunchKaufman;
+use ldlt::Ldlt;
+use lu::Lu;
+
+/// Unknowns up to which an indefinite matrix is factored as a full one, which may exchange rows: 8 MB and n³
+/// / 3 = 0.3 Gflop.
+const FULL: usize = 1000;
+
+/// Orders `a` for a factorisation.
+pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
+    Ok(match method {
+        Method::Auto | Method::Cholesky => Box::new(Ldlt::definite(a)?),
+        Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
+        Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
+        Method::Lu => Box::new(Lu::plan(a)?),
+    })
+}
+
+/// Scratch for either decomposition of a full matrix: two numbers a row.
+pub(crate) struct Decompositions(Vec<f64>);
+
+impl Decompositions {
+    /// Bytes for matrices of size n.
+    pub(crate) fn bytes(n: usize) -> usize {
+        16 * n
+    }
+
+    /// Scratch for matrices of size n; `bytes` are named where there is none.
+    pub(crate) fn new(n: usize, bytes: usize) -> Result<Self, DirectError> {
+        room::zeros(2 * n).map(Self).map_err(|_| DirectError::Memory { bytes })
+    }
+}
+
+impl Spectral for Decompositions {
+    fn eigen(&mut self, parts: Parts<'_>) -> Result<(), DirectError> {
+        let n = parts.spectrum.len();
+        parts.right.copy_from_slice(parts.full);
+        let (below, scales) = self.0.split_at_mut(n);
+        eigen::tridiagonalise(parts.right, parts.left, parts.spectrum, below, scales);
+        eigen::diagonalise(parts.spectrum, below, parts.left)?;
+        eigen::sort(parts.spectrum, &mut [parts.left], |a, b| a < b);
+        Ok(())
+    }
+
+    fn singular(&mut self, parts: Parts<'_>) -> Result<(), DirectError> {
+        parts.left.copy_from_slice(parts.full);
+        singular::rotate(parts.left, parts.right, parts.spectrum)
+    }
+
+    /// One column of the product after the other, so that columns of `right` are read in order.
+    fn multiply(&self, n: usize, right: &[f64], left: &[f64], product: &mut [f64]) {
+        for (j, column) in product.chunks_exact_mut(n).enumerate() {
+            column.fill(0.0);
+            for (k, right) in right.chunks_exact(n).enumerate() {
+                let s = left[k * n + j];
+                column.iter_mut().zip(right).for_each(|(c, r)| *c += r * s);
+            }
+        }
+    }
+}
