@@ -19,11 +19,11 @@ use num_traits::zero;
 
 use crate::check::Checked;
 use crate::cover::{Cover, copy};
-use crate::cpu::MOST;
 use crate::inner::{Inner, Solver};
 use crate::links::{Coupling, Links};
+use crate::options::Storage;
 use crate::order::Order;
-use crate::schwarz::Storage;
+use crate::packed::MOST;
 use crate::source::Source;
 
 /// What errors call this method.

@@ -7,7 +7,7 @@ use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Contacts;
 
-use crate::schwarz::Storage;
+use crate::options::Storage;
 use crate::source::Source;
 
 /// What errors call this method.

@@ -13,8 +13,9 @@ use num_traits::zero;
 use crate::additive::METHOD;
 use crate::check::Checked;
 use crate::cover::Cover;
+use crate::options::{Coarse, Storage};
 use crate::plan::Plan;
-use crate::schwarz::{Coarse, Schwarz, Storage};
+use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
 use crate::sweep::{Stretches, Sweep};
 

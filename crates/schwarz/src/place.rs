@@ -11,7 +11,8 @@ use std::sync::Arc;
 use coarsen_backend::Backend;
 use coarsen_core::{Error, Vector};
 
-use crate::{Coarse, Plan};
+use crate::options::{Coarse, Storage};
+use crate::plan::Plan;
 
 /// Values of packed inverses, in the precision that a recipe asks for.
 ///
@@ -27,6 +28,14 @@ pub enum Packed {
 }
 
 impl Packed {
+    /// `count` zeros in the precision asked for.
+    pub(crate) fn zeros(storage: Storage, count: usize) -> Self {
+        match storage {
+            Storage::Single => Self::Single(vec![0.0; count]),
+            Storage::Double => Self::Double(vec![0.0; count]),
+        }
+    }
+
     /// Values stored.
     pub fn count(&self) -> usize {
         match self {

@@ -12,6 +12,7 @@ use coarsen_core::parallel::each;
 use crate::dense::{add, block_diagonal, mirror, write};
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
+use crate::options::{Arithmetic, Repair, Storage};
 use crate::packed::{AREA, SIDE, entry, side, tile};
 use crate::place::Packed;
 use crate::plan::Plan;
@@ -19,32 +20,7 @@ use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
-/// What had to be done to a domain that is not positive definite to round-off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// A share of its diagonal was added: it is semidefinite, or nearly so.
-    Shifted,
-    /// Its diagonal blocks stand for it: it is indefinite.
-    BlockDiagonal,
-}
-
-/// The arithmetic of an elimination.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `f32`: a little faster; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
-    Single,
-    /// `f64`.
-    #[default]
-    Double,
-}
-
-/// The smallest pivots of a matrix with a unit diagonal that an inverse in `f32` and one in `f64` can be trusted with.
-const TRUST_SINGLE: f64 = 1e-3;
-/// As above; an inverse that is stored in `f32` stays positive definite.
-const TRUST_STORED_SINGLE: f64 = 1e-6;
-const TRUST_DOUBLE: f64 = 1e-13;
-
-/// Shifts tried, as multiples of what can be trusted; each is a share of the diagonal.
+/// Shifts tried, as multiples of the least pivot that is trusted; each is a share of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
 /// A diagonal entry of a coarse matrix below this many EPSILON of the entries it is the sum of is round-off: a body that floats freely.
@@ -162,11 +138,11 @@ impl<T: Real> Stage<'_, T> {
     /// The inverse of domain d into `out`.
     fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
         let Room { single, double, scale, .. } = room;
-        let trust = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        let trust = Storage::of::<S>().least_pivot();
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
         if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {
             self.assemble(d, scale, 0.0, single);
-            if f64::from(single.invert(n)) > TRUST_SINGLE {
+            if f64::from(single.invert(n)) > Arithmetic::LEAST_PIVOT_SINGLE {
                 write(single.values(), scale, n, out);
                 return None;
             }

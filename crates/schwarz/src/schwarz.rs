@@ -1,18 +1,14 @@
 //! The recipe.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::Error;
-use coarsen_direct::{Direct, Method};
-use coarsen_sparse::{Bsr, Pattern};
 
-use crate::cpu::MOST;
 use crate::links::Coupling;
+use crate::options::{Arithmetic, Coarse, Storage, Weights};
 use crate::order::Order;
-use crate::precompute::Arithmetic;
-use crate::weights::Weights;
+use crate::packed::MOST;
 
 /// Multilevel additive Schwarz: small dense domains on every level, all solved at once.
 ///
@@ -61,63 +57,6 @@ pub struct Schwarz {
     pub weights: Weights,
     /// After how many updates and patches order and domains are chosen anew (§5.3: ten); `None` keeps them.
     pub refresh: Option<NonZeroUsize>,
-}
-
-/// How the coarsest level is solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coarse {
-    /// By one sparse factor, on the first level whose factor is small beside the inverses of the domains; in application and setup it then
-    /// costs less than they do.
-    Auto,
-    /// By domains, as every level; with levels enough, by one domain.
-    Domains,
-    /// By one sparse factor, on the first level of at most so many unknowns.
-    Exact {
-        /// Unknowns at most.
-        unknowns: usize,
-    },
-}
-
-impl Coarse {
-    /// Whether a level of this pattern is solved as one system, where the inverses of the domains below hold so many values.
-    pub(crate) fn takes(self, pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
-        let unknowns = pattern.rows() * block;
-        match self {
-            Self::Domains => false,
-            Self::Exact { unknowns: most } => unknowns <= most,
-            Self::Auto => unknowns <= QUICK || (unknowns <= LARGE && is_small(pattern, block, values)),
-        }
-    }
-}
-
-/// The precision of stored inverses, whatever the place stores matrices in: an inverse is an approximation, and memory traffic decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// `f32`.
-    Single,
-    /// `f64`.
-    Double,
-}
-
-/// Unknowns that are factored without a question.
-const QUICK: usize = 500;
-
-/// Unknowns above which not even the structure of a factor is looked at.
-const LARGE: usize = 60_000;
-
-/// Operations of a factorisation for each value of the inverses: about half of what their elimination takes.
-const OPERATIONS: f64 = 40.0;
-
-/// Whether the factor of a pattern is small beside `values` and costs less than their elimination.
-fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
-    let ones = vec![1.0_f32; pattern.len() * block * block];
-    let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {
-        let direct = Direct { method: Method::Cholesky, ..Direct::default() };
-        direct.estimate(&a).ok()
-    });
-    let Some((_, figures)) = figures else { return false };
-    figures.nnz.is_some_and(|nnz| 4 * nnz <= values)
-        && figures.flops.is_some_and(|f| f <= OPERATIONS * values as f64)
 }
 
 impl Schwarz {

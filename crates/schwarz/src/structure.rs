@@ -8,8 +8,9 @@ use coarsen_sparse::{Pattern, System};
 
 use crate::check::{self, Checked};
 use crate::links::Links;
+use crate::options::Coarse;
 use crate::plan::{Limits, Plan};
-use crate::schwarz::{Coarse, Schwarz};
+use crate::schwarz::Schwarz;
 use crate::source::Source;
 
 impl Schwarz {

@@ -11,10 +11,10 @@ use num_traits::One;
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::numbers::Numbers;
+use crate::options::{Coarse, Repair};
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::Plan;
-use crate::precompute::Repair;
-use crate::schwarz::{Coarse, Schwarz, Storage};
+use crate::schwarz::Schwarz;
 use crate::source::Source;
 
 /// What [`Schwarz`] builds: dense inverses of small domains on every level.
@@ -82,7 +82,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             packed: plan
                 .floors
                 .iter()
-                .map(|floor| recipe.storage.zeros(floor.offsets[floor.offsets.len() - 1]))
+                .map(|floor| Packed::zeros(recipe.storage, floor.offsets[floor.offsets.len() - 1]))
                 .collect(),
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
@@ -231,15 +231,5 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
 
     fn size(&self) -> Option<usize> {
         Some(self.plan.nodes(0) * self.plan.block())
-    }
-}
-
-impl Storage {
-    /// That many zeros.
-    fn zeros(self, count: usize) -> Packed {
-        match self {
-            Self::Single => Packed::Single(vec![0.0; count]),
-            Self::Double => Packed::Double(vec![0.0; count]),
-        }
     }
 }

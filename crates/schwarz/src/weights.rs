@@ -14,21 +14,9 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
+use crate::options::Weights;
 use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
-
-/// The factors of the levels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Weights {
-    /// 1 for each (§4.1).
-    #[default]
-    Ones,
-    /// Those that leave the least energy of one random residual, none below 0: a level that says what others say already counts less, or
-    /// not at all.
-    ///
-    /// A patch keeps them. *Cost* an application and a product with A for each level, in a build and in an update.
-    Energy,
-}
 
 impl<T: Real, B: Place> Subdomains<T, B> {
     /// Sets the factors that the recipe asks for.

@@ -7,8 +7,8 @@ use coarsen_sparse::{Pattern, SparseError};
 
 use crate::domains::{Domains, NONE};
 use crate::links::Links;
+use crate::options::Coarse;
 use crate::packed;
-use crate::schwarz::Coarse;
 
 /// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
 ///
