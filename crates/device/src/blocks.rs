@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use coarsen_backend::{Blocks, DenseBlocks, check_blocks};
 use coarsen_core::{Error, Real};
 
-use crate::backend::same_length;
 use crate::diagonal::Inversion;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes, convert};
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};

@@ -1,4 +1,4 @@
-//! Why there is no place.
+//! Why there is no place, and the check of lengths that all operations share.
 
 use coarsen_core::Error;
 
@@ -24,4 +24,9 @@ impl std::fmt::Debug for DeviceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
+}
+
+/// [`Error::Shape`] unless both lengths are the same.
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Pattern, TransposePlan};
 
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};

@@ -4,11 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use coarsen_core::{Error, Real, Vector};
+use coarsen_core::{Error, Real};
 
-use crate::driver::Type;
-use crate::queue::Queue;
-use crate::{Device, DeviceError, DeviceVector};
+use crate::queue::{Counters, Queue};
+use crate::{Device, DeviceError};
 
 /// A device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
 /// compiled kernels.
@@ -29,23 +28,6 @@ pub struct OnDevice<V, S = V> {
 struct Shared<V> {
     device: Device,
     queue: Mutex<Queue<V>>,
-}
-
-/// What a place has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Times the host waited: looks at scalars, transfers and `sync`.
-    pub waits: u64,
-    /// Kernels enqueued.
-    pub launches: u64,
-    /// Buffers made.
-    pub allocations: u64,
-    /// Bytes that were written into buffers that there were.
-    pub sent: u64,
-    /// Programs compiled; those that an earlier process left in the cache are not counted.
-    pub compiled: u64,
-    /// Bytes of the buffers there are now.
-    pub bytes: u64,
 }
 
 impl<T: Real> OnDevice<T, T> {
@@ -84,18 +66,6 @@ impl<V: Real, S> OnDevice<V, S> {
     /// The device behind it.
     pub fn device(&self) -> &Device {
         &self.shared.device
-    }
-
-    /// A vector of n zeros.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
-    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
-        let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
-        let mut zeros = DeviceVector { on: self.plain(), memory, n };
-        zeros.fill(V::zero());
-        self.queue().state()?;
-        Ok(zeros)
     }
 
     /// Whether `bytes` more, in several buffers, are to be had: what a program asks before a long setup.

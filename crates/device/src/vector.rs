@@ -5,6 +5,7 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::{Dot, Error, Real, Vector};
 
+use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
@@ -24,6 +25,20 @@ pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) memory: Buffer,
     pub(crate) n: usize,
+}
+
+impl<V: Real, S> OnDevice<V, S> {
+    /// A vector of n zeros.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
+    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
+        let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
+        let mut zeros = DeviceVector { on: self.plain(), memory, n };
+        zeros.fill(V::zero());
+        self.queue().state()?;
+        Ok(zeros)
+    }
 }
 
 impl<T: Real> DeviceVector<T> {

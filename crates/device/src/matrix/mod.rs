@@ -14,8 +14,8 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::assembly::Places;
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};

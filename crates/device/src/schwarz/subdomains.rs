@@ -7,7 +7,7 @@ use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
 use coarsen_sparse::{Pattern, System};
 
-use crate::backend::same_length;
+use crate::error::same_length;
 use crate::schwarz::apply::Application;
 use crate::schwarz::numbers::Numbers;
 use crate::schwarz::recipe::DeviceSchwarz;
