@@ -4,7 +4,8 @@ use coarsen_backend::{Cpu, DenseBlocks, Sweep, Sweeps};
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::Bsr;
 
-use super::{AnyBackend, AnyVector};
+use super::place::AnyBackend;
+use super::vector::AnyVector;
 
 /// Those of the CPU, on vectors of whatever place.
 pub(super) struct HostSweeps<T: Real, V: Real, S: Real>(pub(super) Box<dyn Sweeps<T, Cpu<V, S>>>);
