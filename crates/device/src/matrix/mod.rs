@@ -117,6 +117,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.layout.first(i) + k * self.layout.slice
     }
 
+    /// The slot of each block of the pattern, row after row.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let row = |i: usize| (0..self.pattern.row(i).len()).map(move |k| self.slot(i, k) as u32);
+        (0..self.pattern.rows()).flat_map(row).collect()
+    }
+
     /// Its values on the host, into a matrix of the same pattern and blocks. One wait.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Place, Plan, T
 use crate::driver::Type;
 use crate::memory::convert;
 use crate::schwarz::apply::Application;
-use crate::schwarz::lists::{HostLists, Lists};
+use crate::schwarz::lists::Lists;
 use crate::{DeviceVector, OnDevice};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
@@ -34,7 +34,7 @@ pub(crate) struct DeviceDomains<T: Real> {
 
 impl<T: Real> DeviceDomains<T> {
     fn new(on: &OnDevice<T>, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self, Error> {
-        let lists = Lists::new(on, plan, &HostLists::of(plan)?)?;
+        let lists = Lists::new(on, plan, &plan.numbering()?)?;
         let stored = match inverses.packed.first() {
             Some(Packed::Double(_)) => (Type::of::<f64>(), size_of::<f64>()),
             _ => (Type::of::<f32>(), size_of::<f32>()),

@@ -7,8 +7,8 @@ use coarsen_sparse::System;
 
 use crate::driver::Type;
 use crate::schwarz::apply::Application;
-use crate::schwarz::couplings::{Couplings, Gathered};
-use crate::schwarz::lists::{HostLists, Lists};
+use crate::schwarz::couplings::Gathered;
+use crate::schwarz::lists::Lists;
 use crate::schwarz::numbers::Numbers;
 use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::schwarz::subdomains::{DeviceSubdomains, Levels};
@@ -86,8 +86,8 @@ impl DeviceSchwarz {
         let inverses = plan.values() * self.stored().1;
         on.check_room(on.matrix_bytes(system.matrix) + inverses as u64)?;
         let matrix = on.matrix(system.matrix)?;
-        let (host, place) = (HostLists::of(&plan)?, on.plain());
-        let gathered = Gathered::new(&place, &Couplings::of(&plan, &host, &matrix))?;
+        let (host, place) = (plan.numbering()?, on.plain());
+        let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
         let lists = Lists::new(&place, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
