@@ -287,7 +287,7 @@ fn bytes_are_those_of_the_parts() {
         };
         let m = recipe.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.domains(), 1);
-        let cover = 4 * (nodes + 2 + nodes + (nodes + 1) + nodes);
+        let cover = 4 * (nodes + 2 + nodes + nodes) + 8 * (nodes + 1);
         let solver = match inner {
             Inner::Inverses => {
                 let tiles = (nodes * b).div_ceil(8);
