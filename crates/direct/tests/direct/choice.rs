@@ -1,12 +1,10 @@
 //! One factorisation gives way to another, and an analysis becomes a factor.
 
-mod common;
-
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{build, small};
+use crate::common::{build, small};
 
 /// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
 fn laplace(n: u32, shift: f64) -> Bsr<f64> {

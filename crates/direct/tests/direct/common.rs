@@ -1,7 +1,5 @@
 //! What the tests of factors share: matrices of a few rows, paths, and a build by one method.
 
-#![allow(dead_code, reason = "no test uses all of it")]
-
 use coarsen_direct::{Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 

@@ -1,7 +1,5 @@
 //! Laws of every factorisation on generated matrices.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner, parallel};
@@ -10,7 +8,7 @@ use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use common::{build, floating, small};
+use crate::common::{build, floating, small};
 
 const SEED: u64 = 7;
 

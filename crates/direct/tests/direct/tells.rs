@@ -1,12 +1,10 @@
 //! What a factor tells: steps of refinement, rows that depend on others, pivots, figures and bytes.
 
-mod common;
-
 use coarsen_core::{Class, LinearOperator, Preconditioner};
 use coarsen_direct::{Dense, Direct, DirectError, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{build, floating, small};
+use crate::common::{build, floating, small};
 
 /// A symmetric matrix of the entries on and below the diagonal that are not 0.
 fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
