@@ -1,12 +1,10 @@
 //! Which nodes make an aggregate, which modes it gets, and what an update keeps of both.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, SmoothedAggregation, Spreading};
 use coarsen_sparse::{Bsr, NearKernel, assembly};
 
-use common::{grid, problem};
+use crate::common::{grid, problem};
 
 fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64, Spreading> {
     below(fine, None, recipe)

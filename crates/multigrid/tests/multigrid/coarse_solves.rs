@@ -1,7 +1,5 @@
 //! The coarsest level here and at a remote place, free motions, patches, and what a hierarchy says of itself.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
@@ -12,7 +10,7 @@ use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
 
-use common::{SSOR, applied, back, dot, given, near, problem, solved, times};
+use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
 
 /// Plain loops that the host pretends to wait for.
 #[derive(Clone)]

@@ -1,13 +1,11 @@
 //! Smoothed aggregation against its formulas in plain loops: bases, smoothing with A and with A_F, near-kernels, aggregates.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_krylov::start_vector;
 use coarsen_multigrid::{Coarsening, Grid, Modes, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel, Strength, assembly};
 
-use common::grid;
+use crate::common::grid;
 
 type Dense = Vec<Vec<f64>>;
 

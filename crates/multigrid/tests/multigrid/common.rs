@@ -1,7 +1,5 @@
 //! What the tests of hierarchies share: levels and prolongations that are given, and products in words.
 
-#![allow(dead_code, reason = "no test uses all of it")]
-
 use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::Direct;

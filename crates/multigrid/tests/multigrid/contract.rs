@@ -1,7 +1,6 @@
 //! What a coarsening may say beyond P: the form of P, a term of a level, and who solves the coarsest level.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, DenseBlocks, Reference, Setup, SetupError, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
@@ -12,7 +11,7 @@ use coarsen_multigrid::{
 use coarsen_relax::Chebyshev;
 use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
 
-use common::{applied, dot, problem};
+use crate::common::{applied, dot, problem};
 
 /// The method within, with P in whole blocks.
 #[derive(Clone)]

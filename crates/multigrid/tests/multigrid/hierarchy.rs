@@ -1,14 +1,12 @@
 //! A hierarchy against its formulas: cycles as recursions over black boxes, products of matrices, where levels end.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Coarsening, Cycle, Hierarchy, Keep, Multigrid, Smoothing};
 use coarsen_sparse::{Bsr, Prolongation, assembly};
 
-use common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
+use crate::common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
 /// The matrices and prolongations of a hierarchy, every matrix below the finest a product PᵀAP.
 fn levels<C: Coarsening<f64>, S>(

@@ -1,7 +1,5 @@
 //! The small methods: what each promises of its convergence, and that the hierarchy treats them as it does smoothed aggregation.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
@@ -13,7 +11,7 @@ use coarsen_multigrid::{
 };
 use coarsen_sparse::{Bsr, Prolongation, assembly};
 
-use common::{applied, dot, problem};
+use crate::common::{applied, dot, problem};
 
 fn solved<C: Coarsening<f64> + 'static>(
     recipe: Multigrid<C>,
