@@ -1,7 +1,5 @@
 //! What the tests of relaxation share: a right-hand side, what M makes of it, and how near that is.
 
-#![allow(dead_code, reason = "no test uses all of it")]
-
 use coarsen_core::Preconditioner;
 
 pub(crate) fn right_hand_side(n: usize) -> Vec<f64> {

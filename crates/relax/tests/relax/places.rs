@@ -1,7 +1,5 @@
 //! At a place of its own, which cuts small systems into chunks and follows a matrix that changes there: sweeps and factors in that order, radii found there.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_backend::{
@@ -12,7 +10,7 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 
-use common::{applied, near, right_hand_side};
+use crate::common::{applied, near, right_hand_side};
 
 /// Vectors and matrices of the host; chunks of so many rows.
 #[derive(Clone)]

@@ -1,13 +1,11 @@
 //! What built objects tell of themselves: classes, bytes, radii, what an update keeps, and which blocks and spectra they take.
 
-mod common;
-
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, Staged, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{applied, right_hand_side};
+use crate::common::{applied, right_hand_side};
 
 /// A matrix of one block.
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {

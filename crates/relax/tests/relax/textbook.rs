@@ -1,7 +1,5 @@
 //! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors that fill nothing, and shifts.
 
-mod common;
-
 use std::f64::consts::PI;
 
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
@@ -9,7 +7,7 @@ use coarsen_core::{Class, Error, LinearOperator, Preconditioner, from_fn};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{applied, near, right_hand_side};
+use crate::common::{applied, near, right_hand_side};
 
 /// A chain of `n` nodes with blocks of `b`: dominant, with every entry of a block filled; `skew` makes it unsymmetric.
 fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
