@@ -1,7 +1,5 @@
 //! The systems that these tests share, and what they ask of vectors.
 
-#![allow(dead_code, reason = "no test uses all of it")]
-
 use coarsen_core::Preconditioner;
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Arithmetic, Coarse, Schwarz, Storage};

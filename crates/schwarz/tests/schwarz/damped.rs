@@ -1,7 +1,5 @@
 //! Damped domains against their formula, where a factor of the coarsest level is worth it, and what a patch refuses.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Error, LinearOperator, Preconditioner};
@@ -9,7 +7,7 @@ use coarsen_direct::{Direct, Method};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz};
 use coarsen_sparse::{Contacts, Sum, System};
 
-use common::{applied, difference, exact, problem};
+use crate::common::{applied, difference, exact, problem};
 
 /// x ← x + ω M (b − A x), ω = factor / ρ, M the domains of one level of A and its contact together; nodes in no domain are solved, ω is 1 there.
 #[test]

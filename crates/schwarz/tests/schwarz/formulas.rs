@@ -1,7 +1,5 @@
 //! Domains against their formulas in dense loops: blocks of any size, the exact coarse solve, repairs, pockets, bodies that float, bytes.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
@@ -11,7 +9,7 @@ use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order,
 use coarsen_schwarz::{Plan, Repair, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Contacts, Sum, System, assembly};
 
-use common::{applied, difference, exact};
+use crate::common::{applied, difference, exact};
 
 /// A chain of nodes in full blocks, symmetric, `own` on the diagonal and couplings of about `across`.
 fn chain(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, across: f64, seed: u64) -> Bsr<f64> {

@@ -1,7 +1,5 @@
 //! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint bodies.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner};
@@ -9,7 +7,7 @@ use coarsen_problems::{Options, Sequence};
 use coarsen_schwarz::{Coarse, Coupling, DampedDomains, Order, Plan, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
-use common::{applied, difference, exact, problem, problems};
+use crate::common::{applied, difference, exact, problem, problems};
 
 /// C_l A C_lᵀ by plain loops over all blocks.
 fn explicit(a: &Bsr<f64>, plan: &Plan, level: usize) -> Vec<f64> {

@@ -1,7 +1,5 @@
 //! What one level of overlapping domains must obey: symmetry, exactness, restriction, threads, real matrices.
 
-mod common;
-
 use std::path::Path;
 
 use coarsen_backend::conformance::noise;
@@ -12,7 +10,7 @@ use coarsen_matrix_market as matrix_market;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Schwarz, Storage};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{applied, difference, dot, problem, problems};
+use crate::common::{applied, difference, dot, problem, problems};
 
 const INNER: [Inner; 3] = [Inner::Inverses, Inner::Sweeps { pairs: 4 }, Inner::Factors];
 

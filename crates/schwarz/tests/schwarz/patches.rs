@@ -1,14 +1,12 @@
 //! What contact and patches must obey.
 
-mod common;
-
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz};
 use coarsen_sparse::{Contacts, Sum, System, assembly};
 
-use common::{applied, difference, exact, problem};
+use crate::common::{applied, difference, exact, problem};
 
 /// Springs between nodes that are far apart in the mesh.
 fn springs(p: &Problem, count: usize, seed: u64, stiffness: f64) -> (Vec<(u32, u32)>, Vec<f64>) {
