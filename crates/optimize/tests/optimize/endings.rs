@@ -1,11 +1,10 @@
 //! How a descent ends where something is wrong, or something else than the gradient tells it to.
 
-mod common;
-
+use crate::common;
+use crate::common::{Quadratic, noise};
 use coarsen_core::{Class, Identity, Objective, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::FlexibleCg;
 use coarsen_optimize::*;
-use common::{Quadratic, noise};
 
 const N: usize = 40;
 

@@ -1,11 +1,9 @@
 //! What theory says of the methods.
 
-mod common;
-
+use crate::common::{Inverse, Quadratic, Valley, noise};
 use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
-use common::{Inverse, Quadratic, Valley, noise};
 
 const N: usize = 40;
 

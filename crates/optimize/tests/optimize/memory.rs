@@ -1,11 +1,9 @@
 //! What a rule remembers, and of which steps: chains, refreshes, second proposals.
 
-mod common;
-
+use crate::common::{Quadratic, Valley, noise};
 use coarsen_core::{Class, Identity, Preconditioner, Stop};
 use coarsen_krylov::Krylov;
 use coarsen_optimize::*;
-use common::{Quadratic, Valley, noise};
 
 const N: usize = 40;
 

@@ -1,11 +1,9 @@
 //! Each rule against its formula in plain loops, proposal by proposal.
 
-mod common;
-
+use crate::common::{Inverse, Quadratic, noise};
 use coarsen_core::{Identity, Objective, Outcome, Stop};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
-use common::{Inverse, Quadratic, noise};
 
 /// What a rule proposes at the gradient g.
 fn proposed(rule: &mut impl Direction<Vec<f64>, ()>, g: &[f64]) -> (Vec<f64>, Proposal<f64>) {
