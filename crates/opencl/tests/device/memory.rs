@@ -1,7 +1,6 @@
 //! What a setup takes is known before it: estimates hold, and a device that is too small is refused with nothing on it.
 
-mod common;
-
+use crate::common;
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Vector};
 use coarsen_opencl::{By, DeviceSchwarz};
