@@ -1,4 +1,4 @@
-//! Parameters of the recipe that are one of a few choices, and the repairs that a build reports.
+//! The parameters of the recipe that are enumerations, and the repairs that a build reports.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use coarsen_sparse::{Bsr, Pattern};
 /// How the coarsest level is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
-    /// By one sparse factor, on the first level whose factor is small beside the inverses of the domains; in application and setup it then
-    /// costs less than they do.
+    /// By one sparse factor, on the first level whose factor is small compared with the inverses of the domains. Its application and setup
+    /// then cost less than those of the domains.
     Auto,
-    /// By domains, as every level; with levels enough, by one domain.
+    /// By domains, as on every other level; with enough levels there is one domain.
     Domains,
-    /// By one sparse factor, on the first level of at most so many unknowns.
+    /// By one sparse factor, on the first level that is small enough.
     Exact {
-        /// Unknowns at most.
+        /// The most unknowns of that level.
         unknowns: usize,
     },
 }
 
 impl Coarse {
-    /// Whether a level of this pattern is solved as one system, where the inverses of the domains below hold so many values.
+    /// Whether a level of this pattern is solved as one system, if the inverses of the finer levels hold `values` values.
     pub(crate) fn takes(self, pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
         let unknowns = pattern.rows() * block;
         match self {
@@ -33,7 +33,7 @@ impl Coarse {
     }
 }
 
-/// The precision of stored inverses, whatever the place stores matrices in: an inverse is an approximation, and memory traffic decides.
+/// The precision of the stored inverses, independent of the precision of matrices: `f32` halves the memory traffic of an approximate inverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// `f32`.
@@ -62,7 +62,7 @@ impl Storage {
 /// The arithmetic of an elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// `f32`: a little faster; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
+    /// `f32`: slightly faster; a domain with a pivot below 10⁻³ of its diagonal is computed again in `f64`.
     Single,
     /// `f64`.
     #[default]
@@ -80,32 +80,32 @@ pub enum Weights {
     /// 1 for each (§4.1).
     #[default]
     Ones,
-    /// Those that leave the least energy of one random residual, none below 0: a level that says what others say already counts less, or
-    /// not at all.
+    /// The non-negative factors that minimise the energy of the error for one random residual. Levels overlap and correct some errors twice; such
+    /// a level gets a smaller factor, or 0.
     ///
-    /// A patch keeps them. *Cost* an application and a product with A for each level, in a build and in an update.
+    /// A patch keeps the factors. *Cost* an application and a product with A for each level, per build and per update.
     Energy,
 }
 
-/// What had to be done to a domain that is not positive definite to round-off.
+/// The repair of a domain matrix that is not positive definite to round-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// A share of its diagonal was added: it is semidefinite, or nearly so.
+    /// A fraction of the diagonal was added to it: the matrix is semidefinite, or nearly so.
     Shifted,
-    /// Its diagonal blocks stand for it: it is indefinite.
+    /// Its diagonal blocks replaced it: the matrix is indefinite.
     BlockDiagonal,
 }
 
-/// Unknowns that are factored without a question.
+/// A level of at most so many unknowns is always factored.
 const QUICK: usize = 500;
 
-/// Unknowns above which not even the structure of a factor is looked at.
+/// A level of more unknowns is never factored: not even the structure of its factor is computed.
 const LARGE: usize = 60_000;
 
-/// Operations of a factorisation for each value of the inverses: about half of what their elimination takes.
+/// The most operations of a factorisation per value of the inverses: about half of those of their elimination.
 const OPERATIONS: f64 = 40.0;
 
-/// Whether the factor of a pattern is small beside `values` and costs less than their elimination.
+/// Whether the factor of a pattern has at most a quarter of `values` entries and costs less than their elimination.
 fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
     let ones = vec![1.0_f32; pattern.len() * block * block];
     let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {

@@ -15,10 +15,11 @@ use crate::packed::MOST;
 /// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ: S_d picks the nodes of a domain, C_l sums the nodes of a supernode. On every
 /// level the nodes are covered by domains of a few connected nodes, and each domain is one node of the next level.
 ///
-/// *Use* for systems that change from step to step (implicit time steps with contact): setup costs a few products with A, and
-/// [`patch`](coarsen_backend::UpdateExt::patch) redoes only the domains that changed. Iterations grow with the mesh; for one solve of a large elliptic system take
-/// multigrid. A must be symmetric positive definite: one triangle of it is read.
-/// *Cost* about `domain` · b / 2 stored values an unknown, read once an application; setup about m³ / 2 operations a domain of m unknowns.
+/// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few products with A, and
+/// [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that changed. The number of iterations grows with the mesh; use multigrid
+/// for one solve of a large elliptic system. A must be symmetric positive definite; only one triangle of it is read.
+/// *Cost* about `domain` · b / 2 stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per domain of
+/// m unknowns.
 /// *Reference* Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body simulation", ACM
 /// Trans. Graph. 41(4), 63: §5 to §7.
 ///
@@ -36,26 +37,26 @@ use crate::packed::MOST;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schwarz {
-    /// M: nodes of a domain at most; 32 by default.
+    /// M: the most nodes of a domain; 32 by default.
     pub domain: usize,
-    /// L: levels with domains at most, the finest included; 8 by default, which ends only at one domain. One level and [`Coarse::Domains`] make
-    /// one-level additive Schwarz without overlap.
+    /// L: the most levels with domains, including the finest; 8 by default, which is enough to reach a single domain. One level with
+    /// [`Coarse::Domains`] is one-level additive Schwarz without overlap.
     pub levels: usize,
-    /// Where domains begin to grow.
+    /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// Along what they grow; couplings above a quarter of the strongest by default, so that stiff contact lies inside domains.
+    /// The couplings along which domains grow; by default those above a quarter of the strongest, so that stiff contact lies inside domains.
     ///
-    /// An update keeps the domains that the first values chose; see [`refresh`](Self::refresh).
+    /// An update keeps the domains that were chosen for the first values; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
     /// How the coarsest level is solved.
     pub coarse: Coarse,
-    /// The precision that inverses are stored in.
+    /// The precision of the stored inverses.
     pub storage: Storage,
-    /// The precision that they are computed in.
+    /// The precision in which the inverses are computed.
     pub arithmetic: Arithmetic,
     /// The factors of the levels.
     pub weights: Weights,
-    /// After how many updates and patches order and domains are chosen anew (§5.3: ten); `None` keeps them.
+    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None` never chooses them again.
     pub refresh: Option<NonZeroUsize>,
 }
 
@@ -75,7 +76,7 @@ impl Schwarz {
         }
     }
 
-    /// Parameters in range.
+    /// Checks that all parameters are in range.
     pub(crate) fn validate(&self, block: usize) -> Result<(), SetupError> {
         let bad =
             |name, value: usize, range| Err(Error::Parameter { name, value: value as f64, range }.into());
