@@ -1,8 +1,8 @@
-//! Why there is no place, and the check of lengths that all operations share.
+//! The errors of making a place, and the check of lengths that all operations share.
 
 use coarsen_core::Error;
 
-/// A device that no place can be made on.
+/// The reason why no place can be made on a device.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -11,10 +11,10 @@ pub enum DeviceError {
     Precision {
         /// `"f32"` or `"f64"`.
         precision: &'static str,
-        /// Devices looked at.
+        /// The number of devices.
         found: usize,
     },
-    /// A failing call, kernels that do not compile, memory that is not to be had.
+    /// A failing call, kernels that do not compile, or memory that cannot be allocated.
     #[error(transparent)]
     Core(#[from] Error),
 }

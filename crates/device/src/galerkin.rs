@@ -1,7 +1,8 @@
-//! Pᵀ A P where A and P are.
+//! Pᵀ A P in the memory of the device.
 //!
-//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded once. A refresh is two launches, an item a row of a block, and a third where unknowns have no basis
-//! function; they gather in the order of the lists: no atomic operation, no search, the same bits at every run.
+//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded once. A refresh is two launches with one item per row of a
+//! block, and a third if unknowns have no basis function. The kernels sum in the order of the lists: no atomic operation, no search, and the same
+//! bits at every run.
 
 use std::sync::Arc;
 
@@ -25,11 +26,11 @@ enum Step {
 
 const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
 
-/// A_c = Pᵀ A P for one pattern of each, in device memory: what [`GalerkinPlan`](coarsen_sparse::GalerkinPlan) is on the host.
+/// A_c = Pᵀ A P for one pattern of each, in device memory: the counterpart of [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
 /// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin).
-/// *Memory* 8 bytes a block product, and A P in the precision of vectors.
-/// *Cost* as on the host; every product reads two slots more.
+/// *Memory* 8 bytes per block product, and A P in the precision of vectors.
+/// *Cost* as on the host; every product also reads two slots.
 pub struct DeviceGalerkin<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -47,7 +48,7 @@ pub struct DeviceGalerkin<V: Real> {
     q: Buffer,
 }
 
-/// Some numbers for each of `count` things.
+/// Some numbers for each of `count` items.
 struct List {
     count: usize,
     starts: Buffer,
@@ -55,13 +56,13 @@ struct List {
 }
 
 impl List {
-    /// Moves a list to a place; `entries` holds the numbers of all things, one after the other.
+    /// Uploads a list; `entries` has the numbers of all items, one after the other.
     fn new<V: Real>(queue: &mut Queue<V>, starts: &[u32], entries: &[u32]) -> Result<Self, Error> {
         let count = starts.len() - 1;
         Ok(Self { count, starts: queue.list(starts)?, entries: queue.list(entries)? })
     }
 
-    /// Moves the products of blocks, as products of slots of the two factors.
+    /// Uploads block products, with blocks replaced by the slots of the two factors.
     fn of<V: Real>(
         queue: &mut Queue<V>,
         products: &ProductList,
@@ -77,7 +78,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// The plan for the patterns, layouts and block sizes of A, P and A_c; `dead` are scalar unknowns of A_c without a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] where they do not belong together, [`Error::TooLarge`] where `u32` cannot number products,
+    /// [`Error::Shape`] and [`Error::Pattern`] if they do not fit together, [`Error::TooLarge`] if `u32` cannot number products,
     /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
@@ -149,7 +150,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// New values of the coarse matrix. No wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] unless all are what it was made for, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] when the place has failed.
     pub(crate) fn run<S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -1,18 +1,18 @@
-//! Counts of what a place has done.
+//! Counters of the commands of a place.
 
-/// What a place has done so far.
+/// Counters of a place since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Times the host waited: looks at scalars, transfers and `sync`.
+    /// Waits of the host: reads of scalars, transfers and `sync`.
     pub waits: u64,
     /// Kernels enqueued.
     pub launches: u64,
-    /// Buffers made.
+    /// Buffers allocated.
     pub allocations: u64,
-    /// Bytes that were written into buffers that there were.
+    /// Bytes written into existing buffers.
     pub sent: u64,
-    /// Programs compiled; those that an earlier process left in the cache are not counted.
+    /// Programs compiled; those loaded from the cache do not count.
     pub compiled: u64,
-    /// Bytes of the buffers there are now.
+    /// Bytes of all buffers that exist now.
     pub bytes: u64,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Moves the couplings of a matrix to its place, blocks as slots of the matrix.
+    /// Uploads the couplings of a matrix, with blocks replaced by the slots of the matrix.
     pub(crate) fn new<T: Real, S: Real>(a: &DeviceMatrix<T, S>, from: &Couplings) -> Result<Self, Error> {
         let slots = a.slots();
         let slot = |block: u32| slots.get(block as usize).copied().unwrap_or(NONE);

@@ -1,4 +1,4 @@
-//! The lists of a plan in device memory; `kernels/schwarz/lists.cl` says what each holds.
+//! The lists of a plan in device memory; `kernels/schwarz/lists.cl` defines each.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Numbering, Plan};
@@ -7,9 +7,9 @@ use crate::OnDevice;
 use crate::driver::Type;
 use crate::memory::Buffer;
 
-/// Levels, domains and maps, numbered through.
+/// A [`Numbering`] in device memory: levels, domains and maps.
 ///
-/// The level that is solved as one system, where there is one, comes first among the coarse ones, so that it begins where their vectors do.
+/// The level that is solved as one system, if there is one, comes first among the coarse levels, so that its part of their vectors is the first.
 pub(crate) struct Lists {
     /// Nodes of the finest level.
     pub(crate) fine: usize,
@@ -42,7 +42,7 @@ const TILE: usize = 64;
 const SIDE: usize = 8;
 
 impl Lists {
-    /// Moves the lists of a plan to a place.
+    /// Uploads the lists of a plan.
     pub(crate) fn new<T: Real>(on: &OnDevice<T>, plan: &Plan, host: &Numbering) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut upload = |list: &[u32]| queue.list(list);
