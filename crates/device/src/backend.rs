@@ -7,6 +7,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::bytes;
 use crate::{DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format, OnDevice};
 
@@ -64,8 +65,4 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         same_length("host copy", v.n, host.len())?;
         self.queue().write(&v.memory, host)
     }
-}
-
-pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
-    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }

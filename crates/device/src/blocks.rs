@@ -5,20 +5,20 @@ use std::marker::PhantomData;
 use coarsen_backend::{Blocks, DenseBlocks, check_blocks};
 use coarsen_core::{Error, Real};
 
-use crate::backend::same_length;
 use crate::diagonal::Inversion;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes, convert};
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OnDevice};
 
-/// Rows from which on a block is multiplied by a group, not by an item.
+/// A block of so many rows or more is multiplied by a group of items, a smaller one by one item.
 const LARGE: usize = 33;
 
 /// Blocks D_k in device memory, stored in `S`, applied to vectors of `V`.
 ///
-/// Blocks below 33 x 33 lie in slices, entry by entry, where the items of the device run in step; larger ones row by row.
+/// Blocks below 33 x 33 are stored in slices, entry by entry, if the items of the device run in step; larger blocks are stored row by row.
 pub struct DeviceBlocks<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) size: usize,
@@ -26,12 +26,12 @@ pub struct DeviceBlocks<V: Real, S: Real = V> {
     pub(crate) slice: usize,
     pub(crate) values: Buffer,
     kernel: Entry,
-    /// Where they are inverted here: what was wrong with them.
+    /// If the blocks are inverted on the device: the faults of the last inversion.
     pub(crate) inversion: Option<Inversion>,
     of: PhantomData<S>,
 }
 
-/// Blocks side by side, for a size of block.
+/// The number of blocks in a slice, for a block size.
 pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
     if size < LARGE { slice } else { 1 }
 }

@@ -3,8 +3,8 @@
 use coarsen_backend::{Blocks, DenseBlocks, SetupError};
 use coarsen_core::{Class, Error, Preconditioner, Real};
 
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::matrix::{BlockRows, Operand};
 use crate::memory::Buffer;
 use crate::program::{Entry, Module};

@@ -1,8 +1,8 @@
-//! Why there is no place.
+//! The errors of making a place, and the check of lengths that all operations share.
 
 use coarsen_core::Error;
 
-/// A device that no place can be made on.
+/// The reason why no place can be made on a device.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -11,10 +11,10 @@ pub enum DeviceError {
     Precision {
         /// `"f32"` or `"f64"`.
         precision: &'static str,
-        /// Devices looked at.
+        /// The number of devices.
         found: usize,
     },
-    /// A failing call, kernels that do not compile, memory that is not to be had.
+    /// A failing call, kernels that do not compile, or memory that cannot be allocated.
     #[error(transparent)]
     Core(#[from] Error),
 }
@@ -24,4 +24,9 @@ impl std::fmt::Debug for DeviceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
+}
+
+/// [`Error::Shape`] unless both lengths are the same.
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }

@@ -1,16 +1,16 @@
-//! Pᵀ A P where A and P are.
+//! Pᵀ A P in the memory of the device.
 //!
-//! Patterns belong to the host, and so do the lists that follow from them: which blocks of A and P each block of Q = A P is the sum of, and which of
-//! P and Q each block of A_c. They travel once. A refresh is two launches, an item a row of a block, and a third where unknowns have no basis
-//! function; they gather in the order of the lists: no atomic operation, no search, the same bits at every run.
+//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded once. A refresh is two launches with one item per row of a
+//! block, and a third if unknowns have no basis function. The kernels sum in the order of the lists: no atomic operation, no search, and the same
+//! bits at every run.
 
 use std::sync::Arc;
 
 use coarsen_core::{Error, Real};
-use coarsen_sparse::{Pattern, TransposePlan};
+use coarsen_sparse::{GalerkinLists, Pattern, ProductList, SparseError};
 
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
@@ -26,11 +26,11 @@ enum Step {
 
 const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
 
-/// A_c = Pᵀ A P for one pattern of each, in device memory: what [`GalerkinPlan`](coarsen_sparse::GalerkinPlan) is on the host.
+/// A_c = Pᵀ A P for one pattern of each, in device memory: the counterpart of [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
 /// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin).
-/// *Memory* 8 bytes a block product, and A P in the precision of vectors.
-/// *Cost* as on the host; every product reads two slots more.
+/// *Memory* 8 bytes per block product, and A P in the precision of vectors.
+/// *Cost* as on the host; every product also reads two slots.
 pub struct DeviceGalerkin<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -48,55 +48,37 @@ pub struct DeviceGalerkin<V: Real> {
     q: Buffer,
 }
 
-/// Some numbers for each of `count` things.
+/// Some numbers for each of `count` items.
 struct List {
     count: usize,
     starts: Buffer,
     entries: Buffer,
 }
 
-/// The same on the host.
-#[derive(Default)]
-struct HostList {
-    starts: Vec<u32>,
-    entries: Vec<u32>,
-}
-
-impl HostList {
-    fn new() -> Self {
-        Self { starts: vec![0], entries: Vec::new() }
+impl List {
+    /// Uploads a list; `entries` has the numbers of all items, one after the other.
+    fn new<V: Real>(queue: &mut Queue<V>, starts: &[u32], entries: &[u32]) -> Result<Self, Error> {
+        let count = starts.len() - 1;
+        Ok(Self { count, starts: queue.list(starts)?, entries: queue.list(entries)? })
     }
 
-    /// What comes next is another thing's; `entries` numbers make one entry.
-    fn close(&mut self, numbers: usize) {
-        self.starts.push((self.entries.len() / numbers) as u32);
+    /// Uploads block products, with blocks replaced by the slots of the two factors.
+    fn of<V: Real>(
+        queue: &mut Queue<V>,
+        products: &ProductList,
+        slots: [&dyn Fn(u32) -> u32; 2],
+    ) -> Result<Self, Error> {
+        let [left, right] = slots;
+        let entries: Vec<u32> = products.factors.iter().flat_map(|&[l, r]| [left(l), right(r)]).collect();
+        Self::new(queue, &products.starts, &entries)
     }
-
-    fn upload<V: Real>(&self, queue: &mut Queue<V>) -> Result<List, Error> {
-        let count = self.starts.len() - 1;
-        Ok(List { count, starts: queue.list(&self.starts)?, entries: queue.list(&self.entries)? })
-    }
-}
-
-/// Products by row of their result: column, and the two factors.
-type Products = Vec<(u32, [u32; 2])>;
-
-/// Lists of a row's products, one a column, in increasing columns; products of a column in the order they came in.
-fn by_column(products: &mut Products, list: &mut HostList, mut each: impl FnMut(u32)) {
-    products.sort_by_key(|product| product.0);
-    for column in products.chunk_by(|a, b| a.0 == b.0) {
-        column.iter().for_each(|(_, factors)| list.entries.extend(factors));
-        list.close(2);
-        each(column[0].0);
-    }
-    products.clear();
 }
 
 impl<V: Real> DeviceGalerkin<V> {
     /// The plan for the patterns, layouts and block sizes of A, P and A_c; `dead` are scalar unknowns of A_c without a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] where they do not belong together, [`Error::TooLarge`] where `u32` cannot number products,
+    /// [`Error::Shape`] and [`Error::Pattern`] if they do not fit together, [`Error::TooLarge`] if `u32` cannot number products,
     /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
@@ -120,50 +102,20 @@ impl<V: Real> DeviceGalerkin<V> {
             let what = "Galerkin product, unknowns without a basis function";
             return Err(Error::Shape { what, expected: unknowns, found });
         }
-        let (mut products, mut right, mut left) = (Products::new(), HostList::new(), HostList::new());
-        // The columns of Q, row by row.
-        let (mut columns, mut offsets) = (Vec::new(), vec![0]);
-        for i in 0..a.pattern().rows() {
-            for (m, &j) in a.pattern().row(i).iter().enumerate() {
-                let slots = pattern.row(j as usize).iter().enumerate();
-                let from = a.slot(i, m) as u32;
-                products.extend(slots.map(|(l, &c)| (c, [from, p.slot(j as usize, l) as u32])));
-            }
-            by_column(&mut products, &mut right, |column| columns.push(column));
-            offsets.push(columns.len());
+        let lists = GalerkinLists::new(a.pattern(), pattern).map_err(|error| match error {
+            SparseError::TooLarge { what, count, limit } => Error::TooLarge { what, count, limit },
+            _ => Error::Pattern { what: "P" },
+        })?;
+        if lists.coarse != **coarse.pattern() {
+            return Err(Error::Pattern { what: "the coarse matrix of a Galerkin product" });
         }
-        let transpose = TransposePlan::new(pattern).map_err(|_| Error::Pattern { what: "P" })?;
-        let (restriction, source) = (transpose.pattern(), transpose.source());
-        let mut slots = Vec::new();
-        for row in 0..restriction.rows() {
-            for at in restriction.range(row) {
-                let fine = restriction.indices()[at] as usize;
-                let from = p.slot(fine, source[at] - pattern.range(fine).start) as u32;
-                let blocks = offsets[fine]..offsets[fine + 1];
-                products.extend(blocks.map(|block| (columns[block], [from, block as u32])));
-            }
-            let (mut found, first) = (0, slots.len());
-            by_column(&mut products, &mut left, |column| {
-                if coarse.pattern().row(row).get(slots.len() - first) == Some(&column) {
-                    found += 1;
-                }
-                slots.push(coarse.slot(row, slots.len() - first) as u32);
-            });
-            if found != coarse.pattern().row(row).len() || found != slots.len() - first {
-                return Err(Error::Pattern { what: "the coarse matrix of a Galerkin product" });
-            }
-        }
-        let (limit, most) = (u32::MAX as usize, right.entries.len().max(left.entries.len()) / 2);
-        if most > limit {
-            return Err(Error::TooLarge { what: "products of a Galerkin product", count: most, limit });
-        }
-        let (mut unknowns, mut dead_slots) = (HostList::new(), Vec::new());
+        let (mut starts, mut unknowns, mut dead_slots) = (vec![0], Vec::new(), Vec::new());
         for node in dead.chunk_by(|x, y| *x as usize / k == *y as usize / k) {
             let row = node[0] as usize / k;
             let at = coarse.pattern().find(row, row).map(|at| at - coarse.pattern().range(row).start);
             if let Some(at) = at {
-                unknowns.entries.extend(node.iter().map(|unknown| unknown % k as u32));
-                unknowns.close(1);
+                unknowns.extend(node.iter().map(|unknown| unknown % k as u32));
+                starts.push(unknowns.len() as u32);
                 dead_slots.push(coarse.slot(row, at) as u32);
             }
         }
@@ -176,17 +128,19 @@ impl<V: Real> DeviceGalerkin<V> {
         );
         let module =
             on.queue().module(&Module { sources: &coarsen_kernels::GALERKIN, kernels: &NAMES, options })?;
-        let bytes = columns.len() * b * k * size_of::<V>();
-        on.check_room((bytes + 4 * (right.entries.len() + left.entries.len())) as u64)?;
+        let bytes = lists.right.count() * b * k * size_of::<V>();
+        on.check_room((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
+        let [of_a, of_p] = [a, p].map(DeviceMatrix::slots);
+        let [of_a, of_p] = [&of_a, &of_p].map(|slots| |block: u32| slots[block as usize]);
         let mut queue = on.queue();
         Ok(Self {
             on: on.plain(),
             module,
             of: [a, p, coarse].map(|m| (m.pattern().clone(), m.format())),
-            right: right.upload(&mut queue)?,
-            left: left.upload(&mut queue)?,
-            slots: queue.list(&slots)?,
-            dead: unknowns.upload(&mut queue)?,
+            right: List::of(&mut queue, &lists.right, [&of_a, &of_p])?,
+            left: List::of(&mut queue, &lists.left, [&of_p, &|block| block])?,
+            slots: queue.list(&coarse.slots())?,
+            dead: List::new(&mut queue, &starts, &unknowns)?,
             dead_slots: queue.list(&dead_slots)?,
             block: (b, k),
             q: queue.allocate(Type::of::<V>(), bytes, None)?,
@@ -196,7 +150,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// New values of the coarse matrix. No wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] unless all are what it was made for, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] when the place has failed.
     pub(crate) fn run<S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,

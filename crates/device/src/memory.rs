@@ -11,9 +11,10 @@ use crate::driver::{Driver, Object, Type};
 /// Bytes of the smallest buffer: zero is not allowed.
 const LEAST: usize = 8;
 
-/// Bytes of a place: how many there are, how many are taken.
+/// The bytes of a place: all, and those in use.
 ///
-/// A driver may promise memory that it does not have, and fail when it is used; what the device says of itself is checked first.
+/// A driver may accept an allocation that does not fit and fail when the memory is used. So each request is first compared with the size that the
+/// device reports.
 pub(crate) struct Memory {
     all: u64,
     /// The most that one buffer may have.
@@ -46,7 +47,7 @@ impl Buffer {
     }
 }
 
-/// What a buffer takes of the memory of its place.
+/// The part of the memory of a place that a buffer uses.
 struct Share {
     bytes: u64,
     taken: Arc<AtomicU64>,
@@ -68,7 +69,7 @@ impl Memory {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes more, in several buffers, are to be had.
+    /// Checks that so many more bytes can be allocated in several buffers.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
         let available = self.all.saturating_sub(self.taken());
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
@@ -112,8 +113,8 @@ impl Memory {
 
 /// The same numbers in another precision, by this thread alone.
 ///
-/// Whoever fills a buffer holds the queue of its place. A thread of a pool that waits for others takes up whatever else is waiting there, which may want the
-/// same queue, and would then wait for itself.
+/// The caller holds the lock of the queue. A thread of a pool that waits for other threads runs other tasks meanwhile. Such a task may lock the
+/// same queue, and the thread would then wait for itself.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }

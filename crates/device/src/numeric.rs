@@ -1,4 +1,4 @@
-//! The numeric phase of a setup, where the matrix is.
+//! The numeric phase of a setup, on the device.
 
 use coarsen_backend::{NumericPlace, SetupError};
 use coarsen_core::{Error, Real};

@@ -1,25 +1,24 @@
-//! The place, and the way to it and back.
+//! The place: a device with its queue and kernels.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use coarsen_core::{Error, Real, Vector};
+use coarsen_core::{Error, Real};
 
-use crate::driver::Type;
-use crate::queue::Queue;
-use crate::{Device, DeviceError, DeviceVector};
+use crate::queue::{Counters, Queue};
+use crate::{Device, DeviceError};
 
 /// A device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
 /// compiled kernels.
 ///
-/// Clones are the same place. Vectors, matrices and scalars meet only within one place (they *panic* otherwise) and keep
-/// it alive. Sums run along a tree that depends on the length alone, in `f64` where the device has it: the same bits at
-/// every run on one device.
+/// Clones are the same place. Operands of one operation must be of one place (it *panics* otherwise), and they keep the place
+/// alive. Sums follow a tree that depends on the length alone, in `f64` if the device has it: every run on one device gives
+/// the same bits.
 ///
-/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its products: a few
-/// tenths of a second each at the first time, a millisecond once they are in the cache (a folder of the user, or the one that
-/// `COARSEN_CACHE` names).
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of its products:
+/// a few tenths of a second each the first time, a millisecond if they are in the cache (a folder of the user, or the folder
+/// in `COARSEN_CACHE`).
 /// *Use* one place for as long as possible. A place may be shared by threads; their commands interleave.
 pub struct OnDevice<V, S = V> {
     shared: Arc<Shared<V>>,
@@ -29,23 +28,6 @@ pub struct OnDevice<V, S = V> {
 struct Shared<V> {
     device: Device,
     queue: Mutex<Queue<V>>,
-}
-
-/// What a place has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Times the host waited: looks at scalars, transfers and `sync`.
-    pub waits: u64,
-    /// Kernels enqueued.
-    pub launches: u64,
-    /// Buffers made.
-    pub allocations: u64,
-    /// Bytes that were written into buffers that there were.
-    pub sent: u64,
-    /// Programs compiled; those that an earlier process left in the cache are not counted.
-    pub compiled: u64,
-    /// Bytes of the buffers there are now.
-    pub bytes: u64,
 }
 
 impl<T: Real> OnDevice<T, T> {
@@ -86,19 +68,7 @@ impl<V: Real, S> OnDevice<V, S> {
         &self.shared.device
     }
 
-    /// A vector of n zeros.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
-    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
-        let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
-        let mut zeros = DeviceVector { on: self.plain(), memory, n };
-        zeros.fill(V::zero());
-        self.queue().state()?;
-        Ok(zeros)
-    }
-
-    /// Whether `bytes` more, in several buffers, are to be had: what a program asks before a long setup.
+    /// Checks that `bytes` more can be allocated in several buffers. *Use* before a long setup.
     ///
     /// # Errors
     /// [`Error::Memory`] says how many are left.

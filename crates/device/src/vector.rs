@@ -5,29 +5,44 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::{Dot, Error, Real, Vector};
 
+use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OnDevice};
 
-/// Vectors that one pass multiplies another one by.
+/// The inner products of one pass.
 const DOTS: usize = 4;
 
-/// Pairs of vectors whose inner products and their magnitudes come from one pass.
+/// The pairs of vectors of one pass: inner products and their magnitudes.
 const PAIRS: usize = SUMS / 2;
 
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
-/// Operations enqueue kernels and return at once. Entry-wise ones give the bits of `Vec<T>`; sums differ from the host's
-/// by the order of their terms. Failures are kept by the place, see the head of this crate.
+/// Operations enqueue kernels and return at once. Entry-wise operations give the bits of `Vec<T>`; sums add their terms in another order than
+/// the host. The place keeps the first failure; see the documentation of this crate.
 pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) memory: Buffer,
     pub(crate) n: usize,
 }
 
+impl<V: Real, S> OnDevice<V, S> {
+    /// A vector of n zeros.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
+    pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
+        let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
+        let mut zeros = DeviceVector { on: self.plain(), memory, n };
+        zeros.fill(V::zero());
+        self.queue().state()?;
+        Ok(zeros)
+    }
+}
+
 impl<T: Real> DeviceVector<T> {
-    /// Where it lives.
+    /// The place of the vector.
     pub fn on(&self) -> &OnDevice<T> {
         &self.on
     }

@@ -1,8 +1,8 @@
 //! Compiled programs on disk, so that a second process compiles nothing.
 //!
-//! The folder is `opencl` in the one that `COARSEN_CACHE` names, else in `coarsen` of the user's cache (`XDG_CACHE_HOME`,
-//! `~/.cache`, `LOCALAPPDATA`). A file holds what one driver made of one list of sources under one list of options; all
-//! of these are in its name. Where nothing can be read or written, programs are compiled: never an error.
+//! The folder is `opencl` in the folder of `COARSEN_CACHE`, else in `coarsen` of the user's cache (`XDG_CACHE_HOME`,
+//! `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of sources and one list of options;
+//! its name is computed from all three. If nothing can be read or written, programs are compiled: this is never an error.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -32,14 +32,14 @@ impl Cache {
         digest(&(env!("CARGO_PKG_VERSION"), &self.device, options, sources))
     }
 
-    /// What an earlier process stored, if it is whole.
+    /// The program that an earlier process stored, if the file is complete.
     pub(crate) fn load(&self, key: u64) -> Option<Vec<u8>> {
         let file = fs::read(self.file(key)?).ok()?;
         let (head, binary) = file.split_first_chunk()?;
         (u64::from_le_bytes(*head) == digest(&binary)).then(|| binary.to_vec())
     }
 
-    /// Stores a program, in one step: another process sees all of it or nothing.
+    /// Stores a program in one step: another process reads all of it or nothing.
     pub(crate) fn store(&self, key: u64, program: &core::Program) {
         let Some(file) = self.file(key) else { return };
         let Ok(ProgramInfoResult::Binaries(binaries)) =
@@ -51,13 +51,13 @@ impl Cache {
         write(&file, &[&digest(&&binary[..]).to_le_bytes()[..], &binary].concat());
     }
 
-    /// The size of work groups that was found best under these options.
+    /// The stored size of work groups that was the fastest for these options.
     pub(crate) fn local(&self, options: &str) -> Option<usize> {
         let file = self.file(self.key(options, &[]))?.with_extension("local");
         fs::read_to_string(file).ok()?.trim().parse().ok()
     }
 
-    /// Keeps it.
+    /// Stores the size of work groups.
     pub(crate) fn store_local(&self, options: &str, local: usize) {
         if let Some(file) = self.file(self.key(options, &[])) {
             write(&file.with_extension("local"), format!("{local}\n").as_bytes());

@@ -1,4 +1,4 @@
-//! Programs: compiled by the driver or taken from the cache, and what their kernels say of themselves.
+//! Programs, compiled by the driver or read from the cache, and the parameters of their kernels.
 
 use std::ffi::CString;
 
@@ -13,20 +13,19 @@ use crate::cache::Cache;
 use crate::error::failed;
 use crate::handle::Handle;
 
-/// Version 1.2 also keeps one vendor from miscompiling array parameters; argument info lets a launch check
-/// types.
+/// With version 1.2 one vendor no longer miscompiles array parameters; a launch checks types by the argument info.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
-/// The compiler of a device, and what it has compiled in other processes.
+/// The compiler of a device, and its cache of programs.
 pub(crate) struct Compiler {
     pub(crate) device: core::DeviceId,
-    /// What the device is called.
+    /// The name of the device.
     pub(crate) name: String,
     pub(crate) cache: Cache,
 }
 
 impl Compiler {
-    /// The kernels of a program, from the cache where it has them.
+    /// The kernels of a program, from the cache if it has them.
     pub(crate) fn compile(
         &self,
         context: &core::Context,
@@ -110,7 +109,7 @@ fn parameter_types(kernel: &core::Kernel) -> core::Result<Vec<Option<Type>>> {
     Ok((0..count).map(type_of).collect())
 }
 
-/// The type that OpenCL C spells so.
+/// The type of this name in OpenCL C.
 fn spelled(name: &str) -> Option<Type> {
     let known = [Type::Single, Type::Double, Type::Index, Type::Length];
     let found = known.into_iter().find(|known| known.to_string() == name).unwrap_or(Type::Other);

@@ -1,4 +1,4 @@
-//! What this machine has.
+//! The OpenCL devices of this machine.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::OpenClError;
 use crate::driver::OpenClDriver;
 use crate::error::failed;
 
-/// How a device of OpenCL is opened.
+/// An OpenCL device that can be opened.
 #[derive(Debug)]
 struct OpenClDevice {
     id: DeviceId,
@@ -28,8 +28,8 @@ impl Api for OpenClDevice {
 impl OpenClDevice {
     /// The context that all places on this device share.
     ///
-    /// The list of devices keeps it until the process ends: PoCL 3.1 takes its devices down with the last
-    /// context, and a thread that asks about one meanwhile crashes.
+    /// The list of devices keeps it until the process ends. PoCL 3.1 releases its devices with the last context, and a
+    /// thread that queries a device meanwhile crashes.
     fn context(&self) -> Result<core::Context, Error> {
         let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*kept {
@@ -43,8 +43,7 @@ impl OpenClDevice {
 
 /// All OpenCL devices of this machine, platform after platform, as the drivers list them.
 ///
-/// Drivers are asked once in a process, by one thread: PoCL 3.1 has no devices while another thread takes
-/// them up.
+/// One thread queries the drivers, once in a process: PoCL 3.1 reports no devices while another thread initialises them.
 ///
 /// ```
 /// match coarsen_opencl::devices() {
@@ -54,8 +53,7 @@ impl OpenClDevice {
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] at once where there is no platform; [`OpenClError::Device`] when a driver does not
-/// answer.
+/// [`OpenClError::Absent`] at once if there is no platform; [`OpenClError::Device`] if a call of a driver fails.
 pub fn devices() -> Result<&'static [Device], OpenClError> {
     static DEVICES: OnceLock<Result<Vec<Device>, OpenClError>> = OnceLock::new();
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
@@ -63,10 +61,9 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 
 /// A place on the first accelerator that computes in `T`, else on the first device that does.
 ///
-/// *Cost* making one compiles the kernels of vectors, and the first matrix of a block size those of its
-/// products: a few tenths of a second each at the first time, a millisecond once they are in the cache (a
-/// folder of the user, or the one that
-/// `COARSEN_CACHE` names).
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of its
+/// products: a few tenths of a second each the first time, a millisecond if they are in the cache (a folder of
+/// the user, or the folder in `COARSEN_CACHE`).
 ///
 /// ```
 /// use coarsen_backend::Backend;
@@ -99,7 +96,7 @@ fn ask() -> Result<Vec<Device>, OpenClError> {
     Ok(devices)
 }
 
-/// What a device says of itself.
+/// The properties of a device.
 fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
     let bytes =
         |info: DeviceInfo| core::get_device_info_raw(id, info as u32).map_err(failed("clGetDeviceInfo"));

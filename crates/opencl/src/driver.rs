@@ -1,4 +1,4 @@
-//! Buffers, compiled programs and launches of a queue; `transfer` is the way of data.
+//! Buffers, compiled programs and launches of a queue; `transfer` copies data.
 
 use std::any::Any;
 use std::ffi::c_void;

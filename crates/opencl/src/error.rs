@@ -1,10 +1,10 @@
-//! Why there is no place.
+//! The errors of making a place.
 
 use coarsen_core::Error;
 use coarsen_device::DeviceError;
 use coarsen_opencl_loader::Absent;
 
-/// A place that cannot be made.
+/// The reason why a place cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenClError {
@@ -29,12 +29,12 @@ impl From<Error> for OpenClError {
     }
 }
 
-/// The failure of a call as the status of the driver; `call` names what was tried.
+/// The error of a failed call with the status of the driver; `call` is the name of the function.
 pub(crate) fn failed(call: &'static str) -> impl Fn(ocl::core::Error) -> Error {
     move |e| Error::Device { call, status: e.api_status().map_or(0, |s| s as i32) }
 }
 
-/// The failure of a call that returned `status`, if it is one.
+/// An error if a call returned a `status` that is a failure.
 pub(crate) fn check(call: &'static str, status: i32) -> Result<(), Error> {
     if status == 0 { Ok(()) } else { Err(Error::Device { call, status }) }
 }

@@ -1,4 +1,4 @@
-//! Objects of the driver, released without a word.
+//! Objects of the driver; errors on release are ignored.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -8,16 +8,16 @@ use ocl::ffi::{self, cl_int};
 
 /// An object of the driver.
 ///
-/// The types of `ocl` panic where a release fails, as releases do once a device is lost: while a typed error is on its way to the caller, or while another
-/// panic unwinds, which ends the process. What a release answers is of no use to anybody, so this one does not look at it.
+/// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would hide a typed error that is being returned,
+/// or end the process while another panic unwinds. A caller cannot act on a failed release, so this type ignores it.
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
-/// What has a reference count of the driver's.
+/// An object with a reference count of the driver.
 pub(crate) trait Object {
-    /// Gives back one reference.
+    /// Releases one reference.
     ///
     /// # Safety
-    /// The caller owns one, and uses it no more.
+    /// The caller owns one reference and does not use it afterwards.
     unsafe fn release(&self) -> cl_int;
 }
 

@@ -1,18 +1,18 @@
 //! OpenCL devices as places: [`coarsen_device`] over OpenCL.
 //!
-//! [`default_device`] and [`devices`] are the way to an [`OpenCl`], which is a [`coarsen_device::OnDevice`]:
-//! vectors, matrices and preconditioners are those of that crate. This one implements its
-//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; [`devices`] then says
-//! what is missing.
+//! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
+//! devices. Vectors, matrices and preconditioners are those of that crate. This crate implements its
+//! [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed; the error of [`devices`] then
+//! names the missing part.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`devices`] | what this machine has |
+//! | [`devices`] | the OpenCL devices of this machine |
 //! | `driver` | buffers, compiled programs and launches of a queue |
-//! | `transfer` | the way of data |
-//! | `compile`, `cache` | programs, compiled or kept on disk |
-//! | `handle` | objects of the driver, released |
-//! | [`error`](OpenClError) | why there is no place |
+//! | `transfer` | copies between host and device |
+//! | `compile`, `cache` | programs, compiled or read from disk |
+//! | `handle` | objects of the driver and their release |
+//! | [`error`](OpenClError) | the reasons why a place cannot be made |
 
 mod cache;
 mod compile;

@@ -1,7 +1,6 @@
-//! The way of data between the host and a device.
+//! Copies between the host and a device.
 //!
-//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in
-//! place.
+//! If both share one memory, buffers are mapped, and the host reads and writes in place.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -14,8 +13,8 @@ use ocl::ffi;
 
 use crate::error::check;
 
-/// A buffer in the hands of the host, given back in any case: a panic of whoever uses it would leave it
-/// there, and its next use to chance.
+/// A mapped buffer, which is unmapped in any case. Without this, a panic of the caller would leave it mapped, and its
+/// next use would be undefined.
 struct Mapping<'a> {
     queue: &'a CommandQueue,
     buffer: &'a Mem,
@@ -23,7 +22,7 @@ struct Mapping<'a> {
 }
 
 impl Mapping<'_> {
-    /// Enqueues the way back.
+    /// Enqueues the unmapping.
     fn end(self) -> Result<(), Error> {
         let status = ManuallyDrop::new(self).unmap();
         check("clEnqueueUnmapMemObject", status)
@@ -53,7 +52,7 @@ pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> 
     check("clEnqueueCopyBuffer", status)
 }
 
-/// Hands the first `bytes` bytes of a buffer to the host in place, after all work enqueued before. Waits.
+/// Maps the first `bytes` bytes of a buffer, after all work enqueued before. Waits.
 pub(crate) fn lend(
     queue: &CommandQueue,
     buffer: &Mem,
@@ -161,7 +160,7 @@ mod tests {
     use crate::devices;
     use crate::driver::buffer;
 
-    /// Who panics while a buffer is lent leaves it unmapped, and the driver goes on.
+    /// After a panic of the caller, the buffer is unmapped and the driver can be used.
     #[test]
     fn a_panic_gives_a_mapped_buffer_back() {
         let Ok([device, ..]) = devices() else { return println!("skipped: no device") };

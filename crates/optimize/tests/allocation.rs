@@ -1,5 +1,6 @@
 //! The second descent allocates nothing: not one byte.
 
+#[path = "optimize/common.rs"]
 mod common;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;

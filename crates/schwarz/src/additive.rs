@@ -1,4 +1,4 @@
-//! One level of additive Schwarz with overlap: the recipe, and what it builds.
+//! One level of additive Schwarz with overlap: the recipe, and the preconditioner that it builds.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -19,23 +19,23 @@ use num_traits::zero;
 
 use crate::check::Checked;
 use crate::cover::{Cover, copy};
-use crate::cpu::MOST;
 use crate::inner::{Inner, Solver};
 use crate::links::{Coupling, Links};
+use crate::options::Storage;
 use crate::order::Order;
-use crate::schwarz::Storage;
+use crate::packed::MOST;
 use crate::source::Source;
 
-/// What errors call this method.
+/// The name of this method in errors.
 pub(crate) const METHOD: &str = "additive schwarz";
 
 /// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of nodes.
 ///
-/// Restricted, each domain corrects only the nodes that are its own, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d: less to add up and usually fewer
-/// iterations, but not symmetric, so it belongs under `Gmres` or `BiCgStab`. Without overlap both are the same.
-/// *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to see what its coarse levels buy: iterations grow with the number of
-/// domains across the mesh.
-/// *Cost* a copy of the parts of A inside domains, and what [`Inner`] says; nodes of the overlap count once for each domain that holds them.
+/// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It usually takes fewer iterations but
+/// is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap both forms are the same.
+/// *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to measure the effect of its coarse levels: the number of iterations
+/// grows with the number of domains across the mesh.
+/// *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the overlap counts once for each domain with it.
 /// *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear
 /// systems", SIAM J. Sci. Comput. 21(2), 792–797.
 ///
@@ -52,19 +52,19 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdditiveSchwarz {
-    /// M: nodes of a domain at most, without its overlap.
+    /// M: the most nodes of a domain, without its overlap.
     pub domain: usize,
-    /// Layers of neighbours in the pattern that a domain has beside its own nodes.
+    /// Layers of neighbours in the pattern that are added to the own nodes of a domain.
     pub overlap: usize,
     /// Whether a domain corrects only its own nodes.
     pub restricted: bool,
     /// How domains are solved.
     pub inner: Inner,
-    /// Where domains begin to grow.
+    /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// Along what they grow.
+    /// The couplings along which they grow.
     pub coupling: Coupling,
-    /// The precision that dense inverses are stored in.
+    /// The precision of stored dense inverses.
     pub storage: Storage,
 }
 
@@ -104,7 +104,7 @@ impl AdditiveSchwarz {
     }
 }
 
-/// What [`AdditiveSchwarz`] builds.
+/// The preconditioner that [`AdditiveSchwarz`] builds.
 pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     recipe: AdditiveSchwarz,
     on: Cpu<V, S>,
@@ -168,7 +168,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
 }
 
 impl AdditiveSchwarz {
-    /// What the map promises on this matrix, whose values are looked at.
+    /// The class of the preconditioner for this matrix, found from its values.
     fn check<T: Real, V: Real>(&self, a: &Bsr<T>) -> Result<Class, SetupError> {
         let pair = a.asymmetric_pair(T::EPSILON.sqrt());
         if self.inner == Inner::Factors {
@@ -198,12 +198,12 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
         self.cover.count()
     }
 
-    /// Nodes of all domains, those of the overlap once for each, over nodes.
+    /// The sum of the nodes of all domains, divided by the number of nodes.
     pub fn redundancy(&self) -> f64 {
         self.cover.nodes.len() as f64 / self.pattern.rows().max(1) as f64
     }
 
-    /// Bytes of maps, of the parts of A and of what solves them.
+    /// Bytes of maps, of the parts of A and of their solvers.
     pub fn bytes(&self) -> usize {
         self.cover.bytes()
             + size_of_val(&self.from[..])

@@ -1,4 +1,4 @@
-//! All that can be wrong with values, found before anything is changed.
+//! Checks of values, before anything is changed.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Contacts;
 
-use crate::schwarz::Storage;
+use crate::options::Storage;
 use crate::source::Source;
 
-/// What errors call this method.
+/// The name of this method in errors.
 pub(crate) const METHOD: &str = "multilevel additive schwarz";
 
 /// Diagonal entries whose inverses `f32` holds with room to spare.
@@ -19,12 +19,12 @@ const SINGLE: Range<f64> = 1e-30..1e30;
 /// Nodes per leaf.
 const NODES: usize = 1024;
 
-/// What a check computes on its way; kept from one time to the next.
+/// The results of a check, and its scratch memory, kept for the next check.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
-    /// The same after the last check that everything passed: what a refused one has written is taken back from here.
+    /// The same after the last check that succeeded: a failed check is undone from here.
     passed: Vec<f64>,
     block: Vec<T>,
     wide: Vec<f64>,
@@ -36,7 +36,7 @@ impl<T> Default for Checked<T> {
     }
 }
 
-/// Finite values, positive diagonals, and diagonal blocks that can be inverted where they stand alone; errors name `method`.
+/// Finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors name `method`.
 pub(crate) fn check<T: Real>(
     method: &'static str,
     source: Source<'_, T>,
@@ -58,7 +58,7 @@ pub(crate) fn check<T: Real>(
     Ok(())
 }
 
-/// The same for some rows, the only ones whose values have changed since all of them were checked.
+/// The same for some rows: the only ones with changed values since all rows were checked.
 pub(crate) fn check_rows<T: Real>(
     source: Source<'_, T>,
     rows: &[u32],
@@ -83,7 +83,7 @@ pub(crate) fn check_rows<T: Real>(
     Ok(())
 }
 
-/// The inverse of the diagonal block of a node that stands alone.
+/// The inverse of the diagonal block of a node in no domain.
 fn alone<T: Real>(
     source: Source<'_, T>,
     left_out: &[u32],
@@ -114,7 +114,7 @@ fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Resu
     }
 }
 
-/// The diagonal of node i is stored, positive, and in the range of what its inverse is stored in.
+/// The diagonal of node i is stored, positive, and in the range of the storage of its inverse.
 fn diagonal<T: Real>(
     method: &'static str,
     source: Source<'_, T>,

@@ -1,4 +1,4 @@
-//! Domains that overlap, laid out one after the other: the nodes of each, the matrix restricted to each, and where a node lies in all of them.
+//! Overlapping domains, stored one after the other: their nodes, the matrix restricted to each, and the places of each node.
 //!
 //! A node of several domains has one *place* in each. The restrictions R_d A R_dᵀ together are one block-diagonal matrix over places, whose blocks are
 //! copies of blocks of A.
@@ -140,7 +140,7 @@ impl Cover {
     }
 }
 
-/// What indices of 32 bits can count.
+/// A count as a 32-bit index.
 fn bounded(what: &'static str, count: usize) -> Result<u32, SparseError> {
     u32::try_from(count).map_err(|_| SparseError::TooLarge { what, count, limit: u32::MAX as usize })
 }

@@ -8,12 +8,9 @@ use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Error, Real};
 
-use crate::packed::{SIDE, multiply};
+use crate::packed::{MOST, SIDE, multiply};
 use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
 use crate::plan::{Floor, Plan};
-
-/// Rows of the largest domain.
-pub(crate) const MOST: usize = 1024;
 
 /// Domains per leaf.
 const DOMAINS: usize = 32;

@@ -1,19 +1,19 @@
 //! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of the next one (§5.2).
 //!
-//! A domain grows from the first free node of the order by the free node whose couplings lead into it with the largest share, the first in the
-//! order among equals, until it is full or nothing coupled is left. A node that is nearly surrounded comes first, so few pockets are left. So it is connected, and a supernode needs no splitting afterwards: disjoint bodies
-//! are never coupled (Fig. 6).
+//! A domain starts with the first free node of the order. It grows by the free node that has the largest share of its couplings in the domain
+//! (the first in the order among equals), until it is full or no coupled node is free. Nearly surrounded nodes are taken first, so that few
+//! pockets remain. A domain is connected, so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
 //!
-//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts, which leaves supernodes of half the
-//! size wherever the curve jumps. Growing keeps them full; a pocket that is left between full domains is joined with a neighbour
-//! and the two are divided anew.
+//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts, which gives supernodes of half the
+//! size wherever the curve jumps. Growth gives full domains. A pocket that remains between full domains is joined with a neighbour
+//! and the union is divided again.
 
 use crate::links::Links;
 
 /// No domain.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Which nodes make which domain.
+/// The nodes of each domain, and the domain of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Domains {
     /// Nodes, domain after domain.
@@ -35,7 +35,7 @@ impl Domains {
         growth.finish()
     }
 
-    /// Domains that are stretches of the numbering; `starts` has one more for the end.
+    /// Domains of consecutive nodes; `starts` has the first node of each, and the number of nodes at the end.
     pub(crate) fn stretches(starts: &[u32]) -> Self {
         let at =
             starts.windows(2).enumerate().flat_map(|(d, s)| (0..s[1] - s[0]).map(move |k| [d as u32, k]));
@@ -81,7 +81,7 @@ impl Domains {
     }
 }
 
-/// Domains in the making.
+/// The state while domains grow.
 struct Growth<'a> {
     links: &'a Links,
     /// Place of each node in the order.
@@ -90,9 +90,9 @@ struct Growth<'a> {
     /// The domain of each node; `NONE` while it is free, `NONE - 1` where it needs none.
     of: Vec<u32>,
     lists: Vec<Vec<u32>>,
-    /// How strongly a node is coupled to the set that grows.
+    /// The sum of the couplings of a node to the growing set.
     pull: Vec<f32>,
-    /// How strongly it is coupled at all.
+    /// The sum of all couplings of a node.
     whole: Vec<f32>,
     frontier: Vec<u32>,
 }
@@ -109,7 +109,7 @@ impl<'a> Growth<'a> {
         Self { links, rank, most, of, lists: Vec::new(), pull, whole, frontier: Vec::new() }
     }
 
-    /// A domain from `seed`, unless that node has one already.
+    /// Grows a domain from `seed`, unless that node has a domain.
     fn domain(&mut self, seed: u32) {
         if self.of[seed as usize] == NONE {
             let name = self.lists.len() as u32;
@@ -139,7 +139,7 @@ impl<'a> Growth<'a> {
         list
     }
 
-    /// Takes the best node out of the frontier.
+    /// Removes the most strongly coupled node from the frontier.
     fn strongest(&mut self) -> Option<u32> {
         let share = |j: u32| self.pull[j as usize] / self.whole[j as usize];
         let key = |j: u32| (share(j), std::cmp::Reverse(self.rank[j as usize]));
@@ -153,8 +153,8 @@ impl<'a> Growth<'a> {
         Some(i)
     }
 
-    /// Joins every domain of at most half the size with the neighbour it is coupled to most strongly; both are divided anew where one would
-    /// be too large.
+    /// Joins every domain of at most half the size with the neighbour to which it is coupled most strongly. If the union is too large, it is
+    /// divided again.
     fn join_pockets(&mut self) {
         for d in 0..self.lists.len() {
             if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {

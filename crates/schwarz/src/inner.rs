@@ -13,8 +13,9 @@ use num_traits::zero;
 use crate::additive::METHOD;
 use crate::check::Checked;
 use crate::cover::Cover;
+use crate::options::{Coarse, Storage};
 use crate::plan::Plan;
-use crate::schwarz::{Coarse, Schwarz, Storage};
+use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
 use crate::sweep::{DomainSweep, Stretches};
 
@@ -25,12 +26,12 @@ pub enum Inner {
     Inverses,
     /// By pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four are the eight sweeps of §6.1.
     ///
-    /// *Cost* two passes over the parts of A a pair.
+    /// *Cost* two passes over the parts of A per pair.
     Sweeps {
         /// At least 1.
         pairs: usize,
     },
-    /// Exactly, by a sparse factor each: any matrix whose restrictions are not singular. *Cost* that of [`Direct`], on as many threads as there are.
+    /// Exactly, by a sparse factor for each domain: any matrix whose restrictions are not singular. *Cost* that of [`Direct`], on all threads.
     Factors,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Factors its matrix again; after an error the old factor stays.
+    /// Factors its matrix again; after an error the old factor is kept.
     fn follow(&mut self) -> Result<(), DirectError> {
         if self.factor.refactor(&self.matrix).is_err() {
             self.factor = Direct::default().factor(&self.matrix)?;
@@ -52,7 +53,7 @@ impl Part {
     }
 }
 
-/// What solves all domains.
+/// The solvers of all domains.
 pub(crate) enum Solver<T: Real, V: Real, S: Real> {
     Inverses(Box<Subdomains<T, Cpu<V, S>>>),
     Sweeps { pairs: usize, matrix: Bsr<S>, inverses: DenseBlocks<T>, of_places: Vec<V>, work: Vec<V> },
@@ -60,7 +61,7 @@ pub(crate) enum Solver<T: Real, V: Real, S: Real> {
 }
 
 impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
-    /// For the matrix `restricted` of all domains of `a`, which has been checked.
+    /// The solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be checked before.
     pub(crate) fn new(
         inner: Inner,
         storage: Storage,
@@ -130,7 +131,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     before.push(part.matrix.clone());
                     cover.values(d, restricted, &mut part.matrix);
                     if let Err(why) = part.follow() {
-                        // All domains stay as they were, or none.
+                        // After an error all domains keep their old factors.
                         for (part, old) in parts.iter_mut().zip(before) {
                             part.matrix = old;
                             let _ = part.follow();
@@ -143,7 +144,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// x = A_d⁻¹ b on every domain d, or what stands for it.
+    /// x = A_d⁻¹ b on every domain d, or its approximation by sweeps.
     pub(crate) fn solve(&mut self, cover: &Cover, b: &Vec<V>, x: &mut Vec<V>) {
         match self {
             Self::Inverses(domains) => domains.apply(b, x),

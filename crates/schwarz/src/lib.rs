@@ -5,24 +5,24 @@
 //!
 //! | file | step |
 //! |---|---|
-//! | [`schwarz`](Schwarz) | the recipe |
+//! | [`schwarz`](Schwarz), [`options`](Coarse) | the recipe, and its parameters that are one of a few choices |
 //! | [`order`](Order) | the order of nodes (§5.1) |
-//! | [`links`](Coupling) | what couples nodes on each level (§5.2) |
+//! | [`links`](Coupling) | the couplings between nodes on each level (§5.2) |
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
-//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2) |
+//! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for places in other memory |
 //! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
-//! | [`precompute`](Repair) | matrices of one level, and their inverses (Algorithm 1); `tasks` shares them out, `numbers` goes from level to level |
-//! | `dense` | the matrix of a domain between blocks and tiles |
+//! | `precompute` | the domain matrices of one level and their inverses (Algorithm 1); `tasks` divides them among threads, `numbers` goes from level to level |
+//! | `dense` | conversion of a domain matrix between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
-//! | [`place`](Place) | what a place must be able to do; `cpu` and `reference` are two |
+//! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
-//! | `structure` | the plan and the checks without numbers: a build begins with them, and a place that computes the numbers itself needs no more |
-//! | [`subdomains`](Subdomains) | what is built, and its application (§7); `update` follows a system (§6.3), `check` finds what is wrong before |
-//! | [`additive`](AdditiveSchwarz) | one level with overlap, also restricted; `cover` lays its domains out, [`inner`](Inner) solves them, also in the sweeps of `sweep` |
-//! | [`weights`](Weights) | the factors of the levels |
-//! | `table` | what a person reads |
+//! | `structure` | the plan and the checks, without inverses: the first half of a build, and all of the host part for a place that computes the inverses itself |
+//! | [`subdomains`](Subdomains) | the built preconditioner and its application (§7); `update` takes new values (§6.3), `check` refuses bad ones first |
+//! | [`additive`](AdditiveSchwarz) | one level with overlap, plain or restricted; `cover` has its domains, [`inner`](Inner) solves them exactly, or by the sweeps of `sweep` |
+//! | `weights` | the factors of the levels |
+//! | `table` | the table of levels that `Display` prints |
 
 mod additive;
 mod check;
@@ -35,6 +35,7 @@ mod exact;
 mod inner;
 mod links;
 mod numbers;
+mod options;
 mod order;
 mod packed;
 mod place;
@@ -56,11 +57,10 @@ mod weights;
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
 pub use inner::Inner;
 pub use links::Coupling;
+pub use options::{Arithmetic, Coarse, Repair, Storage, Weights};
 pub use order::Order;
 pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
-pub use plan::Plan;
-pub use precompute::{Arithmetic, Repair};
-pub use schwarz::{Coarse, Schwarz, Storage};
+pub use plan::{Couplings, Numbering, Plan};
+pub use schwarz::Schwarz;
 pub use step::{DampedDomains, DomainStep};
 pub use subdomains::Subdomains;
-pub use weights::Weights;

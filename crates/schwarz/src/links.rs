@@ -1,4 +1,4 @@
-//! Who is coupled to whom on a level, and how strongly: what domains grow along.
+//! The couplings between the nodes of a level and their strengths, along which domains grow.
 
 use std::ops::Range;
 
@@ -8,16 +8,17 @@ use coarsen_core::{Error, Real};
 use crate::domains::{Domains, NONE};
 use crate::source::Source;
 
-/// What counts as a coupling when nodes are gathered into domains.
+/// The definition of a coupling for the growth of domains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coupling {
-    /// Every stored block that is not zero, all of them alike (§5.2: topological proximity or contact).
+    /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or contact).
     Adjacency,
-    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; couplings below `theta` of the strongest of both their nodes do not count.
+    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling below `theta` times the strongest of each of its two nodes is ignored.
     ///
-    /// Where a diagonal block is zero, as under a Lagrange multiplier, a coupling counts 1. Domains then follow stiff directions and do not reach from a stiff region into a soft one. (§8.6 leaves this to the future.)
+    /// If a diagonal block is zero, as for a Lagrange multiplier, the coupling has strength 1. Domains follow stiff directions and do not
+    /// extend from a stiff region into a soft one. (§8.6 leaves this to future work.)
     Strength {
-        /// In 0..1; 0 weighs couplings and drops none.
+        /// In 0..1; with 0, couplings have weights and none is ignored.
         theta: f64,
     },
 }
@@ -34,7 +35,7 @@ impl Coupling {
     }
 }
 
-/// Rows of neighbours with weights; a weight of 0 is a coupling that does not count.
+/// Rows of neighbours with weights; a coupling of weight 0 is ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     starts: Vec<usize>,
@@ -46,7 +47,7 @@ pub(crate) struct Links {
 const CHUNK: usize = 2048;
 
 impl Links {
-    /// The links of a matrix, and which nodes have any: the others are constrained, and need no domain.
+    /// The links of a matrix, and for each node whether it has any: nodes without links are constrained and need no domain.
     pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
         let n = source.nodes();
         let worth = parallel::worth(source.matrix.nnz());
@@ -89,13 +90,13 @@ impl Links {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
 
-    /// A neighbour of the row in the making that it does not have yet.
+    /// Adds a new neighbour to the current row.
     fn push(&mut self, j: u32, weight: f32) {
         self.to.push(j);
         self.weight.push(weight);
     }
 
-    /// A neighbour by contact; contact between neighbours is no second link.
+    /// Adds a neighbour by contact, unless the row has it already.
     fn add(&mut self, j: u32, weight: f32) {
         let row = self.starts[self.starts.len() - 1];
         match self.to[row..].iter().position(|&k| k == j) {

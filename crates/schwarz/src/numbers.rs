@@ -6,9 +6,10 @@ use coarsen_sparse::{Bsr, Contacts, System};
 
 use crate::check::Checked;
 use crate::exact::Exact;
+use crate::options::Repair;
 use crate::place::Inverses;
 use crate::plan::Plan;
-use crate::precompute::{Next, Repair, Stage};
+use crate::precompute::{Next, Stage};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
 use crate::tasks::Room;

@@ -1,4 +1,4 @@
-//! The order in which nodes are gathered into domains (§5.1).
+//! The order in which nodes are collected into domains (§5.1).
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
@@ -6,24 +6,24 @@ use coarsen_sparse::{Graph, System, morton};
 
 use crate::links::Links;
 
-/// Where the growth of domains begins, and which node it prefers among equals.
+/// The order of nodes: domains grow from the first free node, and the first of equally coupled nodes is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Along a space-filling curve where the system has positions, else as the graph says.
+    /// `Morton` if the system has positions, else an order of the graph.
     #[default]
     Auto,
     /// Along a Morton curve through the positions: 2²⁰ cells an axis, 60-bit codes, a radix sort. Cells are cubes. Without positions, as `Graph`.
     Curve,
-    /// The Cuthill-McKee order of the pattern; *cost* a few searches and a sort of each row.
+    /// The Cuthill-McKee order of the pattern. *Cost* a few breadth-first searches and a sort of each row.
     Graph,
-    /// The Cuthill-McKee order of the couplings that count, the strongest parts of the graph: nodes of a stiff region stand side by side.
+    /// The Cuthill-McKee order of the strong couplings alone, so that nodes of a stiff region have near numbers.
     Strong,
-    /// The numbering as it is.
+    /// The numbering of the matrix.
     Natural,
 }
 
 impl Order {
-    /// What `Auto` stands for.
+    /// The order that `Auto` selects.
     pub(crate) fn resolve<T: Real>(self, system: &System<'_, T>) -> Self {
         match (self, system.positions) {
             (Self::Auto, Some(_)) => Self::Curve,
@@ -32,10 +32,10 @@ impl Order {
         }
     }
 
-    /// The node that comes k-th, for every k.
+    /// The k-th node, for every k.
     ///
     /// # Errors
-    /// What [`morton::order`] finds wrong with the positions.
+    /// Those of [`morton::order`] for the positions.
     pub(crate) fn of<T: Real>(self, system: &System<'_, T>, links: &Links) -> Result<Vec<u32>, SetupError> {
         Ok(match (self.resolve(system), system.positions) {
             (Self::Curve, Some(positions)) => morton::order(positions)?,

@@ -16,6 +16,9 @@ pub(crate) const SIDE: usize = 8;
 /// Values of a tile.
 pub(crate) const AREA: usize = SIDE * SIDE;
 
+/// Rows of the largest domain.
+pub(crate) const MOST: usize = 1024;
+
 /// Tiles along a side of a matrix of `m` rows.
 pub(crate) fn side(m: usize) -> usize {
     m.div_ceil(SIDE)

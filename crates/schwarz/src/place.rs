@@ -1,7 +1,7 @@
-//! What a place must be able to do for multilevel domains.
+//! The operations of multilevel domains that a place implements.
 //!
-//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; what is built from it,
-//! [`Subdomains`](crate::Subdomains), knows that trait alone. A device keeps the lists of the [`Plan`] and
+//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; [`Subdomains`](crate::Subdomains)
+//! uses that trait alone. A device keeps the lists of the [`Plan`] and
 //! the packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
 //! product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since
 //! a node has one domain.
@@ -11,9 +11,10 @@ use std::sync::Arc;
 use coarsen_backend::Backend;
 use coarsen_core::{Error, Vector};
 
-use crate::{Coarse, Plan};
+use crate::options::{Coarse, Storage};
+use crate::plan::Plan;
 
-/// Values of packed inverses, in the precision that a recipe asks for.
+/// The values of packed inverses, in the precision of the recipe.
 ///
 /// The matrix of m rows is cut into tiles of 8 x 8, padded with zeros; the tiles on and below the diagonal
 /// follow each other block column after block column, each by columns, those on the diagonal whole. *Memory*
@@ -27,6 +28,14 @@ pub enum Packed {
 }
 
 impl Packed {
+    /// `count` zeros in the precision asked for.
+    pub(crate) fn zeros(storage: Storage, count: usize) -> Self {
+        match storage {
+            Storage::Single => Self::Single(vec![0.0; count]),
+            Storage::Double => Self::Double(vec![0.0; count]),
+        }
+    }
+
     /// Values stored.
     pub fn count(&self) -> usize {
         match self {
@@ -52,7 +61,7 @@ impl Packed {
     }
 }
 
-/// All numbers that an application needs.
+/// All numbers of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverses {
     /// Level after level, the inverses of its domains one after the other.
@@ -63,7 +72,7 @@ pub struct Inverses {
     pub weights: Vec<f64>,
 }
 
-/// What an edit of [`Inverses`] changes.
+/// The part of [`Inverses`] that an edit changes.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed<'a> {
     /// All of it.
@@ -76,16 +85,15 @@ pub enum Changed<'a> {
 
 /// A place that can hold multilevel domains.
 pub trait Place: Backend {
-    /// Moves inverses there.
+    /// Copies inverses to the place.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Device`] if the memory cannot be allocated.
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
 
-    /// How the coarsest level is solved here, where a recipe asks for `asked`.
+    /// The solver of the coarsest level at this place, if a recipe has `asked`.
     ///
-    /// A place that the host is far from has domains for [`Coarse::Auto`]: a sparse factor is solved on the
-    /// host.
+    /// A remote place takes domains for [`Coarse::Auto`], because a sparse factor is solved on the host.
     fn coarse(&self, asked: Coarse) -> Coarse {
         asked
     }
@@ -99,11 +107,11 @@ pub trait Domains<V: Vector>: Send {
     /// z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and the diagonal inverses
     /// of nodes in no domain.
     ///
-    /// C_l sums the values of the nodes of a supernode. `top` is called only where the plan has a level that
+    /// C_l sums the values of the nodes of a supernode. `top` is called only if the plan has a level that
     /// is solved as one system. *Cost* one pass over the inverses, two over r, one over z.
     fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
 
-    /// Changes what is named of the inverses; a device does so on the host and moves that alone.
+    /// Changes a part of the inverses; a device changes its copy on the host and uploads that part alone.
     ///
     /// # Errors
     /// [`Error::Device`].

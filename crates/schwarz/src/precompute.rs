@@ -1,10 +1,10 @@
 //! The numbers (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one domain after the other.
 //!
-//! A domain of level l reads the rows of its nodes once: blocks inside make the matrix that is inverted, all of them together make row d
-//! of A_(l+1) = C A_(l) Cᵀ, which belongs to this domain alone. So all domains of a level run at once, and the next level follows.
+//! A domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is inverted. All blocks of these rows
+//! form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So all domains of a level run in parallel, and the next level follows.
 //!
-//! Each matrix is scaled to a unit diagonal before it is inverted, so that pivots say how far it is from singular, whatever its units. One
-//! that is too close is inverted in `f64`, then with a share of its diagonal added, and at last replaced by its diagonal blocks.
+//! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance from singular in any units. A matrix
+//! with too small a pivot is inverted in `f64`, then with a fraction of its diagonal added, and finally replaced by its diagonal blocks.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::each;
@@ -12,6 +12,7 @@ use coarsen_core::parallel::each;
 use crate::dense::{add, block_diagonal, mirror, write};
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
+use crate::options::{Arithmetic, Repair, Storage};
 use crate::packed::{AREA, SIDE, entry, side, tile};
 use crate::place::Packed;
 use crate::plan::Plan;
@@ -19,38 +20,13 @@ use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
-/// What had to be done to a domain that is not positive definite to round-off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// A share of its diagonal was added: it is semidefinite, or nearly so.
-    Shifted,
-    /// Its diagonal blocks stand for it: it is indefinite.
-    BlockDiagonal,
-}
-
-/// The arithmetic of an elimination.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `f32`: a little faster; domains whose pivots fall below 10⁻³ of their diagonal are repeated in `f64`.
-    Single,
-    /// `f64`.
-    #[default]
-    Double,
-}
-
-/// The smallest pivots of a matrix with a unit diagonal that an inverse in `f32` and one in `f64` can be trusted with.
-const TRUST_SINGLE: f64 = 1e-3;
-/// As above; an inverse that is stored in `f32` stays positive definite.
-const TRUST_STORED_SINGLE: f64 = 1e-6;
-const TRUST_DOUBLE: f64 = 1e-13;
-
-/// Shifts tried, as multiples of what can be trusted; each is a share of the diagonal.
+/// The shifts that are tried, as multiples of the least pivot that is trusted; each is a fraction of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
-/// A diagonal entry of a coarse matrix below this many EPSILON of the entries it is the sum of is round-off: a body that floats freely.
+/// A diagonal entry of a coarse matrix is round-off if it is below this many EPSILON times the sum of its terms: the body floats freely.
 const ROUND_OFF: f64 = 64.0;
 
-/// What the numeric phase of one level reads.
+/// The input of the numeric phase of one level.
 pub(crate) struct Stage<'a, T> {
     pub(crate) plan: &'a Plan,
     pub(crate) level: usize,
@@ -63,7 +39,7 @@ pub(crate) struct Stage<'a, T> {
     pub(crate) arithmetic: Arithmetic,
 }
 
-/// The matrix of the next level and what it needs beside it.
+/// The output for the next level.
 pub(crate) struct Next<'a, T> {
     /// The values of A_(l+1).
     pub(crate) values: &'a mut [T],
@@ -162,11 +138,11 @@ impl<T: Real> Stage<'_, T> {
     /// The inverse of domain d into `out`.
     fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
         let Room { single, double, scale, .. } = room;
-        let trust = if S::NAME == f32::NAME { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        let trust = Storage::of::<S>().least_pivot();
         let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
         if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {
             self.assemble(d, scale, 0.0, single);
-            if f64::from(single.invert(n)) > TRUST_SINGLE {
+            if f64::from(single.invert(n)) > Arithmetic::LEAST_PIVOT_SINGLE {
                 write(single.values(), scale, n, out);
                 return None;
             }

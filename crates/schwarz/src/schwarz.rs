@@ -1,28 +1,25 @@
 //! The recipe.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::Error;
-use coarsen_direct::{Direct, Method};
-use coarsen_sparse::{Bsr, Pattern};
 
-use crate::cpu::MOST;
 use crate::links::Coupling;
+use crate::options::{Arithmetic, Coarse, Storage, Weights};
 use crate::order::Order;
-use crate::precompute::Arithmetic;
-use crate::weights::Weights;
+use crate::packed::MOST;
 
 /// Multilevel additive Schwarz: small dense domains on every level, all solved at once.
 ///
 /// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ: S_d picks the nodes of a domain, C_l sums the nodes of a supernode. On every
 /// level the nodes are covered by domains of a few connected nodes, and each domain is one node of the next level.
 ///
-/// *Use* for systems that change from step to step (implicit time steps with contact): setup costs a few products with A, and
-/// [`patch`](coarsen_backend::UpdateExt::patch) redoes only the domains that changed. Iterations grow with the mesh; for one solve of a large elliptic system take
-/// multigrid. A must be symmetric positive definite: one triangle of it is read.
-/// *Cost* about `domain` · b / 2 stored values an unknown, read once an application; setup about m³ / 2 operations a domain of m unknowns.
+/// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few products with A, and
+/// [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that changed. The number of iterations grows with the mesh; use multigrid
+/// for one solve of a large elliptic system. A must be symmetric positive definite; only one triangle of it is read.
+/// *Cost* about `domain` · b / 2 stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per domain of
+/// m unknowns.
 /// *Reference* Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body simulation", ACM
 /// Trans. Graph. 41(4), 63: §5 to §7.
 ///
@@ -40,84 +37,27 @@ use crate::weights::Weights;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schwarz {
-    /// M: nodes of a domain at most; 32 by default.
+    /// M: the most nodes of a domain; 32 by default.
     pub domain: usize,
-    /// L: levels with domains at most, the finest included; 8 by default, which ends only at one domain. One level and [`Coarse::Domains`] make
-    /// one-level additive Schwarz without overlap.
+    /// L: the most levels with domains, including the finest; 8 by default, which is enough to reach a single domain. One level with
+    /// [`Coarse::Domains`] is one-level additive Schwarz without overlap.
     pub levels: usize,
-    /// Where domains begin to grow.
+    /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// Along what they grow; couplings above a quarter of the strongest by default, so that stiff contact lies inside domains.
+    /// The couplings along which domains grow; by default those above a quarter of the strongest, so that stiff contact lies inside domains.
     ///
-    /// An update keeps the domains that the first values chose; see [`refresh`](Self::refresh).
+    /// An update keeps the domains that were chosen for the first values; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
     /// How the coarsest level is solved.
     pub coarse: Coarse,
-    /// The precision that inverses are stored in.
+    /// The precision of the stored inverses.
     pub storage: Storage,
-    /// The precision that they are computed in.
+    /// The precision in which the inverses are computed.
     pub arithmetic: Arithmetic,
     /// The factors of the levels.
     pub weights: Weights,
-    /// After how many updates and patches order and domains are chosen anew (§5.3: ten); `None` keeps them.
+    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None` never chooses them again.
     pub refresh: Option<NonZeroUsize>,
-}
-
-/// How the coarsest level is solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coarse {
-    /// By one sparse factor, on the first level whose factor is small beside the inverses of the domains; in application and setup it then
-    /// costs less than they do.
-    Auto,
-    /// By domains, as every level; with levels enough, by one domain.
-    Domains,
-    /// By one sparse factor, on the first level of at most so many unknowns.
-    Exact {
-        /// Unknowns at most.
-        unknowns: usize,
-    },
-}
-
-impl Coarse {
-    /// Whether a level of this pattern is solved as one system, where the inverses of the domains below hold so many values.
-    pub(crate) fn takes(self, pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
-        let unknowns = pattern.rows() * block;
-        match self {
-            Self::Domains => false,
-            Self::Exact { unknowns: most } => unknowns <= most,
-            Self::Auto => unknowns <= QUICK || (unknowns <= LARGE && is_small(pattern, block, values)),
-        }
-    }
-}
-
-/// The precision of stored inverses, whatever the place stores matrices in: an inverse is an approximation, and memory traffic decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// `f32`.
-    Single,
-    /// `f64`.
-    Double,
-}
-
-/// Unknowns that are factored without a question.
-const QUICK: usize = 500;
-
-/// Unknowns above which not even the structure of a factor is looked at.
-const LARGE: usize = 60_000;
-
-/// Operations of a factorisation for each value of the inverses: about half of what their elimination takes.
-const OPERATIONS: f64 = 40.0;
-
-/// Whether the factor of a pattern is small beside `values` and costs less than their elimination.
-fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
-    let ones = vec![1.0_f32; pattern.len() * block * block];
-    let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {
-        let direct = Direct { method: Method::Cholesky, ..Direct::default() };
-        direct.estimate(&a).ok()
-    });
-    let Some((_, figures)) = figures else { return false };
-    figures.nnz.is_some_and(|nnz| 4 * nnz <= values)
-        && figures.flops.is_some_and(|f| f <= OPERATIONS * values as f64)
 }
 
 impl Schwarz {
@@ -136,7 +76,7 @@ impl Schwarz {
         }
     }
 
-    /// Parameters in range.
+    /// Checks that all parameters are in range.
     pub(crate) fn validate(&self, block: usize) -> Result<(), SetupError> {
         let bad =
             |name, value: usize, range| Err(Error::Parameter { name, value: value as f64, range }.into());

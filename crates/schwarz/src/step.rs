@@ -13,10 +13,11 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
 
+use crate::options::Coarse;
+use crate::options::Weights;
 use crate::place::{Changed, Place};
-use crate::schwarz::{Coarse, Schwarz};
+use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
-use crate::weights::Weights;
 
 /// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///

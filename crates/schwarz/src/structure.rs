@@ -1,4 +1,4 @@
-//! Structure and checks without numbers: what a build begins with, and all that a place that computes the numbers itself asks of the host.
+//! The plan and the checks, without inverses: the first half of a build, and all of the host part for a place that computes the inverses itself.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use coarsen_sparse::{Pattern, System};
 
 use crate::check::{self, Checked};
 use crate::links::Links;
+use crate::options::Coarse;
 use crate::plan::{Limits, Plan};
-use crate::schwarz::{Coarse, Schwarz};
+use crate::schwarz::Schwarz;
 use crate::source::Source;
 
 impl Schwarz {
-    /// Levels and domains of a system alone, without a number.
+    /// The levels and domains of a system, without inverses.
     ///
     /// *Cost* a few products with A.
     ///
@@ -33,7 +34,7 @@ impl Schwarz {
         Ok(self.structure(system, self.coarse)?.0)
     }
 
-    /// Levels and domains of a system in range, and what its checks have found.
+    /// The levels and domains of a system, and the results of its checks.
     pub(crate) fn structure<T: Real>(
         &self,
         system: System<'_, T>,
@@ -55,7 +56,7 @@ impl Schwarz {
         Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
     }
 
-    /// Everything about values that an update refuses, where nodes `left_out` are in no domain.
+    /// The checks of an update, if the nodes `left_out` are in no domain.
     ///
     /// # Errors
     /// As an update.
@@ -68,7 +69,7 @@ impl Schwarz {
 }
 
 impl Plan {
-    /// Whether it serves another system than the one of pattern `built`, as far as is looked at: same pattern, and nodes in no domain still have no couplings.
+    /// Whether the plan fits another system: it has the pattern `built`, and nodes in no domain still have no couplings.
     pub fn serves<T: Real>(&self, built: &Arc<Pattern>, system: System<'_, T>) -> bool {
         let alone = |i: usize| {
             system.matrix.row(i).filter(|(j, _)| *j != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))

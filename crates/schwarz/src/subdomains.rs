@@ -1,4 +1,4 @@
-//! What is built: the numbers of every level, their application and their update.
+//! The built preconditioner: the inverses of every level, their application and their update.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use num_traits::One;
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::numbers::Numbers;
+use crate::options::{Coarse, Repair};
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::Plan;
-use crate::precompute::Repair;
-use crate::schwarz::{Coarse, Schwarz, Storage};
+use crate::schwarz::Schwarz;
 use crate::source::Source;
 
-/// What [`Schwarz`] builds: dense inverses of small domains on every level.
+/// The preconditioner that [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
 /// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order and domains, seconds.
 pub struct Subdomains<T: Real, B: Place> {
@@ -28,14 +28,14 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
-    /// The factor of each level, that of `top` at the end.
+    /// The factor of each level, with that of `top` at the end.
     pub(crate) weights: Vec<f64>,
     bytes: usize,
     pub(crate) seconds: Seconds,
     pub(crate) updates: usize,
 }
 
-/// Where the time of the last setup went.
+/// Seconds of the parts of the last setup.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seconds {
     pub(crate) structure: Duration,
@@ -50,7 +50,7 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
         self.validate(system.matrix.block().0)?;
         system.check()?;
         match Subdomains::new(self, system, on, on.coarse(self.coarse)) {
-            // A coarsest level that cannot be factored is cut into domains as the others are.
+            // If the coarsest level cannot be factored, it is cut into domains like the others.
             Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,
         }
@@ -67,7 +67,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         Ok(built)
     }
 
-    /// The numbers of a system that has been checked.
+    /// Builds on a given plan, for a system that has been checked.
     pub(crate) fn on_plan(
         recipe: &Schwarz,
         plan: Arc<Plan>,
@@ -82,7 +82,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             packed: plan
                 .floors
                 .iter()
-                .map(|floor| recipe.storage.zeros(floor.offsets[floor.offsets.len() - 1]))
+                .map(|floor| Packed::zeros(recipe.storage, floor.offsets[floor.offsets.len() - 1]))
                 .collect(),
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
@@ -124,7 +124,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         &self.plan
     }
 
-    /// Where the inverses are.
+    /// The place of the inverses.
     pub(crate) fn place(&self) -> &B {
         &self.on
     }
@@ -134,12 +134,12 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         &self.recipe
     }
 
-    /// The matrix of a level above the finest, without contact; none where no level needs it.
+    /// The matrix of a level above the finest, without contact; `None` if no level uses it.
     pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
         self.numbers.coarse.get(level.checked_sub(1)?)
     }
 
-    /// Domains that were not positive definite to round-off, with what was done to them: (level, domain, repair).
+    /// The domains whose matrices were not positive definite to round-off: (level, domain, repair).
     pub fn repairs(&self) -> impl Iterator<Item = (usize, usize, Repair)> + '_ {
         let of_level = |(level, repairs): (usize, &'_ Vec<Option<Repair>>)| {
             let named: Vec<_> =
@@ -154,17 +154,17 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         self.bytes
     }
 
-    /// Updates and patches since order and domains were chosen.
+    /// The number of updates and patches since order and domains were chosen.
     pub fn age(&self) -> usize {
         self.updates
     }
 
-    /// Whether the structure serves another system, as far as it is looked at: same pattern, and constrained nodes still are.
+    /// Whether the structure fits another system: it has the same pattern, and nodes in no domain still have no couplings.
     pub(crate) fn serves(&self, system: &System<'_, T>) -> bool {
         self.plan.serves(&self.pattern, *system)
     }
 
-    /// Every check that new values can fail, before anything changes.
+    /// Runs all checks of new values, before anything changes.
     pub(crate) fn check(&mut self, system: &System<'_, T>) -> Result<(), SetupError> {
         let Self { recipe, plan, numbers, .. } = self;
         let source = Source::of(system, &mut numbers.starts);
@@ -178,10 +178,10 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         )
     }
 
-    /// New numbers for some domains of every level, or for all, from values that have been checked.
+    /// Recomputes some domains of every level, or all, from values that have been checked.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] where the coarsest level cannot be factored any more: the domains are new then, the factor is old.
+    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and the factor is old.
     pub(crate) fn follow(
         &mut self,
         system: System<'_, T>,
@@ -224,22 +224,12 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
         );
     }
 
-    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite uses its diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
         Some(self.plan.nodes(0) * self.plan.block())
-    }
-}
-
-impl Storage {
-    /// That many zeros.
-    fn zeros(self, count: usize) -> Packed {
-        match self {
-            Self::Single => Packed::Single(vec![0.0; count]),
-            Self::Double => Packed::Double(vec![0.0; count]),
-        }
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use coarsen_core::Real;
 
+use crate::options::Repair;
 use crate::place::Place;
-use crate::precompute::Repair;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {

@@ -4,8 +4,8 @@ use coarsen_core::Real;
 use coarsen_core::parallel::Pieces;
 
 use crate::eliminate::Workspace;
+use crate::options::{Arithmetic, Repair};
 use crate::plan::{Floor, Plan};
-use crate::precompute::{Arithmetic, Repair};
 
 /// What it writes: one part of each for a range of domains.
 pub(crate) struct Targets<'a, T, S> {

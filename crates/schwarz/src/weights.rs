@@ -1,4 +1,4 @@
-//! The factors of the levels, from the energy of what each of them says.
+//! The factors of the levels, from the energy of the error that their corrections leave.
 //!
 //! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l leaves the error e of A e = r with the energy
 //! ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum needs products with A, not e itself.
@@ -14,24 +14,12 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
+use crate::options::Weights;
 use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
 
-/// The factors of the levels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Weights {
-    /// 1 for each (§4.1).
-    #[default]
-    Ones,
-    /// Those that leave the least energy of one random residual, none below 0: a level that says what others say already counts less, or
-    /// not at all.
-    ///
-    /// A patch keeps them. *Cost* an application and a product with A for each level, in a build and in an update.
-    Energy,
-}
-
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Sets the factors that the recipe asks for.
+    /// Sets the factors of the recipe.
     pub(crate) fn weigh(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         if self.recipe().weights == Weights::Ones {
             return Ok(());
@@ -46,13 +34,14 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
     }
 
-    /// What the levels say of one residual, one by one; leaves the factors as the last of them needed.
+    /// The best factors for one random residual, from the correction of each level alone. The factors of the domains are left as the last level
+    /// needed them.
     fn least_energy(&mut self, system: System<'_, T>) -> Result<Vec<f64>, SetupError> {
         let count = self.weights.len();
         let (b, n) = (self.plan().block(), self.plan().nodes(0) * self.plan().block());
         let mut probe = start_vector::<B::Real>(n);
         for &i in self.plan().left_out() {
-            probe[i as usize * b..(i as usize + 1) * b].fill(zero()); // no level has a say there
+            probe[i as usize * b..(i as usize + 1) * b].fill(zero()); // no level corrects these rows
         }
         let on = self.place().clone();
         let (r, mut z) = (on.vector(&probe)?, on.vector(&probe)?);
@@ -78,7 +67,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         Ok(least_energy(&work, &energy))
     }
 
-    /// The factor of each level, that which is solved as one system at the end.
+    /// The factor of each level, with that of the level that is solved as one system at the end.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -92,8 +81,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-/// The w ≥ 0 of least wᵀ E w − 2 w·g among those in which the finest level, which makes the operator definite, counts: of every choice of levels below
-/// it, few as they are, the solution of E w = g where that is positive. Ones for more than a dozen levels.
+/// The w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive factor of the finest level, which makes the operator definite. Every subset of the
+/// other levels is tried: E w = g is solved on it, and the solution counts if it is positive. Ones for more than a dozen levels.
 fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     let n = g.len();
     let (mut gain, mut best) = (0.0, vec![1.0; n]);

@@ -52,7 +52,7 @@ pub use near_kernel::{NearKernel, Quality};
 pub use owned::{OwnedSystem, SystemAt};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};
-pub use product::{GalerkinPlan, multiply};
+pub use product::{GalerkinLists, GalerkinPlan, ProductList, multiply};
 pub use prolongation::{Identities, Prolongation, ProlongationRef, Weights};
 pub use reblock::{Blocking, Zeros, block_sizes, detect_block_size};
 pub use rows::BlockRows;

@@ -7,6 +7,7 @@ mod bad_input;
 mod common;
 mod compare;
 mod constraints;
+mod corrupted;
 mod curl;
 mod generate;
 mod mas;

@@ -7,7 +7,7 @@ use coarsen_core::Real;
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceError, OpenCl, OpenClError, default_device, devices};
 
-use super::AnyBackend;
+use super::place::AnyBackend;
 
 /// The environment variable that decides for [`BackendChoice::Auto`].
 const VARIABLE: &str = "COARSEN_BACKEND";

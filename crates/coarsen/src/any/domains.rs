@@ -7,7 +7,8 @@ use coarsen_core::{Error, Real};
 use coarsen_opencl::DeviceVector;
 use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Place, Plan, Top};
 
-use super::{AnyBackend, AnyVector};
+use super::place::AnyBackend;
+use super::vector::AnyVector;
 
 /// Multilevel domains of an [`AnyBackend`].
 enum AnyDomains<V: Real> {

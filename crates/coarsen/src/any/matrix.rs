@@ -8,8 +8,8 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
 use coarsen_sparse::Bsr;
 
-use super::vector::dot;
-use super::{AnyBackend, AnyScalar, AnyVector};
+use super::place::AnyBackend;
+use super::vector::{AnyScalar, AnyVector, dot};
 
 /// A matrix of an [`AnyBackend`].
 #[non_exhaustive]

@@ -4,7 +4,8 @@ use coarsen_backend::{Cpu, SetupError, Transfer};
 use coarsen_core::Real;
 use coarsen_sparse::{Prolongation, TransposePlan};
 
-use super::{AnyBackend, AnyVector};
+use super::place::AnyBackend;
+use super::vector::AnyVector;
 
 /// Those of the CPU, on vectors of whatever place.
 pub(super) struct HostTransfer<T: Real, V: Real, S: Real>(pub(super) Box<dyn Transfer<T, Cpu<V, S>>>);

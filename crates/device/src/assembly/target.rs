@@ -3,7 +3,7 @@
 use coarsen_core::{Error, Real, Vector};
 
 use super::{DeviceStream, Step, module};
-use crate::backend::same_length;
+use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};

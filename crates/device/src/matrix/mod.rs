@@ -14,8 +14,8 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::assembly::Places;
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
@@ -115,6 +115,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// The slot of the k-th block of row i.
     pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
         self.layout.first(i) + k * self.layout.slice
+    }
+
+    /// The slot of each block of the pattern, row after row.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let row = |i: usize| (0..self.pattern.row(i).len()).map(move |k| self.slot(i, k) as u32);
+        (0..self.pattern.rows()).flat_map(row).collect()
     }
 
     /// Its values on the host, into a matrix of the same pattern and blocks. One wait.

@@ -6,7 +6,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::operand::Product;
 use super::{BlockRows, DeviceMatrix};
-use crate::backend::same_length;
+use crate::error::same_length;
 use crate::queue::{Arg, Items};
 use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
 

@@ -10,8 +10,8 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::format::{Format, Layout};
 use super::operand::{self, Operand, Parts};
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};

@@ -1,5 +1,6 @@
 //! Slots, waits, the first failure; `launch` is the way of commands, `transfer` that of data.
 
+mod counters;
 mod launch;
 mod transfer;
 
@@ -7,12 +8,13 @@ use std::marker::PhantomData;
 
 use coarsen_core::{Error, Real};
 
+use crate::Device;
 use crate::driver::{Driver, Type};
 use crate::memory::{Buffer, Memory, bytes_mut};
 use crate::program::{Entry, Kernel, Module, Program};
 use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
-use crate::{Counters, Device};
 
+pub use counters::Counters;
 pub(crate) use launch::{Arg, Items};
 
 /// Sums that one reduction makes at most.

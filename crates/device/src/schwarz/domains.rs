@@ -10,17 +10,17 @@ use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Place, Plan, T
 use crate::driver::Type;
 use crate::memory::convert;
 use crate::schwarz::apply::Application;
-use crate::schwarz::lists::{HostLists, Lists};
+use crate::schwarz::lists::Lists;
 use crate::{DeviceVector, OnDevice};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
-/// An application enqueues a kernel a coarse level, one for the domains of all of them, and one for those of the finest: it allocates nothing and waits
-/// for nothing, and gives the same bits every time. Where the plan has a level that is solved as one system, the host solves it and waits
-/// for it, twice an application; [`Coarse::Auto`] therefore stands for domains on a device.
+/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, and one for those of the finest. It does not allocate
+/// and does not wait, and gives the same bits every time. If the plan has a level that is solved as one system, the host solves it and waits
+/// twice per application; so [`Coarse::Auto`] selects domains on a device.
 ///
-/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on the host the inverses once more. New factors
-/// of levels, and the domains of a patch, travel alone.
+/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on the host a copy of the inverses. New factors
+/// of levels, or the domains of a patch, are uploaded alone.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
@@ -34,7 +34,7 @@ pub(crate) struct DeviceDomains<T: Real> {
 
 impl<T: Real> DeviceDomains<T> {
     fn new(on: &OnDevice<T>, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self, Error> {
-        let lists = Lists::new(on, plan, &HostLists::of(plan)?)?;
+        let lists = Lists::new(on, plan, &plan.numbering()?)?;
         let stored = match inverses.packed.first() {
             Some(Packed::Double(_)) => (Type::of::<f64>(), size_of::<f64>()),
             _ => (Type::of::<f32>(), size_of::<f32>()),
@@ -47,7 +47,7 @@ impl<T: Real> DeviceDomains<T> {
         Ok(domains)
     }
 
-    /// Moves what has changed.
+    /// Uploads the changed part.
     fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
         let Self { application, plan, host, weights, left_out, runs } = self;
         let mut queue = application.on.queue();
@@ -98,7 +98,7 @@ impl<V: Real, S: Real> Place for OnDevice<V, S> {
         Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
     }
 
-    /// Domains for `Auto`: a factor would be solved on the host.
+    /// Domains for `Auto`, because the host would solve with a factor.
     fn coarse(&self, asked: Coarse) -> Coarse {
         if asked == Coarse::Auto { Coarse::Domains } else { asked }
     }
@@ -109,7 +109,7 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
         self.application.run(r, top, z);
     }
 
-    /// One wait for the inverses of each level that some changed of, and for factors, and for nodes in no domain.
+    /// One wait for each level with changed inverses, one for changed factors, and one for nodes in no domain.
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.host);
         self.upload(changed)

@@ -3,13 +3,13 @@
 //! | file | step |
 //! |---|---|
 //! | `lists` | the plan in device memory |
-//! | `kernels` | which kernels there are; two forms behind one contract |
+//! | `kernels` | the kernels, in two forms with one contract |
 //! | `apply` | application (§7) |
-//! | `domains` | with inverses from the host |
+//! | `domains` | domains with inverses from the host |
 //! | `structure` | order, domains and levels on the device (§5) |
 //! | `couplings`, `numbers` | inverses from a matrix in device memory (§6) |
-//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | what is built from such a matrix, and follows it |
-//! | `room` | bytes of all this, before a setup |
+//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for such a matrix, and the preconditioner that it builds |
+//! | `room` | estimates of memory before a setup |
 
 mod apply;
 mod couplings;

@@ -5,7 +5,7 @@
 //! diagonal blocks, which are sums over domains of the level below. All domains of all levels are then inverted at once.
 
 use coarsen_core::{Error, Real};
-use coarsen_schwarz::{Arithmetic, Repair};
+use coarsen_schwarz::{Arithmetic, Repair, Storage};
 
 use crate::driver::Type;
 use crate::memory::Buffer;
@@ -151,7 +151,7 @@ impl Numbers {
         match self.trial {
             None => invert(self.module, DomainChoice::All, self.trust),
             Some(trial) => {
-                invert(trial, DomainChoice::Once, TRUST_SINGLE);
+                invert(trial, DomainChoice::Once, Arithmetic::LEAST_PIVOT_SINGLE);
                 invert(self.module, DomainChoice::Left, self.trust);
             }
         }
@@ -219,12 +219,6 @@ enum DomainChoice {
     Left,
 }
 
-/// The smallest pivots that are trusted, those of the host: in an elimination in `f32` that may be repeated, and in `f64` for inverses stored in `f32`, which
-/// then stay positive definite, and in `f64`.
-const TRUST_SINGLE: f64 = 1e-3;
-const TRUST_STORED_SINGLE: f64 = 1e-6;
-const TRUST_DOUBLE: f64 = 1e-13;
-
 /// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
@@ -239,7 +233,7 @@ fn work<T: Real>(
 ) -> Result<Work, Error> {
     let (device, single) = (on.device(), stored == Type::of::<f32>());
     if device.double && form.elimination(tiles, size_of::<f64>()) <= form.room(device) {
-        let trust = if single { TRUST_STORED_SINGLE } else { TRUST_DOUBLE };
+        let trust = if single { Storage::Single } else { Storage::Double }.least_pivot();
         return Ok(Work {
             kind: Type::of::<f64>(),
             trust,

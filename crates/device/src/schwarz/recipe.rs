@@ -1,4 +1,4 @@
-//! The recipe of domains whose numbers are computed where they are used, and its build.
+//! The recipe of domains whose inverses are computed on the device, and its build.
 
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Real};
@@ -7,35 +7,35 @@ use coarsen_sparse::System;
 
 use crate::driver::Type;
 use crate::schwarz::apply::Application;
-use crate::schwarz::couplings::{Couplings, Gathered};
-use crate::schwarz::lists::{HostLists, Lists};
+use crate::schwarz::couplings::Gathered;
+use crate::schwarz::lists::Lists;
 use crate::schwarz::numbers::Numbers;
 use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::schwarz::subdomains::{DeviceSubdomains, Levels};
 use crate::{DeviceMatrix, OnDevice};
 
-/// [`Schwarz`] computed on the device: inverses from a matrix that lives there, and, where asked for, order, domains and levels too.
+/// [`Schwarz`] computed on the device: inverses from a matrix in its memory and, with [`By::Device`], order, domains and levels too.
 ///
-/// *Use* where the matrix is assembled on the device, or where that is faster than the host; else [`Schwarz`] itself builds at any place. The
-/// coarsest level is always cut into domains. Contact is merged into the matrix: a new pair is a new pattern, and builds anew.
+/// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`] builds at any place. The coarsest
+/// level is always cut into domains. Contact is merged into the matrix: a new pair is a new pattern and needs a new build.
 /// *Reference* Wu, Wang, Wang 2022, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
-    /// Domains, levels, precision; `coarse` and `refresh` are not looked at, `order` and `coupling` by [`By::Host`] alone. Other `weights` than
-    /// [`Weights::Ones`] are refused with [`Error::Parameter`]: inverses come out of their elimination as they are applied.
+    /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with [`By::Host`] alone. `weights` other
+    /// than [`Weights::Ones`] give [`Error::Parameter`], because the elimination writes the inverses as they are applied.
     pub recipe: Schwarz,
-    /// Who chooses order, domains and levels.
+    /// The side that chooses order, domains and levels.
     pub structure: By,
 }
 
-/// Who chooses order, domains and levels.
+/// The side that chooses order, domains and levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// The host, as [`Schwarz`] does: full domains along strong couplings.
     #[default]
     Host,
-    /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts; domains of 32 nodes at most. It can be done
-    /// anew in every time step without a wait ([`DeviceSubdomains::restructure_on_device`]).
+    /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts; domains of 32 nodes at most. The choice can
+    /// be repeated in every time step without a wait ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 
@@ -86,8 +86,8 @@ impl DeviceSchwarz {
         let inverses = plan.values() * self.stored().1;
         on.check_room(on.matrix_bytes(system.matrix) + inverses as u64)?;
         let matrix = on.matrix(system.matrix)?;
-        let (host, place) = (HostLists::of(&plan)?, on.plain());
-        let gathered = Gathered::new(&place, &Couplings::of(&plan, &host, &matrix))?;
+        let (host, place) = (plan.numbering()?, on.plain());
+        let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
         let lists = Lists::new(&place, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;

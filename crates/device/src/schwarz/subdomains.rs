@@ -1,4 +1,4 @@
-//! Multilevel domains whose numbers, and structure, are computed where they are used.
+//! Multilevel domains whose inverses, and optionally structure, are computed on the device.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
 use coarsen_sparse::{Pattern, System};
 
-use crate::backend::same_length;
+use crate::error::same_length;
 use crate::schwarz::apply::Application;
 use crate::schwarz::numbers::Numbers;
 use crate::schwarz::recipe::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
 use crate::{DeviceMatrix, DeviceVector, OnDevice};
 
-/// What [`DeviceSchwarz`] builds.
+/// The preconditioner that [`DeviceSchwarz`] builds.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) recipe: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
@@ -52,9 +52,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.application.lists.values
     }
 
-    /// New inverses from a matrix of the place, of the pattern and the layout that was built for: nothing travels and nobody waits.
+    /// New inverses from a matrix of the place, of the pattern and layout of the build. No transfer and no wait.
     ///
-    /// Values are not checked: a domain whose numbers are of no use is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
+    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
     /// had no couplings when the structure was chosen (a constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one
     /// that has some now.
     ///
@@ -75,10 +75,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.numbers.compute(&self.application, a, Some(touched))
     }
 
-    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses: nothing travels and nobody waits.
+    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses. No transfer and no wait.
     ///
-    /// A level that has more nodes than there is room for is left out, with those above it; [`check`](Self::check) says so.
-    /// Where the host chose the structure it stays, as in [`update_on_device`](Self::update_on_device).
+    /// A level with more nodes than there is room for is left out, with the levels above it; [`check`](Self::check) reports it.
+    /// If the host chose the structure, it is kept, as in [`update_on_device`](Self::update_on_device).
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for another number of positions.
@@ -93,7 +93,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.structure(Some(a), Some(positions))
     }
 
-    /// Domains that were not positive definite to round-off, with what was done to them: (level, domain, repair). One wait.
+    /// The domains whose matrices were not positive definite to round-off: (level, domain, repair). One wait.
     ///
     /// Nodes in no domain follow the domains of the last level, under the number of levels.
     ///
@@ -201,7 +201,7 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         self.application.run(r, &mut |_, _| {}, z);
     }
 
-    /// A sum of inverses that are symmetric to the bit; a domain that is not positive definite falls back on its diagonal blocks.
+    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite uses its diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }

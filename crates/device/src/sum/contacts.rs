@@ -9,8 +9,8 @@ use coarsen_sparse::Contacts;
 
 use crate::OnDevice;
 use crate::assembly;
-use crate::backend::same_length;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, convert};
 use crate::queue::Arg;
 

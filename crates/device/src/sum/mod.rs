@@ -4,7 +4,7 @@ mod contacts;
 
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 
-use crate::backend::same_length;
+use crate::error::same_length;
 use crate::matrix::{self, BlockRows, Operand, Sealed};
 use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
 

@@ -8,6 +8,7 @@ mod conformance;
 mod descent;
 mod driver;
 mod matrices;
+mod memory;
 mod numeric;
 mod pocl;
 mod preconditioners;

@@ -1,5 +1,7 @@
 //! The coarse space (§5.2): levels, the maps between them, and where every inverse is stored.
 
+mod numbering;
+
 use std::sync::Arc;
 
 use coarsen_core::{Error, parallel};
@@ -7,8 +9,10 @@ use coarsen_sparse::{Pattern, SparseError};
 
 use crate::domains::{Domains, NONE};
 use crate::links::Links;
+use crate::options::Coarse;
 use crate::packed;
-use crate::schwarz::Coarse;
+
+pub use numbering::{Couplings, Numbering};
 
 /// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
 ///

@@ -23,7 +23,7 @@ use coarsen_core::parallel::{self, tree};
 use crate::rows::{self, BlockRows};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-pub use galerkin::GalerkinPlan;
+pub use galerkin::{GalerkinLists, GalerkinPlan, ProductList};
 use sums::RowSums;
 
 /// C = A B, once.

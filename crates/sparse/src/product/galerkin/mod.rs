@@ -17,11 +17,13 @@
 //! | `worker` | one task: rows of Q made, coarse rows summed |
 //! | `blocks` | products of blocks |
 //! | `kept` | rows of Q kept and dropped |
+//! | [`lists`](GalerkinLists) | the products of blocks as lists, for devices |
 //! | `scalars` | the same for 1 x 1 blocks |
 //! | `weights` | the same for blocks w ⊗ I_d, and identities |
 
 mod blocks;
 mod kept;
+mod lists;
 mod scalars;
 mod weights;
 mod worker;
@@ -33,6 +35,7 @@ use coarsen_core::{Compiled, Real, parallel};
 
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
+pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
 use worker::{Factors, Worker};
 

@@ -148,3 +148,39 @@ fn bytes_are_those_of_all_parts() {
     assert!(plan.workers.iter().all(|w| w.sum.bytes() > 0 && w.q.bytes() > 0));
     assert_eq!(plan.bytes(), lists + scratch); // no order before the first product
 }
+
+/// Q = A P and A_c = Pᵀ Q, entry by entry from the lists, are the products by plain loops.
+#[test]
+fn lists_make_the_products() {
+    for (seed, (b, k)) in (1..).zip([(1, 1), (3, 3), (3, 6), (2, 3)]) {
+        let (a, p) = (
+            exact(random::matrix(30, 30, (b, b), 4, seed)),
+            exact(random::matrix(30, 9, (b, k), 2, seed + 9)),
+        );
+        let lists = GalerkinLists::new(a.pattern(), p.pattern()).unwrap();
+        let (q, coarse) =
+            (multiply(&a, &p).unwrap(), GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap());
+        assert_eq!(lists.coarse, **coarse.pattern());
+        assert_eq!((lists.right.count(), lists.left.count()), (q.pattern().len(), coarse.pattern().len()));
+        for block in 0..lists.right.count() {
+            let mut sum = vec![0.0; b * k];
+            for &[l, r] in lists.right.of(block) {
+                let (l, r) = (a.value(l as usize), p.value(r as usize));
+                (0..b * k)
+                    .for_each(|e| sum[e] += (0..b).map(|m| l[e / k * b + m] * r[m * k + e % k]).sum::<f64>());
+            }
+            assert_eq!(sum, q.value(block), "block {block} of A P");
+        }
+        for block in 0..lists.left.count() {
+            let mut sum = vec![0.0; k * k];
+            for &[l, r] in lists.left.of(block) {
+                let (l, r) = (p.value(l as usize), q.value(r as usize));
+                (0..k * k)
+                    .for_each(|e| sum[e] += (0..b).map(|m| l[m * k + e / k] * r[m * k + e % k]).sum::<f64>());
+            }
+            assert_eq!(sum, coarse.value(block), "block {block} of the coarse matrix");
+        }
+    }
+    let (a, p) = (random::matrix(8, 8, (1, 1), 2, 1), random::matrix(7, 3, (1, 1), 1, 3));
+    assert!(matches!(GalerkinLists::new(a.pattern(), p.pattern()), Err(SparseError::Shape { .. })));
+}

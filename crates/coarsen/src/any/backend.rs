@@ -1,0 +1,120 @@
+//! Everything that a backend does, on the CPU or a device.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use coarsen_backend::{Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
+
+use super::matrix::{AnyBlocks, AnyMatrix, AnyRows};
+use super::place::AnyBackend;
+use super::smoother::CpuSmoother;
+use super::transfer::HostTransfer;
+use super::vector::AnyVector;
+
+/// Calls what is in either variant, and wraps what comes back in the variant of the same name.
+macro_rules! wrapped {
+    ($self:ident, $kind:ident, $on:ident => $call:expr) => {
+        match $self {
+            AnyBackend::Cpu($on) => $call.map($kind::Cpu),
+            #[cfg(feature = "opencl")]
+            AnyBackend::OpenCl($on) => $call.map($kind::OpenCl),
+        }
+    };
+}
+
+impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
+    type Real = V;
+    type Stored = S;
+    type Vector = AnyVector<V>;
+    type Matrix = AnyMatrix<V, S>;
+    type Blocks = AnyBlocks<V, S>;
+    type Rows = AnyRows<V>;
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Cpu(on) => on.name(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.name(),
+        }
+    }
+
+    fn is_remote(&self) -> bool {
+        match self {
+            Self::Cpu(on) => on.is_remote(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.is_remote(),
+        }
+    }
+
+    fn vector(&self, host: &[V]) -> Result<AnyVector<V>, Error> {
+        wrapped!(self, AnyVector, on => on.vector(host))
+    }
+
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<AnyMatrix<V, S>, Error> {
+        wrapped!(self, AnyMatrix, on => on.matrix(host))
+    }
+
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
+        wrapped!(self, AnyBlocks, on => on.blocks(host))
+    }
+
+    fn rows(&self, sets: &RowSets) -> Result<AnyRows<V>, Error> {
+        match self {
+            Self::Cpu(on) => on.rows(sets).map(|rows| AnyRows::Cpu(rows, PhantomData)),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.rows(sets).map(AnyRows::OpenCl),
+        }
+    }
+
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        match self {
+            Self::Cpu(on) => on.relaxation_order(pattern),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.relaxation_order(pattern),
+        }
+    }
+
+    fn gauss_seidel<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        omega: f64,
+    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+        match self {
+            Self::Cpu(on) => {
+                let own = on.gauss_seidel(a, omega)?;
+                Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<T, Self>>))
+            }
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(_) => Ok(None),
+        }
+    }
+
+    fn transfer<T: Real>(
+        &self,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
+        Ok(match self {
+            Self::Cpu(on) if p.matrix().is_none() => Box::new(HostTransfer(on.transfer(p, transpose)?)),
+            _ => Box::new(MatrixTransfer::new(self, p, transpose)?),
+        })
+    }
+
+    fn read(&self, v: &AnyVector<V>, host: &mut [V]) -> Result<(), Error> {
+        match self {
+            Self::Cpu(on) => on.read(v.cpu(), host),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.read(v.device(), host),
+        }
+    }
+
+    fn write(&self, host: &[V], v: &mut AnyVector<V>) -> Result<(), Error> {
+        match self {
+            Self::Cpu(on) => on.write(host, v.cpu_mut()),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.write(host, v.device_mut()),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The backend as a value: the CPU or a device.
+
+use std::fmt;
+
+use coarsen_backend::Cpu;
+use coarsen_core::Real;
+#[cfg(feature = "opencl")]
+use coarsen_opencl::OpenCl;
+
+use super::choice::{BackendChoice, Unavailable};
+
+/// The CPU, or a device where the feature `opencl` is on: which one is decided when a program starts.
+///
+/// An enum that implements [`Backend`]: a program written against it is compiled once, and runs wherever [`auto`](Self::auto) or a
+/// [`BackendChoice`] leads. A `match` for every operation on a vector is its whole cost. Vectors of different places do not meet
+/// (they *panic*). `Display` names the place for reports.
+/// *Use* in programs; a library takes `impl Backend`.
+///
+/// ```
+/// use coarsen::prelude::*;
+/// let on = AnyBackend::auto()?;
+/// let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
+/// let mut m = Jacobi::default().build(&a, &on)?;
+/// let (a, b) = (on.matrix(&a)?, on.vector(&[2.0, 4.0])?);
+/// let mut x = b.like()?;
+/// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+/// println!("{report} on {on}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnyBackend<V: Real = f64, S: Real = V> {
+    /// The CPU.
+    Cpu(Cpu<V, S>),
+    /// An OpenCL device.
+    #[cfg(feature = "opencl")]
+    OpenCl(OpenCl<V, S>),
+}
+
+impl AnyBackend<f64, f64> {
+    /// The device that [`BackendChoice::Auto`] leads to, in `f64`.
+    ///
+    /// # Errors
+    /// [`Unavailable`] only where the environment variable `COARSEN_BACKEND` asks for what is not there.
+    pub fn auto() -> Result<Self, Unavailable> {
+        Self::choose(BackendChoice::Auto)
+    }
+
+    /// The place asked for, in `f64`.
+    ///
+    /// # Errors
+    /// [`Unavailable`] says what is missing.
+    pub fn choose(choice: BackendChoice) -> Result<Self, Unavailable> {
+        choice.open(Cpu::new())
+    }
+
+    /// The same place, storing matrices and blocks in `f32`.
+    pub fn mixed(&self) -> AnyBackend<f64, f32> {
+        match self {
+            Self::Cpu(_) => AnyBackend::Cpu(Cpu::mixed()),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => AnyBackend::OpenCl(on.mixed()),
+        }
+    }
+}
+
+impl AnyBackend<f32, f32> {
+    /// The place asked for, in `f32` throughout: a device without `f64` is one of them.
+    ///
+    /// # Errors
+    /// [`Unavailable`] says what is missing.
+    pub fn choose_single(choice: BackendChoice) -> Result<Self, Unavailable> {
+        choice.open(Cpu::single())
+    }
+}
+
+/// `cpu`, or `opencl` with what its device says of itself.
+impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu(_) => f.write_str("cpu"),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => write!(f, "opencl: {}", on.device()),
+        }
+    }
+}

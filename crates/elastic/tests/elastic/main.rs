@@ -1,0 +1,4 @@
+//! Energies: derivatives against differences, and sums of potentials.
+
+mod derivatives;
+mod sums;

@@ -1,0 +1,297 @@
+//! What a coarsening may say beyond P: the form of P, a term of a level, and who solves the coarsest level.
+
+use crate::common;
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, DenseBlocks, Reference, Setup, SetupError, UpdateExt};
+use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
+use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_multigrid::{
+    Coarse, Coarsening, Coarsest, Geometric, Grid, JacobiCg, Keep, Multigrid, PlainAggregation, Smoothing,
+};
+use coarsen_relax::Chebyshev;
+use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
+
+use crate::common::{applied, dot, problem};
+
+/// The method within, with P in whole blocks.
+#[derive(Clone)]
+struct Whole<C>(C);
+
+impl<C: Coarsening<f64>> Coarsening<f64> for Whole<C> {
+    type State = C::State;
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, f64>,
+        above: Option<&C::State>,
+    ) -> Result<Option<Coarse<f64, C::State>>, SetupError> {
+        let Some(coarse) = self.0.coarsen(fine, above)? else { return Ok(None) };
+        let prolongation = Prolongation::Blocks(coarse.prolongation.to_matrix()?.into_owned());
+        Ok(Some(Coarse { prolongation, ..coarse }))
+    }
+
+    fn name(&self) -> &'static str {
+        "whole"
+    }
+}
+
+fn of<C>(coarsening: C) -> Multigrid<C> {
+    Multigrid { coarse_size: 20, ..Multigrid::of(coarsening) }
+}
+
+/// A cycle over weights and over identities is that over their blocks, at every place, and follows new values alike.
+#[test]
+fn the_form_of_a_prolongation_changes_nothing_but_memory() {
+    fn law<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
+        let recipe = |method| Multigrid { keep: Keep::Aggregates, ..of(method) };
+        let mut thin = recipe(method.clone()).build(a, &Cpu::new()).unwrap();
+        let mut far = recipe(method.clone()).build(a, &Reference).unwrap();
+        let whole = Multigrid { keep: Keep::Aggregates, ..of(Whole(method)) };
+        let mut whole = whole.build(a, &Cpu::new()).unwrap();
+        assert!(thin.levels() > 2 && (thin.bytes() < whole.bytes() || a.block() == (1, 1)), "{thin}");
+        let r = noise(a.shape().0, 3);
+        let mut doubled = a.clone();
+        doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+        for a in [a, &doubled] {
+            thin.update(a).unwrap();
+            far.update(a).unwrap();
+            whole.update(a).unwrap();
+            let expected = applied(&mut whole, &r);
+            let scale = dot(&expected, &expected).sqrt();
+            for found in [applied(&mut thin, &r), applied(&mut far, &r)] {
+                let off: Vec<f64> = found.iter().zip(&expected).map(|(f, e)| f - e).collect();
+                assert!(dot(&off, &off).sqrt() <= tolerance * scale, "{whole}");
+            }
+        }
+    }
+    law(PlainAggregation::default(), &problem("elasticity3d:8").matrix, 1e-10);
+    law(PlainAggregation::default(), &problem("poisson2d:31").matrix, 1e-11);
+    law(Geometric { points: [31, 31, 1] }, &problem("poisson2d:31").matrix, 1e-11);
+    law(Geometric { points: [9, 8, 9] }, &problem("elasticity3d:8").matrix, 1e-10);
+}
+
+/// Plain aggregation with c I on every coarse level but for what P leads from it.
+#[derive(Clone)]
+struct Stiffened(f64);
+
+impl Coarsening<f64> for Stiffened {
+    type State = ();
+
+    fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
+        PlainAggregation::default().coarsen(fine, None)
+    }
+
+    fn term(&self, grid: &Grid<'_, f64>, above: Option<&()>) -> Result<Option<DenseBlocks<f64>>, SetupError> {
+        assert_eq!(above.is_some(), grid.depth > 0);
+        let (nodes, b) = (grid.a.pattern().rows(), grid.a.block().0);
+        let entry = |e: usize| if (e % (b * b)).is_multiple_of(b + 1) { self.0 } else { 0.0 };
+        let blocks = || DenseBlocks::new(b, (0..nodes * b * b).map(entry).collect());
+        Ok((grid.depth > 0).then(blocks).transpose()?)
+    }
+
+    fn name(&self) -> &'static str {
+        "stiffened"
+    }
+}
+
+/// On two levels the coarsest solve sees A_c + c I: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. Three levels make the third of PᵀAP alone.
+#[test]
+fn a_term_is_seen_on_its_level_and_not_below() {
+    let a = problem("poisson2d:20").matrix;
+    let two = Multigrid { levels: 2, ..of(Stiffened(0.7)) };
+    let mut m = two.build(&a, &Cpu::new()).unwrap();
+    let p = m.prolongation(0).unwrap().clone();
+    let product = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+    assert_eq!(m.matrix(1).unwrap(), &product, "the product is without the term");
+    let mut plain =
+        Multigrid { levels: 2, ..of(PlainAggregation::default()) }.build(&a, &Cpu::new()).unwrap();
+    let r = noise(400, 3);
+    let (with, without) = (applied(&mut m, &r), applied(&mut plain, &r));
+    assert!(with.iter().zip(&without).any(|(a, b)| (a - b).abs() > 1e-3));
+    // The same by a method that makes the stiffened matrix its own.
+    let mut explicit = Multigrid { levels: 2, ..of(Explicit(0.7)) }.build(&a, &Cpu::new()).unwrap();
+    let explicit = applied(&mut explicit, &r);
+    assert!(with.iter().zip(&explicit).all(|(a, b)| (a - b).abs() < 1e-12));
+
+    let three = Multigrid { levels: 3, ..of(Stiffened(0.7)) }.build(&a, &Cpu::new()).unwrap();
+    let expected = Multigrid { levels: 3, ..of(PlainAggregation::default()) }.build(&a, &Cpu::new()).unwrap();
+    assert_eq!(three.matrix(2).unwrap(), expected.matrix(2).unwrap());
+
+    // Unchanged values change no bit, and others follow.
+    m.update(&a).unwrap();
+    assert_eq!(applied(&mut m, &r), with);
+    let mut doubled = a.clone();
+    doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+    m.update(&doubled).unwrap();
+    let mut fresh = two.build(&doubled, &Cpu::new()).unwrap();
+    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
+}
+
+/// The coarse matrix of plain aggregation, c I added.
+#[derive(Clone)]
+struct Explicit(f64);
+
+impl Coarsening<f64> for Explicit {
+    type State = ();
+
+    fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
+        PlainAggregation::default().coarsen(fine, None)
+    }
+
+    fn matrix(&self, fine: &Grid<'_, f64>, coarse: &Coarse<f64>) -> Result<Option<Bsr<f64>>, SetupError> {
+        let p = &coarse.prolongation;
+        let mut own = GalerkinPlan::new(fine.a, p)?.build(fine.a, p)?;
+        for i in 0..own.pattern().rows() {
+            let at = own.pattern().find(i, i).unwrap();
+            own.values_mut()[at] += self.0;
+        }
+        Ok(Some(own))
+    }
+
+    fn name(&self) -> &'static str {
+        "explicit"
+    }
+}
+
+/// A term of another shape, and one that is not finite.
+#[test]
+fn a_term_that_does_not_fit_is_refused() {
+    #[derive(Clone)]
+    struct Wrong(usize, f64);
+    impl Coarsening<f64> for Wrong {
+        type State = ();
+        fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
+            PlainAggregation::default().coarsen(fine, None)
+        }
+        fn term(&self, _: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<DenseBlocks<f64>>, SetupError> {
+            Ok(Some(DenseBlocks::new(1, vec![self.1; self.0])?))
+        }
+        fn name(&self) -> &'static str {
+            "wrong"
+        }
+    }
+    let a = problem("poisson2d:10").matrix;
+    let error = |wrong| of(wrong).build(&a, &Cpu::new()).err().unwrap().to_string();
+    let short = error(Wrong(99, 1.0));
+    assert!(short.contains("term of a level") && short.contains("99") && short.contains("100"), "{short}");
+    assert!(error(Wrong(100, f64::NAN)).contains("row 0, column 0 is not finite"));
+}
+
+/// Half of the residual on the coarsest level is enough for a cycle that flexible gradients take; a cycle that varies is refused by those that need a fixed one.
+#[test]
+fn the_coarsest_level_may_be_solved_by_iterations() {
+    let a = problem("poisson2d:60").matrix;
+    let iterative = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
+    let recipe = |coarsest| Multigrid { levels: 3, coarse_size: 0, coarsest, ..Multigrid::tamstorf() };
+    let b = vec![1.0; 3600];
+    let iterations = |coarsest| {
+        let (mut m, mut x) = (recipe(coarsest).build(&a, &Cpu::new()).unwrap(), vec![0.0; 3600]);
+        let report = FlexibleCg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
+        report.converged().unwrap().iterations
+    };
+    let exact = iterations(Coarsest::Factor);
+    assert!(iterations(iterative(0.5)) <= 2 * exact);
+    assert_eq!(iterations(iterative(1e-12)), exact);
+
+    let mut m = recipe(iterative(0.5)).build(&a, &Cpu::new()).unwrap();
+    assert_eq!((m.class(), m.to_string().contains("a cg")), (Class::Variable, true));
+    assert!(Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut vec![0.0; 3600]).is_err());
+    let r = noise(3600, 4);
+    let before = applied(&mut m, &r);
+    m.update(&a).unwrap();
+    assert_eq!(applied(&mut m, &r), before);
+    let mut negative = a.clone();
+    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+    assert!(m.update(&negative).is_err());
+    assert_eq!(applied(&mut m, &r), before, "a failed update leaves the old state");
+    let nothing = applied(&mut m, &vec![0.0; 3600]);
+    assert!(nothing.iter().all(|z| *z == 0.0));
+    let not_a_number = applied(&mut m, &vec![f64::NAN; 3600]);
+    assert!(not_a_number.iter().all(|z| z.is_nan()));
+}
+
+/// One level: the coarsest solve is all there is, and reaches what it promises in the norm of D⁻¹.
+#[test]
+fn iterations_end_at_the_reduction_asked_for() {
+    let a = problem("poisson2d:30").matrix;
+    for reduction in [0.5, 1e-3] {
+        let coarsest = Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
+        let recipe = Multigrid { levels: 1, coarsest, ..Multigrid::smoothed_aggregation() };
+        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+        let b = noise(900, 5);
+        let x = applied(&mut m, &b);
+        let ax = common::times(&a, &x);
+        let r: Vec<f64> = b.iter().zip(&ax).map(|(b, ax)| b - ax).collect(); // D is 4 I
+        let left = (dot(&r, &r) / dot(&b, &b)).sqrt();
+        assert!(left <= reduction && left > 1e-2 * reduction, "{left} of {reduction}");
+    }
+}
+
+#[test]
+fn settings_of_the_coarsest_solve_are_checked() {
+    let a = problem("poisson2d:5").matrix;
+    let error = |reduction, max_iterations| {
+        let coarsest = Coarsest::Iterative(JacobiCg { reduction, max_iterations });
+        Multigrid { coarsest, ..Multigrid::smoothed_aggregation() }.build(&a, &Cpu::new()).err()
+    };
+    for (reduction, max, named) in [
+        (1.0, 5, "JacobiCg::reduction"),
+        (f64::NAN, 5, "JacobiCg::reduction"),
+        (0.5, 0, "JacobiCg::max_iterations"),
+    ] {
+        match error(reduction, max) {
+            Some(SetupError::Place(Error::Parameter { name, .. })) => assert_eq!(name, named),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The five-point stencil as an operator over a hierarchy of PᵀAP takes the iterations of the matrix.
+#[test]
+fn a_finest_level_may_be_an_operator() {
+    let n = 63_usize;
+    let a = problem(&format!("poisson2d:{n}")).matrix;
+    let stencil = from_fn(n * n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let at = |inside: bool, k: usize| if inside { x[k] } else { 0.0 };
+            let k = i * n + j;
+            let sides = [
+                at(i > 0, k.wrapping_sub(n)),
+                at(i + 1 < n, k + n),
+                at(j > 0, k.wrapping_sub(1)),
+                at(j + 1 < n, k + 1),
+            ];
+            y[k] = 4.0 * x[k] - sides.iter().sum::<f64>();
+        }
+    });
+    let on = Cpu::new();
+    let chebyshev = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
+    let (p, points) = Geometric::interpolate([n, n, 1], 1).unwrap().unwrap();
+    let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+    let recipe =
+        |points| Multigrid { smoothing: Smoothing::Chebyshev(chebyshev), ..Multigrid::geometric(points) };
+    let smoother = || chebyshev.matrix_free(&stencil, &vec![4.0; n * n], &on).unwrap();
+    let mut free = recipe(points).under(smoother(), &p, &coarse, &on).unwrap();
+    let mut whole = recipe([n, n, 1]).build(&a, &on).unwrap();
+    let b = noise(n * n, 7);
+    let solved = |m: &mut dyn Preconditioner<Vec<f64>>| {
+        let mut x = vec![0.0; n * n];
+        let report = Cg::new(Stop::relative(1e-9)).solve(&stencil, m, &b, &mut x).unwrap();
+        report.converged().unwrap().iterations
+    };
+    let (without, with) = (solved(&mut free), solved(&mut whole));
+    assert!(without.abs_diff(with) <= 1 && without < 15, "{without} and {with}");
+    assert_eq!(
+        (free.class(), free.size(), free.below().levels() + 1),
+        (Class::Symmetric, Some(n * n), whole.levels())
+    );
+
+    // The coarse system changes with the operator; a system of another size is refused.
+    let before = applied(&mut free, &b);
+    free.update(&coarse).unwrap();
+    assert_eq!(applied(&mut free, &b), before);
+    let refused = free.update(&a).unwrap_err().to_string();
+    assert!(refused.contains("3969") && refused.contains("961"), "{refused}");
+    assert_eq!(applied(&mut free, &b), before);
+    assert!(recipe(points).under(smoother(), &p, &a, &on).is_err());
+}

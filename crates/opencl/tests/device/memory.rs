@@ -1,0 +1,61 @@
+//! What a setup takes is known before it: estimates hold, and a device that is too small is refused with nothing on it.
+
+use crate::common;
+use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_core::{Error, Vector};
+use coarsen_opencl::{By, DeviceSchwarz};
+use coarsen_problems::{Options, Problem};
+use coarsen_schwarz::{Schwarz, Storage};
+
+fn problem(name: &str) -> Problem {
+    Problem::parse(name, &Options::default()).unwrap()
+}
+
+/// No less than what is taken, and less than twice as much.
+#[test]
+fn estimates_are_close_from_above() {
+    let places = [common::place::<f64>(), common::posing::<f64>(common::card)];
+    for on in places.into_iter().flatten() {
+        for name in ["cloth:60", "elasticity3d:10", "poisson2d:70"] {
+            let p = problem(name);
+            let before = on.counters().bytes;
+            let check = |estimated: u64| {
+                let taken = on.counters().bytes - before;
+                println!("{name}: {taken} taken, {estimated} estimated");
+                assert!(taken <= estimated && estimated < 2 * taken, "{name}: {taken}, {estimated}");
+            };
+            let a = on.matrix(&p.matrix).unwrap();
+            check(on.matrix_bytes(&p.matrix));
+            drop(a);
+            for structure in [By::Host, By::Device] {
+                for storage in [Storage::Single, Storage::Double] {
+                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+                    let recipe = DeviceSchwarz { recipe, structure };
+                    let _built = recipe.build(p.system(), &on).unwrap();
+                    check(recipe.bytes(&on, &p.matrix));
+                }
+            }
+        }
+    }
+}
+
+/// Domains that do not fit are refused before anything is moved, and the place goes on.
+#[test]
+fn domains_of_a_full_device_are_refused() {
+    let p = problem("cloth:60");
+    let Some(on) = common::posing::<f64>(|device| device.memory = 2 << 20) else { return };
+    let before = on.counters();
+    let of = |structure| DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+    for structure in [By::Host, By::Device] {
+        let refused = of(structure).build(p.system(), &on).map(drop).unwrap_err();
+        assert!(matches!(refused, SetupError::Place(Error::Memory { .. })), "{refused}");
+        assert_eq!(on.counters(), before);
+    }
+    let needed = on.domain_bytes(&Schwarz::multilevel(), &p.matrix);
+    assert!(matches!(on.check_room(needed), Err(Error::Memory { .. })));
+    assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+    let small = common::posing::<f64>(|device| device.memory = 40 << 20).unwrap();
+    for structure in [By::Host, By::Device] {
+        assert!(of(structure).build(p.system(), &small).is_ok());
+    }
+}

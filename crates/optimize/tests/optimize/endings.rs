@@ -1,0 +1,384 @@
+//! How a descent ends where something is wrong, or something else than the gradient tells it to.
+
+use crate::common;
+use crate::common::{Quadratic, noise};
+use coarsen_core::{Class, Identity, Objective, Outcome, Preconditioner, Stop, Vector};
+use coarsen_krylov::FlexibleCg;
+use coarsen_optimize::*;
+
+const N: usize = 40;
+
+/// f(x) = the closure's value, with the closure's gradient.
+struct Of<F, G>(F, G);
+
+impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> for Of<F, G> {
+    fn value(&mut self, x: &Vec<f64>) -> f64 {
+        self.0(x)
+    }
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        self.1(x, g);
+    }
+}
+
+fn steepest(f: &mut impl Objective<Vec<f64>>, x: &mut Vec<f64>) -> DescentReport<f64> {
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-8));
+    descent.minimize(f, &mut Gradient::steepest(), x, &mut ()).unwrap()
+}
+
+#[test]
+fn energies_that_are_not_finite_are_reported() {
+    let mut nan = Of(|_: &[f64]| f64::NAN, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    assert_eq!(steepest(&mut nan, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
+    let mut bad_gradient = Of(|_: &[f64]| 1.0, |_: &[f64], g: &mut [f64]| g.fill(f64::INFINITY));
+    assert_eq!(steepest(&mut bad_gradient, &mut vec![1.0; 3]).outcome, DescentOutcome::NotFinite);
+    // Finite at the start only.
+    let mut lonely =
+        Of(|x: &[f64]| if x[0] == 1.0 { 1.0 } else { f64::NAN }, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    let mut x = vec![1.0; 3];
+    let report = steepest(&mut lonely, &mut x);
+    assert!(matches!(report.outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::NotFinite { .. })));
+    assert_eq!(x, [1.0; 3]);
+    assert!(report.converged().unwrap_err().to_string().contains("check_gradient"));
+}
+
+#[test]
+fn flat_functions_and_minimisers_at_the_start_are_reported() {
+    let mut flat = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(0.0));
+    let report = steepest(&mut flat, &mut vec![1.0; 3]);
+    assert_eq!((report.outcome, report.iterations), (DescentOutcome::Converged(Criterion::Gradient), 0));
+    // A gradient that is none of this f.
+    let mut lying = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(1.0));
+    let outcome = steepest(&mut lying, &mut vec![1.0; 3]).outcome;
+    assert!(
+        matches!(outcome, DescentOutcome::LineSearchFailed(LineSearchFailure::RoundOff { .. })),
+        "{outcome}"
+    );
+    let (mut f, inverse) = Quadratic::spread(N, 10.0);
+    let mut x: Vec<f64> = f.b.iter().zip(&inverse.0).map(|(b, a)| b / a).collect();
+    let at_minimum = x.clone();
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-12));
+    let report =
+        descent.minimize(&mut f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap();
+    assert_eq!((report.iterations, report.values), (0, 1));
+    assert_eq!(x, at_minimum);
+}
+
+/// M⁻¹ = −I.
+struct Upside;
+
+impl Preconditioner<Vec<f64>> for Upside {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        z.scaled(&-1.0, r);
+    }
+    fn class(&self) -> Class {
+        Class::Variable
+    }
+    fn size(&self) -> Option<usize> {
+        None
+    }
+}
+
+#[test]
+fn ascent_is_refused_and_chains_go_on() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let mut x = noise(N, 3);
+    let start = x.clone();
+    let report = descent.minimize(&mut f, &mut Gradient::fixed(Upside), &mut x, &mut ()).unwrap();
+    assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Ascent { slope }) if slope > 0.0));
+    assert_eq!(x, start);
+    assert!(report.converged().unwrap_err().to_string().contains("OrElse"));
+    let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
+    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert_eq!(report.retreats, report.iterations);
+    // A preconditioner that varies is no metric of conjugate gradients.
+    let error =
+        descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
+    assert!(matches!(error, Err(DescentError::Core(coarsen_core::Error::Preconditioner { .. }))));
+}
+
+#[test]
+fn indefinite_inner_operators_are_reported() {
+    let (f, _) = Quadratic::spread(N, 10.0);
+    let saddle = Quadratic { a: (0..N).map(|i| if i == 7 { -1.0 } else { 1.0 }).collect(), b: vec![0.0; N] };
+    let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let mut x = noise(N, 4);
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+    let inner = Refusal::Inner(Outcome::IndefiniteOperator);
+    assert_eq!(report.outcome, DescentOutcome::NoDirection(inner));
+    let mut chain =
+        OrElse::new(Newton::with(FlexibleCg::new(Stop::relative(1e-10)), Forcing::AsGiven), Lbfgs::scaled(4));
+    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    assert!(report.retreats > 0);
+}
+
+/// A tolerance that no arithmetic reaches ends, and says so.
+#[test]
+fn tolerances_below_round_off_end() {
+    let (mut f, _) = Quadratic::spread(N, 100.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
+    let report = descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 3), &mut ()).unwrap();
+    assert!(report.gradient < 1e-6, "{report}");
+    assert!(report.iterations < 1000, "{report}");
+    let told = matches!(
+        report.outcome,
+        DescentOutcome::Stagnated
+            | DescentOutcome::NoDirection(Refusal::RoundOff { .. })
+            | DescentOutcome::LineSearchFailed(LineSearchFailure::RoundOff { .. })
+    );
+    assert!(told && report.outcome.advice().contains("tolerance"), "{report}");
+}
+
+/// A slope below the round-off of f: steps are taken, nothing falls.
+#[test]
+fn what_no_longer_falls_has_stagnated() {
+    let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-13));
+    let mut x = vec![0.0];
+    let report = descent.minimize(&mut slight, &mut Gradient::fixed(Identity), &mut x, &mut ()).unwrap();
+    assert_eq!(report.outcome, DescentOutcome::Stagnated, "{report}");
+    assert!(report.usable().is_ok());
+}
+
+/// M⁻¹, NaN from the fourth application on.
+struct Broken(usize);
+
+impl Preconditioner<Vec<f64>> for Broken {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        self.0 += 1;
+        z.copy(r);
+        if self.0 > 3 {
+            z[5] = f64::NAN;
+        }
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A device that is lost, a factor that overflowed: every rule ends, and keeps the last x.
+#[test]
+fn preconditioners_that_turn_nan_end_a_descent() {
+    for from in [3, 0] {
+        let broken = || Broken(from);
+        let rules: Vec<(&str, Box<dyn Direction<Vec<f64>, Quadratic>>)> = vec![
+            ("gradient", Box::new(Gradient::fixed(broken()))),
+            ("ncg+", Box::new(NonlinearCg::new(Beta::PolakRibierePlus, broken()))),
+            ("ncg", Box::new(NonlinearCg::new(Beta::DaiKou, broken()))),
+            ("accelerated", Box::new(AcceleratedGradient::new(0.9, broken()))),
+            ("lbfgs", Box::new(Lbfgs::new(4, broken()))),
+            ("lbfgs, gathered", Box::new(Lbfgs::new(4, broken()).gathering())),
+            (
+                "chain",
+                Box::new(OrElse::new(NonlinearCg::new(Beta::DaiKou, broken()), Gradient::fixed(broken()))),
+            ),
+        ];
+        for (name, mut rule) in rules {
+            let (mut f, _) = Quadratic::spread(N, 100.0);
+            let mut x = noise(N, 3);
+            let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-12));
+            let report = descent.minimize(&mut f, &mut rule, &mut x, &mut ()).unwrap();
+            assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite), "{name}");
+            assert!(x.iter().all(|x| x.is_finite()), "{name}");
+        }
+        let (f, inverse) = Quadratic::spread(N, 100.0);
+        let hessian = Quadratic { a: inverse.0, b: vec![0.0; N] };
+        let mut f = Linearized::new(f, hessian, broken(), |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-12));
+        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 3), &mut ()).unwrap();
+        assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
+    }
+}
+
+/// A preconditioner that is mended by a refresh, after the NaN of the old one: conjugate gradients go on as if nothing had been.
+#[test]
+fn a_mended_preconditioner_leaves_no_nan() {
+    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Broken| {
+        m.0 = 0; // three good applications again
+        Ok(true)
+    };
+    for beta in [Beta::DaiKou, Beta::PolakRibierePlus] {
+        let (mut f, _) = Quadratic::spread(N, 10.0);
+        let mut ncg = Refreshed::new(NonlinearCg::new(beta, Broken(0)), update);
+        let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-8));
+        let report = descent.minimize(&mut f, &mut ncg, &mut noise(N, 3), &mut ()).unwrap();
+        assert!(report.converged().unwrap().refreshes > 1);
+    }
+}
+
+/// A rule that always claims to have a safer direction, and never has.
+struct Boaster;
+
+impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
+    fn propose(
+        &mut self,
+        _: &mut F,
+        _: &Vec<f64>,
+        _: &Vec<f64>,
+        _: &mut Vec<f64>,
+    ) -> Result<Proposal<f64>, DescentError> {
+        Ok(Proposal::Refused(Refusal::NotFinite))
+    }
+    fn retreat(&mut self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn safer_directions_are_not_sought_for_ever() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
+    assert_eq!(report.retreats, 32); // as `Direction::retreat` says
+}
+
+/// A preconditioner of another size, no inner iterations: errors before anything is computed.
+#[test]
+fn what_does_not_fit_is_refused() {
+    struct Three;
+    impl Preconditioner<Vec<f64>> for Three {
+        fn apply(&mut self, _: &Vec<f64>, _: &mut Vec<f64>) {
+            unreachable!("it does not fit")
+        }
+        fn class(&self) -> Class {
+            Class::Symmetric
+        }
+        fn size(&self) -> Option<usize> {
+            Some(3)
+        }
+    }
+    let rules: Vec<Box<dyn Direction<Vec<f64>, Rosenbrock>>> = vec![
+        Box::new(Gradient::fixed(Three)),
+        Box::new(NonlinearCg::new(Beta::DaiKou, Three)),
+        Box::new(AcceleratedGradient::new(0.9, Three)),
+        Box::new(Lbfgs::new(4, Three)),
+    ];
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    for mut rule in rules {
+        let refused = descent.minimize(&mut Rosenbrock, &mut rule, &mut vec![-1.2, 1.0], &mut ());
+        let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
+        assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
+    }
+    let above = || Quadratic { a: vec![1.0; 2], b: vec![0.0; 2] };
+    let mut other = Constant::new(above(), Three, coarsen_krylov::Cg::new(Stop::relative(1e-3)));
+    let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0], &mut ());
+    assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
+    let none = Stop { max_iterations: 0, ..Stop::relative(1e-3) };
+    let mut idle = Constant::new(above(), Identity, coarsen_krylov::Cg::new(none));
+    let refused = descent.minimize(&mut Rosenbrock, &mut idle, &mut vec![-1.2, 1.0], &mut ());
+    assert!(refused.unwrap_err().to_string().contains("max_iterations"));
+    let mut f = common::Valley::<f64>::new(2).linearized();
+    let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0], &mut ());
+    assert!(refused.unwrap_err().to_string().contains("max_iterations"));
+    for bad in [f64::NAN, f64::INFINITY, 1e200] {
+        assert!(Norm::weighted(vec![bad; 2]).is_err());
+    }
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(node_weights(&[1.0, bad], 3).is_err());
+    }
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    descent.norm = Norm::weighted(vec![1.0; 3]).unwrap();
+    let refused = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut vec![-1.2, 1.0], &mut ());
+    assert!(matches!(
+        refused,
+        Err(DescentError::Core(coarsen_core::Error::Shape { expected: 2, found: 3, .. }))
+    ));
+}
+
+#[test]
+fn bounds_on_steps_are_kept() {
+    struct Walled(Quadratic);
+    impl Objective<Vec<f64>> for Walled {
+        fn value(&mut self, x: &Vec<f64>) -> f64 {
+            self.0.value(x)
+        }
+        fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+            self.0.gradient(x, g);
+        }
+        fn max_step(&mut self, _: &Vec<f64>, d: &Vec<f64>) -> f64 {
+            0.1 / d.norm()
+        }
+    }
+    let mut f = Walled(Quadratic::spread(N, 10.0).0);
+    let mut x = noise(N, 5);
+    let mut last: Option<Vec<f64>> = None;
+    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        if let Some(before) = last.replace(it.x.clone()) {
+            let gap: f64 = before.iter().zip(it.x).map(|(a, b)| (a - b).powi(2)).sum();
+            assert!(gap.sqrt() < 0.1 + 1e-12);
+        }
+        std::ops::ControlFlow::Continue(())
+    };
+    let mut descent = Descent::new(MoreThuente::default(), Stop::relative(1e-6));
+    descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
+}
+
+#[test]
+fn other_criteria_end_a_descent_too() {
+    let (mut f, _) = Quadratic::spread(N, 100.0);
+    let with = |decrease: f64, step: f64| {
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
+        (descent.decrease, descent.step) = (decrease, step);
+        descent
+    };
+    let mut ends = |mut descent: Descent<Vec<f64>, Backtracking<f64>>,
+                    monitor: &mut dyn DescentMonitor<Vec<f64>>| {
+        descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 6), monitor).unwrap().outcome
+    };
+    assert_eq!(ends(with(1e-3, 0.0), &mut ()), DescentOutcome::Converged(Criterion::Decrease));
+    assert_eq!(ends(with(0.0, 1e-3), &mut ()), DescentOutcome::Converged(Criterion::Step));
+    let mut content = |it: &Iterate<'_, Vec<f64>>| match it.gradient {
+        g if g <= 1e-2 => std::ops::ControlFlow::Break(Verdict::Converged),
+        _ => std::ops::ControlFlow::Continue(()),
+    };
+    assert_eq!(ends(with(0.0, 0.0), &mut content), DescentOutcome::Converged(Criterion::Monitor));
+    // A norm that is a thousandth of the Euclidean one: what a monitor, the stop and the report see.
+    let mut weighted = with(0.0, 0.0);
+    weighted.stop = Stop::absolute(1e-5);
+    weighted.norm = Norm::weighted(vec![1e-3; N]).unwrap();
+    let mut last = 0.0;
+    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        assert!((it.gradient - 1e-3 * it.g.norm()).abs() <= 1e-12 * it.gradient);
+        last = it.gradient;
+        std::ops::ControlFlow::Continue(())
+    };
+    assert_eq!(ends(weighted, &mut look), DescentOutcome::Converged(Criterion::Gradient));
+    assert!(last <= 1e-5 && last > 1e-8, "{last}");
+    let mut impatient = |it: &Iterate<'_, Vec<f64>>| match it.number {
+        3 => std::ops::ControlFlow::Break(Verdict::Stop),
+        _ => std::ops::ControlFlow::Continue(()),
+    };
+    assert_eq!(ends(with(0.0, 0.0), &mut impatient), DescentOutcome::Stopped);
+    let negative =
+        with(-1.0, 0.0).minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut vec![1.0; 2], &mut ());
+    assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
+}
+
+/// A step of half a percent: the energy stops falling visibly long before the gradient does, which takes 21 steps for each tenth.
+#[test]
+fn slow_methods_are_given_their_time() {
+    struct Timid;
+    impl Preconditioner<Vec<f64>> for Timid {
+        fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+            z.iter_mut().zip(r).for_each(|(z, r)| *z = 0.005 * r);
+        }
+        fn class(&self) -> Class {
+            Class::Symmetric
+        }
+        fn size(&self) -> Option<usize> {
+            Some(1)
+        }
+    }
+    let mut parabola = Of(|x: &[f64]| 0.5 * x[0] * x[0] + 1.0, |x: &[f64], g: &mut [f64]| g[0] = x[0]);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-10));
+    descent.stop.max_iterations = 10_000;
+    let mut x = vec![1.0];
+    let report = descent.minimize(&mut parabola, &mut Gradient::fixed(Timid), &mut x, &mut ()).unwrap();
+    assert_eq!(report.outcome, DescentOutcome::Converged(Criterion::Gradient), "{report}");
+    assert!(report.iterations > 4000, "{report}");
+}

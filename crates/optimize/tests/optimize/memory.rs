@@ -1,0 +1,251 @@
+//! What a rule remembers, and of which steps: chains, refreshes, second proposals.
+
+use crate::common::{Quadratic, Valley, noise};
+use coarsen_core::{Class, Identity, Preconditioner, Stop};
+use coarsen_krylov::Krylov;
+use coarsen_optimize::*;
+
+const N: usize = 40;
+
+/// Steepest descent that is refused every `period`-th time, or always for 1; a step learnt must be its own.
+struct Picky {
+    period: usize,
+    asked: usize,
+    proposed: bool,
+    learnt: usize,
+    witnessed: usize,
+}
+
+impl Picky {
+    fn new(period: usize) -> Self {
+        Self { period, asked: 0, proposed: false, learnt: 0, witnessed: 0 }
+    }
+}
+
+impl<F: ?Sized> Direction<Vec<f64>, F> for Picky {
+    fn propose(
+        &mut self,
+        _: &mut F,
+        _: &Vec<f64>,
+        g: &Vec<f64>,
+        d: &mut Vec<f64>,
+    ) -> Result<Proposal<f64>, DescentError> {
+        self.asked += 1;
+        self.proposed = !self.asked.is_multiple_of(self.period);
+        d.iter_mut().zip(g).for_each(|(d, g)| *d = -0.01 * g);
+        Ok(if self.proposed { Proposal::Unit } else { Proposal::Refused(Refusal::NotFinite) })
+    }
+    fn learn(&mut self, _: &Vec<f64>, _: &Vec<f64>, _: f64) {
+        assert!(self.proposed, "the step of another");
+        self.learnt += 1;
+    }
+    fn witness(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
+        self.witnessed += 1;
+    }
+}
+
+#[test]
+fn links_of_a_chain_know_whose_step_it_was() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut chain = OrElse::new(Picky::new(3), Picky::new(1000));
+    let stop = Stop { max_iterations: 30, ..Stop::relative(1e-9) };
+    let report =
+        Descent::new(Backtracking::default(), stop).minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ());
+    let report = report.unwrap();
+    assert_eq!((report.iterations, report.retreats), (30, 10));
+    assert_eq!((chain.first.learnt, chain.first.witnessed), (20, 10));
+    assert_eq!((chain.second.learnt, chain.second.witnessed), (10, 20));
+}
+
+/// Two hundred steps of another rule leave the step of accelerated gradients alone, and conjugate gradients start anew.
+#[test]
+fn steps_of_others_do_not_set_the_scale() {
+    let stop = Stop { max_iterations: 201, ..Stop::relative(1e-12) };
+    let mut descent = Descent::new(Backtracking::default(), stop);
+    let (mut f, inverse) = Quadratic::spread(N, 10.0);
+    let mut chain = OrElse::new(Picky::new(201), AcceleratedGradient::new(0.9, inverse.clone()));
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
+    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step was cut
+
+    // The 11th step is one of conjugate gradients: along -M⁻¹g, which is exact here, whatever was proposed before.
+    let exact = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
+    let mut descent = Descent::new(exact, Stop { max_iterations: 11, ..stop });
+    let mut chain = OrElse::new(Picky::new(11), NonlinearCg::new(Beta::PolakRibierePlus, inverse));
+    let (x, d) = (&mut noise(N, 1), &mut vec![0.0; N]);
+    let second: &mut dyn Direction<Vec<f64>, Quadratic> = &mut chain.second;
+    second.propose(&mut f, x, &noise(N, 2), d).unwrap(); // what an older step left behind
+    let report = descent.minimize(&mut f, &mut chain, x, &mut ()).unwrap();
+    assert_eq!(report.retreats, 1);
+    assert!(report.gradient < 1e-8 * report.initial_gradient, "{report}");
+}
+
+/// M = −I until it is updated.
+struct Wrong(f64);
+
+impl Preconditioner<Vec<f64>> for Wrong {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        z.iter_mut().zip(r).for_each(|(z, r)| *z = self.0 * r);
+    }
+    fn class(&self) -> Class {
+        Class::Symmetric
+    }
+    fn size(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A descent does not know how old the preconditioner is that it is given: a failure at the first x asks for a new one.
+#[test]
+fn a_failure_at_the_start_asks_for_a_refresh() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
+        m.0 = 1.0;
+        Ok(true)
+    };
+    let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    for _ in 0..2 {
+        gradient.direction.inverse.0 = -1.0;
+        let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3), &mut ()).unwrap();
+        assert_eq!(report.converged().unwrap().refreshes, 1);
+    }
+}
+
+/// A chain tries its first link again with what a refresh gave it, and begins with it after a descent that failed.
+#[test]
+fn a_refreshed_link_is_tried_again() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
+        m.0 = 1.0;
+        Ok(true)
+    };
+    let first = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
+    let mut chain = OrElse::new(first, Gradient::fixed(Wrong(-1.0)));
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().refreshes, 1);
+    assert_eq!(report.retreats, 1); // to the second link, in vain, before the refresh
+
+    let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert!(report.converged().is_err());
+    chain.first.inverse.0 = 1.0;
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    assert_eq!(report.converged().unwrap().retreats, 0);
+}
+
+/// A preconditioner that stays is not counted as refreshed, and a refused direction not asked for again.
+#[test]
+fn constant_preconditioners_are_not_refreshed() {
+    let (f, _) = Quadratic::spread(N, 10.0);
+    let saddle = Quadratic { a: vec![-1.0; N], b: vec![0.0; N] };
+    let mut assembled = 0;
+    let assemble = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Quadratic| {
+        assembled += 1;
+        Ok(())
+    };
+    let mut f =
+        Linearized::new(f, saddle, Identity, assemble, |_, _, _| unreachable!()).with_constant_inverse();
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    descent.refresh = Refresh::Every(1);
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 4), &mut ()).unwrap();
+    assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
+    drop(f);
+    assert_eq!((report.refreshes, assembled), (0, 1));
+}
+
+/// The same for a direction whose update has nothing to do: a failure is not tried again.
+#[test]
+fn what_does_not_change_is_not_refreshed() {
+    let (mut f, _) = Quadratic::spread(N, 10.0);
+    let mut asked = 0;
+    let update = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Wrong| {
+        asked += 1;
+        Ok(false)
+    };
+    let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
+    let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+    descent.refresh = Refresh::Every(1);
+    let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3), &mut ()).unwrap();
+    drop(gradient);
+    assert!(matches!(report.outcome, DescentOutcome::NoDirection(_)), "{report}");
+    assert_eq!((report.refreshes, report.iterations, asked), (0, 0, 1));
+}
+
+/// What was learnt of a problem of another size is forgotten, the scale of its Hessian with it.
+#[test]
+fn another_size_is_another_problem() {
+    let mut lbfgs = Lbfgs::<Vec<f64>, _>::scaled(4);
+    let proposed = |lbfgs: &mut Lbfgs<Vec<f64>, Identity>, n: usize| {
+        let (x, g, mut d) = (vec![0.0; n], vec![1.0; n], vec![0.0; n]);
+        lbfgs.propose(&mut (), &x, &g, &mut d).unwrap();
+        d[0]
+    };
+    assert_eq!(proposed(&mut lbfgs, 3), -1.0);
+    Direction::<Vec<f64>, ()>::learn(&mut lbfgs, &vec![1e-6; 3], &vec![1.0; 3], 1.0);
+    assert!((proposed(&mut lbfgs, 3) + 1e-6).abs() < 1e-12);
+    assert_eq!(proposed(&mut lbfgs, 5), -1.0);
+}
+
+/// A first step of zero, below it or NaN is refused, not taken.
+#[test]
+fn first_steps_lie_above_zero() {
+    struct Fall;
+    impl Ray<f64> for Fall {
+        fn value(&mut self, alpha: f64) -> f64 {
+            -alpha
+        }
+        fn slope(&mut self, _: f64) -> f64 {
+            -1.0
+        }
+    }
+    for first in [0.0, -1.0, f64::NAN] {
+        let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first, least: 0.0, most: f64::INFINITY };
+        let searches: [&mut dyn LineSearch<f64>; 2] =
+            [&mut Backtracking::default(), &mut MoreThuente::default()];
+        for search in searches {
+            let refused = search.search(&mut Fall, &start);
+            assert!(matches!(refused, Err(LineSearchFailure::Blocked { .. })), "{first}: {refused:?}");
+        }
+    }
+}
+
+/// A second proposal at the same x is as accurate as the first.
+#[test]
+fn forcing_terms_belong_to_a_point() {
+    let mut f = Valley::<f64>::new(10).linearized();
+    let mut newton = Newton::<Vec<f64>, _>::inexact();
+    let (x, mut d) = (vec![1.05; 10], vec![0.0; 10]);
+    let mut at = |norm: f64, step: bool| {
+        let mut g = vec![0.0; 10];
+        g[0] = norm;
+        newton.propose(&mut f, &x, &g, &mut d).unwrap();
+        if step {
+            learn(&mut newton, &f, &x, &g);
+        }
+        newton.inner.stop_mut().relative
+    };
+    let etas = [at(1.0, true), at(0.1, true), at(0.01, false), at(0.01, true)];
+    assert_eq!(etas[0], 0.5);
+    assert!((etas[2] - 0.009).abs() < 1e-12 && etas[2] == etas[3], "{etas:?}");
+}
+
+/// A step s of 1; f only names the type of objective.
+fn learn<F>(rule: &mut impl Direction<Vec<f64>, F>, _: &F, s: &Vec<f64>, y: &Vec<f64>) {
+    rule.learn(s, y, 1.0);
+}
+
+#[test]
+fn parameters_are_checked_before_the_first_step() {
+    let mut descent = Descent::new(Backtracking { trials: 0, ..Backtracking::default() }, Stop::default());
+    let x = &mut Rosenbrock::start::<f64>(2);
+    let none = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), x, &mut ());
+    assert!(none.unwrap_err().to_string().contains("Backtracking::trials"));
+    descent.search.trials = 60;
+    for radius in [1.0, -0.1, f64::NAN] {
+        let mut agd = AcceleratedGradient::new(radius, Identity);
+        let refused = descent.minimize(&mut Rosenbrock, &mut agd, x, &mut ());
+        assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
+    }
+    assert_eq!(*x, Rosenbrock::start::<f64>(2));
+}

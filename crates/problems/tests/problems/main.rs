@@ -1,0 +1,4 @@
+//! The gallery: laws of its systems, and the numbers of other libraries.
+
+mod laws;
+mod peers;

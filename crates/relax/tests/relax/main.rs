@@ -1,0 +1,7 @@
+//! Relaxation: formulas of the textbooks, promises, places and refusals.
+
+mod bad_input;
+mod common;
+mod places;
+mod promises;
+mod textbook;

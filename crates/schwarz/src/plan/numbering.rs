@@ -1,0 +1,241 @@
+//! The nodes of all levels in one numbering, and the couplings inside domains: the lists that a place in other memory keeps.
+
+use coarsen_core::Error;
+use coarsen_sparse::Pattern;
+
+use super::Plan;
+use crate::domains::NONE;
+use crate::packed::AREA;
+
+/// The levels of a [`Plan`] as lists over one numbering of all nodes.
+///
+/// The nodes of the finest level come first. The level that is solved as one system, where there is one, is next, and then the coarse levels
+/// from the finer to the coarser. A *position* is a place in `order`, which lists the members of the domains, domain after domain and level
+/// after level. The kernels in `kernels/schwarz/lists.cl` read the same lists.
+/// *Cost* one pass over the nodes of all levels; about 4 numbers of 4 bytes a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// The number of the first node of each level with domains, and of the level that is solved as one system.
+    pub first: Vec<usize>,
+    /// For each coarse level from the finer to the coarser, its first node and the one after its last, counted from the first coarse node on.
+    pub levels: Vec<[usize; 2]>,
+    /// The node at each position.
+    pub order: Vec<u32>,
+    /// The first position of each domain, and the one after its last.
+    pub ranges: Vec<u32>,
+    /// Where the packed inverse of each domain begins, in tiles of 64 values.
+    pub offsets: Vec<u32>,
+    /// The node of the next level that each node belongs to; `u32::MAX` for none.
+    pub parent: Vec<u32>,
+    /// For each coarse node, the positions of the nodes it stands for: the first, and the one after the last.
+    pub children: Vec<u32>,
+    /// Unknowns of the largest domain.
+    pub largest: usize,
+}
+
+/// The blocks of a matrix that the domains of all levels are assembled from.
+///
+/// Block numbers count the blocks of the pattern, row after row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Couplings {
+    /// The diagonal block of each node; `u32::MAX` where it is not stored.
+    pub own: Vec<u32>,
+    /// Where the couplings of each position begin in `inner`; one more for the end.
+    pub starts: Vec<u32>,
+    /// For each coupling its block, and the position in the same domain that it leads to, which comes before its own.
+    pub inner: Vec<[u32; 2]>,
+    /// 1 for every node in no domain, else 0.
+    pub alone: Vec<u32>,
+}
+
+impl Plan {
+    /// The levels as lists over one numbering of all nodes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where `u32` cannot number all nodes, or the tiles of all inverses.
+    pub fn numbering(&self) -> Result<Numbering, Error> {
+        let (fine, top, last) = (self.nodes(0), self.top_nodes(), self.levels());
+        let mut first = vec![0];
+        let mut next = fine + top;
+        for level in 1..last {
+            first.push(next);
+            next += self.nodes(level);
+        }
+        first.push(fine);
+        let tiles_of = |level: usize| self.offsets(level).last().map_or(0, |end| end / AREA);
+        let most = next.max((0..last).map(tiles_of).sum());
+        if most >= NONE as usize {
+            return Err(Error::TooLarge { what: "nodes of all levels", count: most, limit: NONE as usize });
+        }
+        let mut lists = Numbering {
+            levels: (1..last).map(|l| [first[l] - fine, first[l] - fine + self.nodes(l)]).collect(),
+            order: Vec::new(),
+            ranges: Vec::new(),
+            offsets: Vec::new(),
+            parent: vec![NONE; next],
+            children: vec![0; 2 * (next - fine)],
+            largest: 0,
+            first,
+        };
+        if top > 0 {
+            lists.levels.push([0, top]);
+        }
+        for level in 0..last {
+            let before: usize = (0..level).map(tiles_of).sum();
+            for d in 0..self.domains(level) {
+                let (begin, members) = (lists.order.len() as u32, self.members(level, d));
+                lists.order.extend(members.iter().map(|&i| i + lists.first[level] as u32));
+                let end = lists.order.len() as u32;
+                lists.ranges.extend([begin, end]);
+                lists.offsets.push((before + self.offsets(level)[d] / AREA) as u32);
+                lists.largest = lists.largest.max(members.len() * self.block());
+                if level + 1 < last || top > 0 {
+                    let above = lists.first[level + 1] + d;
+                    lists.children[2 * (above - fine)..][..2].copy_from_slice(&[begin, end]);
+                    members.iter().for_each(|&i| {
+                        lists.parent[lists.first[level] + i as usize] = above as u32;
+                    });
+                }
+            }
+        }
+        Ok(lists)
+    }
+
+    /// The blocks of a matrix that the domains of all levels are assembled from, for a pattern of the plan's nodes and a numbering of the plan.
+    ///
+    /// Nodes i and j of the finest level lie in different nodes of the coarse levels, up to the level on which one domain holds both. On all
+    /// levels above, they lie in the same node. So block (i, j), i ≠ j, is part of the off-diagonal block (s, t) of one level at most, where s
+    /// and t are nodes of one domain. It is listed at the later of their two positions. The blocks of the lower triangle of every domain are
+    /// therefore gathered without a coarse matrix.
+    /// *Cost* two passes over the blocks, each with a walk through the levels.
+    pub fn couplings(&self, numbering: &Numbering, pattern: &Pattern) -> Couplings {
+        let mut position = vec![NONE; numbering.parent.len()];
+        numbering.order.iter().enumerate().for_each(|(p, &i)| position[i as usize] = p as u32);
+        let own = (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(NONE, |k| k as u32)).collect();
+        // The position that a block is gathered at, and the other one.
+        let place = |i: usize, j: usize| {
+            let (mut s, mut t) = (i, j);
+            for level in 0..self.levels() {
+                let first = numbering.first[level];
+                let (d, e) = (self.domain_of(level, s)?, self.domain_of(level, t)?);
+                if d == e {
+                    let (p, q) = (position[first + s], position[first + t]);
+                    return (q < p).then_some((p as usize, q));
+                }
+                (s, t) = (d, e);
+            }
+            None
+        };
+        let blocks = |found: &mut dyn FnMut(usize, u32, usize)| {
+            for i in 0..pattern.rows() {
+                for k in pattern.range(i) {
+                    let j = pattern.indices()[k] as usize;
+                    if let Some((p, q)) = (j != i).then(|| place(i, j)).flatten() {
+                        found(p, q, k);
+                    }
+                }
+            }
+        };
+        let mut starts = vec![0; numbering.order.len() + 1];
+        blocks(&mut |p, _, _| starts[p + 1] += 1);
+        (1..starts.len()).for_each(|p| starts[p] += starts[p - 1]);
+        let mut next = starts.clone();
+        let mut inner = vec![[0; 2]; starts[starts.len() - 1] as usize];
+        blocks(&mut |p, q, block| {
+            inner[next[p] as usize] = [block as u32, q];
+            next[p] += 1;
+        });
+        let mut alone = vec![0; pattern.rows()];
+        self.left_out().iter().for_each(|&i| alone[i as usize] = 1);
+        Couplings { own, starts, inner, alone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan;
+    use super::*;
+    use crate::options::Coarse;
+    use crate::plan::Limits;
+    use coarsen_problems::{Problem, cloth, poisson2d};
+
+    /// Plans of three and more levels: with nodes in no domain, and with a level that is solved as one system.
+    fn plans() -> [(Plan, Problem); 2] {
+        let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());
+        let all = Limits { domain: 8, levels: 9, top: Coarse::Domains };
+        let exact = Limits { domain: 4, levels: 9, top: Coarse::Exact { unknowns: 20 } };
+        let of = |p: Problem, limits| (plan(&p.matrix, &p.positions, limits), p);
+        let plans = [of(sheet, all), of(square, exact)];
+        assert!(plans.iter().all(|(plan, _)| plan.levels() >= 3) && plans[1].0.top_nodes() > 0);
+        plans
+    }
+
+    #[test]
+    fn positions_parents_and_children_agree_with_the_plan() {
+        for (plan, _) in plans() {
+            let n = plan.numbering().unwrap();
+            let (fine, last) = (plan.nodes(0), plan.levels());
+            let mut domain = 0;
+            for level in 0..last {
+                for d in 0..plan.domains(level) {
+                    let [begin, end] = [n.ranges[2 * domain], n.ranges[2 * domain + 1]];
+                    let members = n.order[begin as usize..end as usize].iter();
+                    let members: Vec<u32> = members.map(|&i| i - n.first[level] as u32).collect();
+                    assert_eq!(members, plan.members(level, d));
+                    let above = (level + 1 < last || plan.top_nodes() > 0).then(|| n.first[level + 1] + d);
+                    for &i in &members {
+                        let parent = n.parent[n.first[level] + i as usize];
+                        assert_eq!(parent, above.map_or(NONE, |above| above as u32));
+                    }
+                    if let Some(above) = above {
+                        assert_eq!(n.children[2 * (above - fine)..][..2], [begin, end]);
+                    }
+                    domain += 1;
+                }
+            }
+            assert_eq!((n.ranges.len(), n.offsets.len()), (2 * domain, domain));
+            assert_eq!(n.levels.len(), last - 1 + usize::from(plan.top_nodes() > 0));
+        }
+    }
+
+    /// What is gathered at a pair of positions is the block of C A Cᵀ, summed by plain loops over all pairs of nodes.
+    #[test]
+    fn couplings_sum_to_the_matrices_of_the_levels() {
+        for (plan, p) in plans() {
+            let (numbering, a) = (plan.numbering().unwrap(), &p.matrix);
+            let found = plan.couplings(&numbering, a.pattern());
+            for level in 0..plan.levels() {
+                let mut sums = std::collections::HashMap::new();
+                for i in 0..plan.nodes(0) {
+                    for (j, block) in a.row(i) {
+                        if let (Some(s), Some(t)) = (plan.map(level, i), plan.map(level, j)) {
+                            *sums.entry((s, t)).or_insert(0.0) += block.iter().sum::<f64>();
+                        }
+                    }
+                }
+                let domains = (0..plan.domains(level)).map(|d| plan.members(level, d));
+                let first = numbering.first[level];
+                let at = |i: u32| {
+                    let node = i + first as u32;
+                    numbering.order.iter().position(|&other| other == node).unwrap()
+                };
+                for members in domains.take(20) {
+                    for (k, &s) in members.iter().enumerate() {
+                        for &t in &members[..k] {
+                            let (p, q) = (at(s), at(t) as u32);
+                            let inner = &found.inner[found.starts[p] as usize..found.starts[p + 1] as usize];
+                            let blocks = inner.iter().filter(|[_, other]| *other == q);
+                            let sum: f64 =
+                                blocks.map(|&[block, _]| a.value(block as usize).iter().sum::<f64>()).sum();
+                            let expected = sums.get(&(s as usize, t as usize)).copied().unwrap_or(0.0);
+                            assert!((sum - expected).abs() <= 1e-9 * (1.0 + expected.abs()));
+                        }
+                    }
+                }
+            }
+            let alone = |i: usize| plan.left_out().contains(&(i as u32));
+            assert!((0..plan.nodes(0)).all(|i| (found.alone[i] == 1) == alone(i)));
+            assert!((0..plan.nodes(0)).all(|i| a.pattern().find(i, i) == Some(found.own[i] as usize)));
+        }
+    }
+}

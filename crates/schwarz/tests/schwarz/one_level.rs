@@ -1,0 +1,232 @@
+//! What one level of overlapping domains must obey: symmetry, exactness, restriction, threads, real matrices.
+
+use std::path::Path;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_core::{Class, Preconditioner, Stop};
+use coarsen_krylov::{Cg, Gmres, Krylov};
+use coarsen_matrix_market as matrix_market;
+use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Schwarz, Storage};
+use coarsen_sparse::{Bsr, assembly};
+
+use crate::common::{applied, difference, dot, problem, problems};
+
+const INNER: [Inner; 3] = [Inner::Inverses, Inner::Sweeps { pairs: 4 }, Inner::Factors];
+
+fn recipe(inner: Inner, overlap: usize) -> AdditiveSchwarz {
+    let domain = if inner == Inner::Inverses { 16 } else { 60 };
+    AdditiveSchwarz { inner, overlap, domain, storage: Storage::Double, ..AdditiveSchwarz::overlapping() }
+}
+
+#[test]
+fn the_operator_is_symmetric_and_positive() {
+    for p in problems() {
+        for (inner, overlap) in INNER.into_iter().flat_map(|inner| [0, 1, 2].map(|k| (inner, k))) {
+            let mut m = recipe(inner, overlap).build(p.system(), &Cpu::new()).unwrap();
+            assert_eq!(m.class(), Class::Symmetric);
+            assert!(if overlap == 0 { m.redundancy() == 1.0 } else { m.redundancy() > 1.0 });
+            let (u, v) = (noise(p.matrix.shape().0, 2), noise(p.matrix.shape().0, 3));
+            let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
+            let (uu, vv) = (dot(&u, &mu), dot(&v, &mv));
+            let off = (dot(&u, &mv) - dot(&v, &mu)).abs() / (uu * vv).sqrt();
+            assert!(uu > 0.0 && vv > 0.0 && off < 1e-9, "{}: {inner:?} {overlap}: {off:.1e}", p.name);
+        }
+    }
+}
+
+/// One domain is A⁻¹, whatever else is asked for; sweeps come near it.
+#[test]
+fn one_domain_is_solved_exactly() {
+    let p = problem("poisson2d:7");
+    let r = noise(49, 4);
+    let mut exact = coarsen_direct::Direct::default().factor(&p.matrix).unwrap();
+    let mut x = vec![0.0; 49];
+    exact.solve(&r, &mut x).unwrap();
+    for (inner, restricted) in INNER.into_iter().flat_map(|inner| [(inner, false), (inner, true)]) {
+        let whole = AdditiveSchwarz { domain: 49, restricted, ..recipe(inner, 1) };
+        let mut m = whole.build(p.system(), &Cpu::new()).unwrap();
+        assert_eq!(m.domains(), 1);
+        let off = difference(&applied(&mut m, &r), &x);
+        let bound = if matches!(inner, Inner::Sweeps { .. }) { 0.7 } else { 1e-12 };
+        assert!(off < bound, "{inner:?}: {off:.1e}");
+    }
+}
+
+/// z = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d r does not depend on how a domain is solved exactly.
+#[test]
+fn inverses_and_factors_agree() {
+    for p in problems() {
+        let r = noise(p.matrix.shape().0, 5);
+        for restricted in [false, true] {
+            let [one, other] = [Inner::Inverses, Inner::Factors].map(|inner| {
+                let recipe = AdditiveSchwarz { inner, restricted, ..recipe(Inner::Inverses, 1) };
+                applied(&mut recipe.build(p.system(), &Cpu::new()).unwrap(), &r)
+            });
+            assert!(difference(&one, &other) < 1e-9, "{}: {:.1e}", p.name, difference(&one, &other));
+        }
+    }
+}
+
+#[test]
+fn without_overlap_restriction_changes_nothing() {
+    for p in problems() {
+        let r = noise(p.matrix.shape().0, 6);
+        for inner in INNER {
+            let plain = recipe(inner, 0);
+            let mut m = plain.build(p.system(), &Cpu::new()).unwrap();
+            let restricted = AdditiveSchwarz { restricted: true, ..plain };
+            let mut n = restricted.build(p.system(), &Cpu::new()).unwrap();
+            assert_eq!(applied(&mut m, &r), applied(&mut n, &r));
+            assert_eq!(n.class(), Class::Symmetric);
+        }
+        // Nor does it differ from one level of multilevel Schwarz, where every node has couplings.
+        let (one, coupling) = (recipe(Inner::Inverses, 0), Coupling::Adjacency);
+        let mut m = AdditiveSchwarz { coupling, ..one }.build(p.system(), &Cpu::new()).unwrap();
+        let levels = Schwarz { levels: 1, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() };
+        let levels = Schwarz { domain: 16, storage: Storage::Double, ..levels };
+        let mut n = levels.build(p.system(), &Cpu::new()).unwrap();
+        assert!(difference(&applied(&mut m, &r), &applied(&mut n, &r)) < 1e-12, "{}", p.name);
+    }
+}
+
+/// Overlap pays, and restriction pays more; what is restricted is refused by methods that need symmetry.
+#[test]
+fn overlap_saves_iterations() {
+    let p = problem("poisson2d:60");
+    let b = p.right_hand_side(1);
+    let iterations = |overlap: usize, restricted: bool| {
+        let recipe = AdditiveSchwarz { restricted, ..recipe(Inner::Factors, overlap) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let (mut x, stop) = (vec![0.0; b.len()], Stop::relative(1e-8));
+        let report = Gmres::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
+        if restricted && overlap > 0 {
+            assert!(Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).is_err());
+        }
+        report.iterations
+    };
+    let [none, one, two] = [0, 1, 2].map(|overlap| iterations(overlap, true));
+    assert!(two < one && one < none, "{none} {one} {two}");
+    assert!(one < iterations(1, false));
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let p = problem("cloth:60");
+    let r = noise(p.matrix.shape().0, 9);
+    for (inner, restricted) in INNER.into_iter().flat_map(|inner| [(inner, false), (inner, true)]) {
+        let recipe = AdditiveSchwarz { restricted, ..recipe(inner, 1) };
+        let run = || applied(&mut recipe.build(p.system(), &Cpu::new()).unwrap(), &r);
+        let one = coarsen_core::parallel::threads(1, run).unwrap();
+        assert_eq!(one, coarsen_core::parallel::threads(2, run).unwrap(), "{inner:?}");
+        assert_eq!(one, coarsen_core::parallel::threads(7, run).unwrap(), "{inner:?}");
+    }
+}
+
+#[test]
+fn an_update_is_a_build() {
+    let (p, stiffer) = (problem("cloth:21"), coarsen_problems::cloth(21, 0.02).unwrap());
+    let r = noise(p.matrix.shape().0, 10);
+    for inner in INNER {
+        let recipe = AdditiveSchwarz { coupling: Coupling::Adjacency, ..recipe(inner, 1) };
+        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        assert_eq!(m.update(stiffer.system()).unwrap(), Reused::Structure);
+        let fresh = applied(&mut recipe.build(stiffer.system(), &Cpu::new()).unwrap(), &r);
+        assert_eq!(applied(&mut m, &r), fresh, "{inner:?}");
+        assert_eq!(m.update(&problem("poisson2d:9").matrix).unwrap(), Reused::Nothing);
+    }
+}
+
+/// Unsymmetric matrices of reservoirs and circuits.
+#[test]
+fn restricted_domains_converge_on_real_matrices() {
+    let Some(folder) = std::env::var_os("COARSEN_DATA") else {
+        println!("skipped: COARSEN_DATA does not name the data folder");
+        return;
+    };
+    for (name, most) in [("orsirr_2", 60), ("add32", 40)] {
+        let file = Path::new(&folder).join(format!("matrices/{name}.mtx.gz"));
+        let a: Bsr<f64> = matrix_market::read(&file).unwrap();
+        let (b, stop) = (noise(a.shape().0, 1), Stop::relative(1e-8));
+        let mut m =
+            AdditiveSchwarz { domain: 128, ..AdditiveSchwarz::restricted() }.build(&a, &Cpu::new()).unwrap();
+        assert_eq!(m.class(), Class::Linear);
+        let mut x = vec![0.0; b.len()];
+        let report = Gmres::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
+        println!("{name}: {} iterations, {} domains", report.iterations, m.domains());
+        assert!(report.iterations < most, "{name}: {}", report.iterations);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_named() {
+    let text = |recipe: AdditiveSchwarz, a: &Bsr<f64>| {
+        recipe.build(a, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
+    };
+    let p = problem("elasticity3d:8");
+    let large = AdditiveSchwarz { domain: 300, ..AdditiveSchwarz::overlapping() };
+    assert!(text(large, &p.matrix).contains("AdditiveSchwarz::domain"));
+    let none = AdditiveSchwarz { domain: 0, ..large };
+    assert!(text(none, &p.matrix).contains("AdditiveSchwarz::domain"));
+    let idle = AdditiveSchwarz { inner: Inner::Sweeps { pairs: 0 }, ..large };
+    assert!(text(idle, &p.matrix).contains("pairs"));
+    let entries = [(0, 0, 2.0), (0, 1, -1.0), (1, 1, 2.0)];
+    let unsymmetric = assembly::from_triplets(2, 2, &entries).unwrap();
+    assert!(text(AdditiveSchwarz::overlapping(), &unsymmetric).contains("symmetric"));
+    assert_eq!(text(AdditiveSchwarz::restricted(), &unsymmetric), "");
+    let singular =
+        assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)]).unwrap();
+    assert!(text(AdditiveSchwarz::restricted(), &singular).contains("node 0"));
+    let mut tiny = problem("poisson2d:9").matrix;
+    tiny.values_mut().iter_mut().for_each(|v| *v *= 1e-40);
+    let inverses = AdditiveSchwarz::overlapping();
+    assert!(text(inverses, &tiny).contains("f32"), "inverses would overflow: {}", text(inverses, &tiny));
+    assert_eq!(text(AdditiveSchwarz { storage: Storage::Double, ..inverses }, &tiny), "");
+    let mut negative = problem("poisson2d:9").matrix;
+    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+    assert!(text(inverses, &negative).starts_with("additive schwarz"), "{}", text(inverses, &negative));
+}
+
+/// A domain larger than the matrix is the whole of it; nodes without couplings share domains.
+#[test]
+fn domains_of_any_size() {
+    let p = problem("poisson2d:7");
+    let whole = AdditiveSchwarz { domain: usize::MAX, ..AdditiveSchwarz::restricted() };
+    assert_eq!(whole.build(p.system(), &Cpu::new()).unwrap().domains(), 1);
+    let entries: Vec<(u32, u32, f64)> = (0..1000).map(|i| (i, i, 2.0 + f64::from(i))).collect();
+    let alone = assembly::from_triplets(1000, 1000, &entries).unwrap();
+    let mut m = AdditiveSchwarz::restricted().build(&alone, &Cpu::new()).unwrap();
+    assert_eq!(m.domains(), 4);
+    let r: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
+    assert!(difference(&applied(&mut m, &r), &[1.0; 1000]) < 1e-14);
+}
+
+/// A multiplier has no diagonal, and couplings with it count all the same.
+#[test]
+fn saddle_points_have_domains() {
+    let mut entries: Vec<(u32, u32, f64)> = (0..40).map(|i| (i, i, 2.0)).collect();
+    (0..39).for_each(|i| entries.extend([(i, i + 1, -1.0), (i + 1, i, -1.0)]));
+    entries.extend([(40, 7, 1.0), (7, 40, 1.0), (40, 30, -1.0), (30, 40, -1.0), (40, 40, 0.0)]);
+    let saddle = assembly::from_triplets(41, 41, &entries).unwrap();
+    let mut m =
+        AdditiveSchwarz { domain: 30, ..AdditiveSchwarz::restricted() }.build(&saddle, &Cpu::new()).unwrap();
+    let (b, mut x) = (noise(41, 3), vec![0.0; 41]);
+    let report = Gmres::new(Stop::relative(1e-10)).solve(&saddle, &mut m, &b, &mut x).unwrap();
+    assert!(report.converged().unwrap().iterations < 12);
+}
+
+#[test]
+fn swept_domains_have_eight_sweeps_and_no_layer() {
+    let recipe = AdditiveSchwarz::swept(256);
+    assert_eq!((recipe.domain, recipe.overlap, recipe.inner), (256, 0, Inner::Sweeps { pairs: 4 }));
+}
+
+/// Without nodes in no domain, the pattern alone decides.
+#[test]
+fn a_plan_serves_its_own_pattern_only() {
+    let [a, other] = ["poisson2d:9", "poisson2d:10"].map(problem);
+    let plan = Schwarz::multilevel().plan(a.system()).unwrap();
+    assert!(plan.left_out().is_empty());
+    assert!(plan.serves(a.matrix.pattern(), a.system()));
+    assert!(!plan.serves(a.matrix.pattern(), other.system()));
+}
