@@ -6,8 +6,8 @@ use super::{ConstraintError, Constraints};
 /// Writes constraint k as a combination of the other constraints of its group `members` and returns the error
 /// that explains the contradiction.
 pub(super) fn explain(constraints: &Constraints, members: &[u32], k: u32) -> ConstraintError {
-    // Each row covers all unknowns of the group, with its value and the combination of constraints it has
-    // been reduced to.
+    // A row has one coefficient for each unknown of the group. It is stored with its value and with the
+    // combination of constraints that gives it.
     let others: Vec<usize> = members.iter().filter(|&&m| m != k).map(|&m| m as usize).collect();
     let mut unknowns: Vec<usize> =
         members.iter().flat_map(|&m| constraints.terms(m as usize)).map(|t| t.0).collect();

@@ -142,7 +142,7 @@ pub struct Filtered<T> {
     projector: Projector,
     /// S A S + σ (I − S).
     matrix: Bsr<T>,
-    /// An empty pattern for the placeholder matrix while the parts of ours are moved out.
+    /// The pattern of an empty placeholder, which replaces `matrix` while an update moves its parts out.
     nowhere: Arc<Pattern>,
     /// The pattern of A.
     source: Arc<Pattern>,

@@ -17,8 +17,8 @@ const END: u32 = u32::MAX;
 /// Memory for patterns that change between steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbolic {
-    /// The start of the column list of each row outside groups of several nodes that contains a node of one;
-    /// then those of the groups.
+    /// The start of each column list. A row has a list if it is in no group of several nodes but contains a
+    /// node of one. The lists of the groups follow those of the rows.
     bounds: Vec<usize>,
     /// The columns: each list is sorted and padded with [`END`].
     wide: Vec<u32>,

@@ -52,8 +52,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// The range of the diagonal that is reported. Beyond it, the smallest rows are below the residual
-    /// tolerance of the largest rows.
+    /// A finding is reported if the diagonal spans more than this factor. The smallest rows are then below
+    /// the residual tolerance of the largest rows.
     pub(super) const SCALE: f64 = 1e8;
 
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> Self {

@@ -48,8 +48,8 @@ pub struct Diagnosis {
 /// It inspects shape, pattern, diagonal, row sums, symmetry and 2x2 minors. Each finding lists the affected
 /// rows and a cure. The absence of findings proves little: the matrix may still be singular or indefinite.
 /// Tolerances are relative to the round-off of `T`, but at least 1e-12, because files are rounded.
-/// *Cost* two passes over the matrix and one over its pattern; another one for scalar matrices. A matrix in
-/// blocks takes half the time. *Memory* 48 bytes a row, temporarily.
+/// *Cost* two passes over the matrix and one over its pattern, or two over the pattern of a scalar matrix. A
+/// matrix in blocks takes half the time. *Memory* 48 bytes a row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};

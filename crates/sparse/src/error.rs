@@ -105,7 +105,7 @@ pub enum SparseError {
         found: usize,
     },
     /// A plan or a matrix with a different sparsity pattern.
-    #[error("{what} has a different sparsity pattern; build it again")]
+    #[error("{what} has a different sparsity pattern; build the plan or the matrix again")]
     Pattern {
         /// The object.
         what: &'static str,

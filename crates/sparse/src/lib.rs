@@ -1,4 +1,3 @@
-//!
 //! Sparse block matrices in host memory: the data structures of every setup phase.
 //!
 //! A matrix is an `Arc<`[`Pattern`]`>` and an array of dense blocks ([`Bsr`]). With 1x1 blocks it is a CSR

@@ -81,7 +81,8 @@ impl<T: Real> LinearOperator<Vec<T>> for OwnedSystem<T> {
 
 /// An objective that can assemble its Hessian at every x as a system.
 ///
-/// Preconditioners are rebuilt from it: elastic bodies, cloth, the grid of a material point method.
+/// Preconditioners are built and updated from this system. Elastic bodies and cloth implement the trait; the
+/// grid of a material point method can too.
 pub trait SystemAt {
     /// The system at x, valid until the next call. x has the layout of the objective; the positions in the
     /// system are those of its nodes.
@@ -92,8 +93,8 @@ pub trait SystemAt {
     /// [`SparseError`] if a part cannot be assembled.
     fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError>;
 
-    /// Chooses between a positive definite approximation of the Hessian (`true`) and the exact Hessian for
-    /// the following systems. Returns false if there is only one.
+    /// Selects the Hessian of the following systems: a positive definite approximation (`true`) or the exact
+    /// one (`false`). Returns false if there is no choice.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
         false

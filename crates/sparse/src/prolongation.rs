@@ -20,7 +20,7 @@ use crate::{Bsr, Pattern, SparseError, TransposePlan};
 /// *Use* [`Blocks`](Self::Blocks) if the entries of a block are independent, as in smoothed aggregation;
 /// [`Weights`](Self::Weights) if all unknowns of a node are interpolated with the same weights, as on grids
 /// and in skinning; [`Identities`](Self::Identities) if a coarse node represents a set of fine nodes.
-/// *Memory* b k numbers a block, m numbers, or none; and 4 bytes a block for its column.
+/// *Memory* of a block: b k numbers, m numbers or none, respectively, and 4 bytes for its column.
 ///
 /// ```
 /// use coarsen_sparse::{Prolongation, assembly};

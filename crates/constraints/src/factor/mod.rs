@@ -2,7 +2,7 @@
 //!
 //! Gram-Schmidt with pivoting by the longest remaining row. Each row is orthogonalised twice, and d is
 //! transformed with it, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the rows
-//! before it. The rest of its value shows whether it contradicts them.
+//! before it. Its remaining value shows whether it contradicts them.
 
 use std::ops::Range;
 

@@ -96,7 +96,7 @@ fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (Syst
         assert!(Arc::ptr_eq(&pattern, filtered.matrix().pattern()), "{name}");
         assert_eq!(shown(&mut filtered), old, "{name}: unchanged");
     }
-    // The old system can still be updated, and with enough memory so can the failed one.
+    // The old system can still be updated. With enough memory, the failed update succeeds.
     filtered.update(before.0, before.1).unwrap();
     assert_eq!(shown(&mut filtered), old, "{name}: an update of the old system");
     filtered.update(after.0, after.1).unwrap();

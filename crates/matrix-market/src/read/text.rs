@@ -51,8 +51,8 @@ impl Text {
         Self { batch: bytes, ..self }
     }
 
-    /// Replaces `batch` by the next whole lines; at the end of the stream it is empty. A missing newline at
-    /// the end of the file is added.
+    /// Replaces `batch` by the next whole lines, or empties it at the end of the stream. Adds a missing
+    /// newline at the end of the file.
     pub(super) fn fill(&mut self, batch: &mut Vec<u8>) -> Result<(), Problem> {
         batch.clear();
         batch.append(&mut self.carry);

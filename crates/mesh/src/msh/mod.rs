@@ -141,7 +141,8 @@ fn shape(fields: &Fields<'_>, kind: i64) -> Result<(Shape, usize), Fault> {
     }
 }
 
-/// Reads the nodes of an element, integers of `bytes` in a binary file, and adds the element of its corners.
+/// Reads the nodes of an element (integers of `bytes` bytes in a binary file) and adds the element that its
+/// corners define.
 fn element(
     fields: &mut Fields<'_>,
     (shape, count): (Shape, usize),

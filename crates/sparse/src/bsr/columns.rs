@@ -5,7 +5,6 @@
 //! the inner loop over columns needs no gather. A single core that already streams the matrix at full
 //! bandwidth gains little: with 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products, and 8
 //! columns that of 7. The gain grows with the number of cores that share the memory.
-//! single products, 8 that of 7, in SSE2 code); the gain grows with the number of cores that share the memory.
 
 use std::ops::Range;
 
@@ -24,10 +23,10 @@ impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
     /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* for up to 8 columns, that of one
-    /// product with a vector; more columns are computed in panels of 8, with one pass over the rows of A
-    /// each. Products accumulate in `V`, in the order of the row. The bits of a column depend neither on k
-    /// nor on threads, but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which
-    /// sums blocks in a different order.
+    /// product with a vector; more columns are computed in panels of 8, each with one pass over A. Products
+    /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on threads,
+    /// but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in a
+    /// different order.
     ///
     /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has rows.
     ///

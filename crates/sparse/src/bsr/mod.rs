@@ -203,7 +203,7 @@ impl<T: Real> Bsr<T> {
     /// Checks that all values are finite.
     ///
     /// # Errors
-    /// [`SparseError::NotFinite`] gives the row and column of the first value that is not.
+    /// [`SparseError::NotFinite`] gives the row and column of the first value that is not finite.
     pub fn check_finite(&self) -> Result<(), SparseError> {
         if !largest(&self.values).is_nan() {
             return Ok(());

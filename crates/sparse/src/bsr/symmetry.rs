@@ -19,9 +19,8 @@ impl<T: Real> Bsr<T> {
     /// EPSILON is a suitable tolerance. A matrix or block that is not square is not symmetric, and the result
     /// is (0, 0). NaN is not equal to any number.
     /// *Cost* one pass over A; the transposed block of each block below the diagonal is usually in the cache.
-    /// Couplings that cross a stretch of 4096 block rows take a binary search.
-    /// If values differ, or if the transposed block of a stored block (even a zero one) is not stored, a
-    /// second, serial pass in the order of the transpose follows.
+    /// Couplings that cross a stretch of 4096 block rows take a binary search. A second, serial pass follows
+    /// if values differ, or if a block is stored without its transposed block, even if it is zero.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -49,8 +48,8 @@ impl<T: Real> Bsr<T> {
                 (!close).then_some((i * b + r, j * b + c))
             })
         };
-        // Whether lower block (i, j) agrees with its transposed block: usually bit for bit or relative to
-        // each entry.
+        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree bit for bit, or up
+        // to a tolerance relative to each entry, so this is tested first.
         let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
             if mirrored(here, there, b) || near(here, there, b, tolerance) {
                 return true;

@@ -52,7 +52,7 @@ impl Growth<'_> {
     /// A node that has joined the growing half belongs to no region.
     const JOINED: u32 = u32::MAX;
 
-    /// Orders `nodes`, which are region `name`, so that each part is a contiguous range.
+    /// Orders `nodes` so that each part is a contiguous range; `name` identifies their region.
     fn bisect(&mut self, nodes: &mut [u32], name: u32, parts: usize) {
         if parts <= 1 || nodes.len() <= 1 {
             return;

@@ -1,9 +1,9 @@
 //! C = A B for sparse block matrices, row by row (Gustavson 1978).
 //!
-//! Row i of C is the sum over the blocks of row i of A of A_ik times row k of B. While a row is computed, an
-//! array maps each column to its block, so products are added without a search. A first pass computes the
-//! columns of the rows, a second pass the values. Rows are independent, and each is summed in the order of A,
-//! so the bits do not depend on the number of threads.
+//! Row i of C is Σₖ A_ik B_k, where A_ik are the blocks of row i of A and B_k the rows of B. While a row is
+//! computed, an array maps each column to its block, so products are added without a search. A first pass
+//! computes the columns of the rows, a second pass the values. Rows are independent, and each is summed in
+//! the order of A, so the bits do not depend on the number of threads.
 //!
 //! | file | what |
 //! |---|---|

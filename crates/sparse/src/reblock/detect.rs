@@ -53,8 +53,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// of their common blocks.
 /// For a large pattern, a sample of its rows selects the size, and one pass over all rows compares that size
 /// with scalars.
-/// *Cost* one pass over the pattern, and one per size over a sample; if the full pass contradicts the sample,
-/// as [`block_sizes`].
+/// *Cost* one pass over the pattern, and one per size over a sample. If the full pass contradicts the sample,
+/// the cost is that of [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};

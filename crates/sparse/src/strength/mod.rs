@@ -149,7 +149,7 @@ impl Strength {
                 radii(a, &mut weights);
             }
         }
-        // A value that is not finite gives a weight that is not finite, and so can a missing diagonal block.
+        // A weight is NaN if a value is not finite, and possibly if a diagonal block is missing.
         if largest(&weights).is_nan() {
             check_finite(a)?;
         }

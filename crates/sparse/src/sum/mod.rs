@@ -107,7 +107,7 @@ impl<T: Real> Sum<'_, T> {
         self.merge_where(target, false)
     }
 
-    /// Writes A + C into a matrix with exactly their union of patterns, such as an earlier result of
+    /// Writes A + C into a matrix whose pattern is exactly the union of both, such as an earlier result of
     /// [`merge`](Self::merge).
     ///
     /// *Cost* as [`merge_into`](Self::merge_into).

@@ -13,7 +13,7 @@ use coarsen_core::{Buckets, Real, simd};
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// The target of every entry of a stream of blocks: computed once for a mesh, used in every step.
+/// The plan of assembling a matrix from a stream of blocks: computed once for a mesh, used in every step.
 ///
 /// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in
 /// parallel over rows.
@@ -60,8 +60,8 @@ const LINE: usize = 64;
 
 impl Assembly {
     /// The plan of a stream whose entry k goes to block (row, column) = `places[k]` of a matrix of `rows` x
-    /// `columns` blocks. Sizes are in blocks, as in a [`Pattern`] and unlike a matrix, because a plan applies
-    /// to blocks of any size.
+    /// `columns` blocks. `rows` and `columns` count blocks, as in a [`Pattern`], because a plan applies to
+    /// blocks of any size.
     ///
     /// # Errors
     /// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix,
@@ -210,7 +210,8 @@ impl Assembly {
         self.gather(target, add, |_| ())
     }
 
-    /// The loop of both; `ahead` receives the entries of a row a few rows ahead, to prefetch them.
+    /// The loop of [`fill`](Self::fill) and [`fill_with`](Self::fill_with); `ahead` prefetches the entries of
+    /// later rows.
     fn gather<T: Real>(
         &self,
         target: &mut Bsr<T>,

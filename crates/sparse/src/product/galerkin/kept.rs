@@ -14,7 +14,7 @@ const ROOM: usize = 4096;
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
     pub(super) rows: Rows<T>,
-    /// The first fine row that the task needs, and the places of the rows from there on.
+    /// The first fine row that the task needs; `at` contains the places of this row and of those after it.
     first: usize,
     at: Vec<Place>,
     /// The fine rows in the order in which they are stored.

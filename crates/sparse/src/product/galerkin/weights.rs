@@ -5,8 +5,8 @@
 //! | Q_iJ | Σⱼ w_jJ ⊗ A_ij, d x (m d) |
 //! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
 //!
-//! With m = 4 and w = (X, 1), homogeneous rest positions times a weight, a pair of fine nodes adds (X_i X_jᵀ)
-//! ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
+//! With m = 4 and w = (X, 1), the homogeneous rest position times a weight, fine nodes i and j contribute
+//! (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
 use coarsen_core::{Real, simd};
 
