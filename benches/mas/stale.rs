@@ -14,7 +14,7 @@ const STEPS: usize = 100;
 const AGES: [usize; 5] = [0, 10, 20, 50, 99];
 
 /// A sheet that falls and rotates: the matrix of the last step, orders from positions of earlier steps, and
-/// orders without positions.
+/// orders that do not use positions.
 pub(crate) fn stale() -> Outcome<()> {
     let mut sequence = Sequence::parse("cloth-contact:150", STEPS, &Options::default())?;
     let mut kept = vec![(0, sequence.positions().to_vec())];

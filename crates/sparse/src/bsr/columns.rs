@@ -22,8 +22,8 @@ const ROWS: usize = 512;
 impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
-    /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* for up to 8 columns, that of one
-    /// product with a vector; more columns are computed in panels of 8, each with one pass over A. Products
+    /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* that of one product with a vector
+    /// for up to 8 columns. More columns are computed in panels of 8, each with one pass over A. Products
     /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on threads,
     /// but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in a
     /// different order.

@@ -8,13 +8,13 @@ use crate::SparseError;
 /// Marks a column without a block; [`Rows`] never has this many entries.
 const NONE: u32 = u32::MAX;
 
-/// Rows of blocks in order of first appearance of their columns. Each row of a block is padded to a pack; the
-/// padding has arbitrary values.
+/// Sparse rows of blocks; the columns of a row are in order of first appearance. Within a block, each row is
+/// padded to the length of a pack, and the padding has arbitrary values.
 #[derive(Clone, Debug)]
 pub(super) struct Rows<T> {
     /// The number of entries of all rows.
     pub(super) len: usize,
-    /// Allocated beyond `len`; the values there are zero.
+    /// The columns of all entries. Longer than `len`: the values of unused entries are zero.
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The index of the block of each column in the last row, or [`NONE`].
