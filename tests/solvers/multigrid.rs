@@ -44,7 +44,8 @@ fn iterations_do_not_grow_with_the_mesh() {
     assert!(translations.iter().all(|&i| i <= 18), "{translations:?}");
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, with the same near-kernel and coarse size.
+/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, with the same near-kernel and
+/// coarse size.
 const GROWTH: [(&str, usize); 8] = [
     ("poisson3d:40", 8),
     ("elasticity3d:10", 8),
@@ -137,7 +138,8 @@ fn cycles_are_as_symmetric_as_they_say() {
 #[test]
 fn units_do_not_matter() {
     let p = problem("elasticity3d:6");
-    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // turns about the line: dead unknowns
+    // turns about the line: dead unknowns
+    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect();
     let b = noise(p.matrix.shape().0, 1);
     let counts = [0, -100, 100].map(|power| {
         let mut a = p.matrix.clone();
@@ -367,8 +369,8 @@ fn a_near_kernel_can_be_found() {
     assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
-/// With more near-kernel vectors than an aggregate has nodes, there is nothing to coarsen. The setup then reports a
-/// stall instead of factoring a large 3D Poisson matrix.
+/// With more near-kernel vectors than an aggregate has nodes, there is nothing to coarsen. The setup then
+/// reports a stall instead of factoring a large 3D Poisson matrix.
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
@@ -401,7 +403,8 @@ fn awkward_real_matrices_are_solved() {
     }
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, the best of three near-kernels.
+/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, the best of three
+/// near-kernels.
 const PYAMG: [(&str, usize); 29] = [
     ("bcsstk01", 14),
     ("bcsstk02", 20),

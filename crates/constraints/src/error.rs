@@ -22,7 +22,8 @@ pub enum ConstraintError {
     },
     /// A coefficient or a value that is NaN or infinite.
     #[error(
-        "constraint {constraint} on {} has a coefficient or a value that is not finite; check the code that computed it",
+        "constraint {constraint} on {} has a coefficient or a value that is not finite; check the code \
+         that computed it",
         Names(nodes)
     )]
     NotFinite {
@@ -33,7 +34,8 @@ pub enum ConstraintError {
     },
     /// Coefficients that are all zero, or that cancel because a node occurs twice.
     #[error(
-        "constraint {constraint} on {} has only zero coefficients after those of each node are added; check for a zero normal",
+        "constraint {constraint} on {} has only zero coefficients after those of each node are added; \
+         check for a zero normal",
         Names(nodes)
     )]
     Vanishing {
@@ -44,7 +46,8 @@ pub enum ConstraintError {
     },
     /// A contact of a node with itself.
     #[error(
-        "constraint {constraint} pairs node {node} with itself; leave out faces and edges that contain the vertex"
+        "constraint {constraint} pairs node {node} with itself; leave out faces and edges that contain \
+         the vertex"
     )]
     Itself {
         /// The constraint.
@@ -54,7 +57,8 @@ pub enum ConstraintError {
     },
     /// A constraint that contradicts others on which it depends.
     #[error(
-        "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on {}; remove one of them, or make their values consistent",
+        "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on \
+         {}; remove one of them, or make their values consistent",
         Names(nodes)
     )]
     Contradiction {
@@ -71,7 +75,9 @@ pub enum ConstraintError {
     },
     /// A group of constraints that connects too many nodes.
     #[error(
-        "constraints connect {found} nodes, among them {}, but the limit is {limit}, because S A S is dense between connected nodes; replace some constraints by penalties, or raise Prefilter::largest_group",
+        "constraints connect {found} nodes, among them {}, but the limit is {limit}, because S A S is \
+         dense between connected nodes; replace some constraints by penalties, or raise \
+         Prefilter::largest_group",
         Names(nodes)
     )]
     Chain {

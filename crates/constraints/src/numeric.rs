@@ -41,9 +41,9 @@ impl Numeric {
     /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
     /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
     /// at most that stiffness.
-    // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of their
-    // own scale. Rayleigh quotients, their means and all values in between lie in the field of values of A, as the
-    // bound on the condition number requires.
+    // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of
+    // their own scale. Rayleigh quotients, their means and all values in between lie in the field of values
+    // of A, as the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();

@@ -12,7 +12,8 @@ use super::{ConstraintError, Constraints};
 /// Nodes per task.
 const LEAF: usize = 2048;
 
-/// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z = d.
+/// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
+/// = d.
 ///
 /// It is factored per connected group of constraints: S = I − W Wᵀ, where W is an orthonormal basis of the
 /// rows of C of the group. Pivoting detects dependent constraints, which are left out and listed, and

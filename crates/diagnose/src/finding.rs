@@ -201,7 +201,8 @@ impl fmt::Display for Finding {
             Self::NotSquare { rows, columns } => {
                 write!(
                     f,
-                    "{rows} rows and {columns} columns; solve the normal equations, or a least-squares problem"
+                    "{rows} rows and {columns} columns; solve the normal equations, or a least-squares \
+                     problem"
                 )
             }
             Self::NotFinite { rows, column } => {
@@ -214,26 +215,43 @@ impl fmt::Display for Finding {
             }
             Self::ZeroDiagonal(rows) => {
                 write!(f, "zero diagonal in {} {rows}; Jacobi, Gauss-Seidel and incomplete ", rows.count)?;
-                f.write_str("factors require a nonzero diagonal; use a direct method, or MINRES or GMRES without these preconditioners")
+                f.write_str(
+                    "factors require a nonzero diagonal; use a direct method, or MINRES \
+                     or GMRES without these preconditioners",
+                )
             }
             Self::NegativeDiagonal(rows) => {
                 write!(f, "negative diagonal in {} {rows}, positive elsewhere: not definite; ", rows.count)?;
                 f.write_str("use MINRES, GMRES or a direct method, or check the assembly for a sign error")
             }
             Self::Negate => f.write_str(
-                "every diagonal entry is negative; negate the matrix and the right-hand side; CG may then work",
+                "every diagonal entry is negative; negate the matrix and the right-hand side; CG may \
+                     then work",
             ),
             Self::OneSidedConstraints(rows) => {
-                write!(f, "unsymmetric only because the columns of {} constrained {rows} were kept; ", rows.count)?;
+                write!(
+                    f,
+                    "unsymmetric only because the columns of {} constrained {rows} were \
+                     kept; ",
+                    rows.count
+                )?;
                 f.write_str("impose values on rows and columns (Dirichlet::impose); CG may then work")
             }
             Self::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided } => {
                 write!(f, "unsymmetric: entry ({i}, {j}) is {ij:.4e}, but ({j}, {i}) is {ji:.4e}, ")?;
-                write!(f, "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij have a_ji = 0; ")?;
+                write!(
+                    f,
+                    "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
+                     have a_ji = 0; "
+                )?;
                 f.write_str("use GMRES, BiCGStab or LU")
             }
             Self::NearlySymmetric { relative } => {
-                write!(f, "symmetric up to a relative difference of {relative:.1e}, usual after rounding in files and parallel ")?;
+                write!(
+                    f,
+                    "symmetric up to a relative difference of {relative:.1e}, usual after \
+                     rounding in files and parallel "
+                )?;
                 f.write_str("assembly; if CG stagnates above that level, replace A by (A + A^T) / 2")
             }
             Self::Indefinite(witness) => {
@@ -250,10 +268,18 @@ impl fmt::Display for Finding {
             }
             Self::Fixed(rows) => {
                 write!(f, "{} identity {rows}, usually from Dirichlet conditions; ", rows.count)?;
-                f.write_str("eliminate them (Dirichlet::eliminate), or set their rows of the near-kernel to zero")
+                f.write_str(
+                    "eliminate them (Dirichlet::eliminate), or set their rows of the \
+                     near-kernel to zero",
+                )
             }
             Self::DiagonalOnly(rows) => {
-                write!(f, "{} {rows} with only a diagonal entry; solve them separately by division", rows.count)
+                write!(
+                    f,
+                    "{} {rows} with only a diagonal entry; solve them separately by \
+                     division",
+                    rows.count
+                )
             }
             Self::NotDominant { share, rows } => {
                 write!(f, "{:.0} % not diagonally dominant: {rows}; ", 100.0 * share)?;

@@ -22,7 +22,8 @@ pub struct Structure {
     pub row_lengths: (usize, usize),
     /// The number of stored scalars divided by that of all entries.
     pub density: f64,
-    /// The number of connected components of the block graph, including single rows; 0 if the matrix is not square.
+    /// The number of connected components of the block graph, including single rows; 0 if the matrix is not
+    /// square.
     pub components: usize,
     /// The number of connected components with several block rows.
     pub connected: usize,

@@ -71,7 +71,8 @@ impl fmt::Display for Witness {
             Self::Pair { rows: (i, j), ratio } => {
                 write!(
                     f,
-                    "rows {i} and {j} have a_ij^2 = {ratio:.3} a_ii a_jj, but a definite matrix requires a_ij^2 < a_ii a_jj"
+                    "rows {i} and {j} have a_ij^2 = {ratio:.3} a_ii a_jj, but a definite matrix requires \
+                     a_ij^2 < a_ii a_jj"
                 )
             }
             Self::Triple { rows: (i, j, k) } => {

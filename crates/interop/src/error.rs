@@ -20,7 +20,8 @@ pub enum InteropError {
     },
     /// Offsets that do not fit the matrix.
     #[error(
-        "the offsets belong to another matrix: expected {expected} offsets with last value {entries}, found {found} with last value {end}"
+        "the offsets belong to another matrix: expected {expected} offsets with last value {entries}, \
+         found {found} with last value {end}"
     )]
     Offsets {
         /// The number of block rows + 1.
@@ -34,7 +35,8 @@ pub enum InteropError {
     },
     /// A view of a matrix with larger blocks than 1x1.
     #[error(
-        "blocks of {rows} x {columns} cannot be viewed as scalars; convert the matrix with into_*, or reblock it to (1, 1) first"
+        "blocks of {rows} x {columns} cannot be viewed as scalars; convert the matrix with into_*, or \
+         reblock it to (1, 1) first"
     )]
     Blocks {
         /// Rows of a block.

@@ -96,7 +96,8 @@ pub enum Problem {
     Complex,
     /// A hermitian matrix.
     #[error(
-        "hermitian matrices are complex, but only real systems are supported; declare a real matrix `symmetric`"
+        "hermitian matrices are complex, but only real systems are supported; declare a real matrix \
+         `symmetric`"
     )]
     Hermitian,
     /// A dense matrix without values.
@@ -189,7 +190,8 @@ pub enum Problem {
     },
     /// The wrong number of words on a line.
     #[error(
-        "expected `{expected}`, found `{found}`; the line is incomplete, or the banner does not match the content"
+        "expected `{expected}`, found `{found}`; the line is incomplete, or the banner does not match \
+         the content"
     )]
     Words {
         /// The expected content of the line.
@@ -249,7 +251,8 @@ pub enum Problem {
     },
     /// A skew-symmetric matrix with a nonzero diagonal entry.
     #[error(
-        "entry ({row}, {row}) is {value:e}, but the diagonal of a skew-symmetric matrix is zero; declare it `general`"
+        "entry ({row}, {row}) is {value:e}, but the diagonal of a skew-symmetric matrix is zero; declare \
+         it `general`"
     )]
     SkewDiagonal {
         /// The row, numbered from 1.
@@ -305,7 +308,8 @@ pub enum WriteError {
     },
     /// A value that is NaN or infinite, which cannot be read back.
     #[error(
-        "{file}: the value at row {row}, column {column} (numbered from 1, as in the file) is not finite; check the code that computed it"
+        "{file}: the value at row {row}, column {column} (numbered from 1, as in the file) is not \
+         finite; check the code that computed it"
     )]
     NotFinite {
         /// The file.

@@ -5,7 +5,8 @@
 //! % comments and blank lines
 //! rows columns entries                                 of an array: rows columns
 //! ```
-//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
+//! 5935.
 
 use super::Problem;
 use super::number::whole;

@@ -17,7 +17,8 @@
 //!
 //! Writing: `real`, `coordinate` (`symmetric` if the matrix is) or `array`; plain or gzip, by the extension.
 //!
-//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
+//! 5935.
 
 mod dense;
 mod error;

@@ -83,7 +83,8 @@ pub enum Problem {
     },
     /// An unknown extension.
     #[error(
-        "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without .gz; rename or convert the file"
+        "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without \
+         .gz; rename or convert the file"
     )]
     Extension {
         /// The extension.
@@ -116,7 +117,8 @@ pub enum Problem {
     NotFinite,
     /// A corner that is not a vertex.
     #[error(
-        "corner {index} is not one of the {vertices} vertices; the file is damaged, or its numbering starts at a different number"
+        "corner {index} is not one of the {vertices} vertices; the file is damaged, or its numbering \
+         starts at a different number"
     )]
     Index {
         /// The index as in the file.
@@ -138,7 +140,8 @@ pub enum Problem {
     },
     /// An element that is not a triangle, polygon or tetrahedron.
     #[error(
-        "element type {kind} is not supported; export triangles or tetrahedra (curved ones are reduced to their corners)"
+        "element type {kind} is not supported; export triangles or tetrahedra (curved ones are reduced \
+         to their corners)"
     )]
     Element {
         /// The number of the type in the format.
@@ -166,7 +169,8 @@ pub enum Problem {
     },
     /// A mesh without the required elements.
     #[error(
-        "no {needed} in the file: triangles {triangles}, tetrahedra {tetrahedra}; mesh the body again with {needed}, or choose another file"
+        "no {needed} in the file: triangles {triangles}, tetrahedra {tetrahedra}; mesh the body again \
+         with {needed}, or choose another file"
     )]
     Missing {
         /// The required elements: triangles or tetrahedra.

@@ -1,7 +1,8 @@
 //! TetGen NODE and ELE: a count and a list in each. The files of Triangle, its two-dimensional predecessor,
 //! have the same layout.
 //!
-//! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2); manual, §5.2.
+//! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2);
+//! manual, §5.2.
 
 use super::fields::{Fault, Fields};
 use super::{Mesh, Problem};

@@ -6,7 +6,8 @@
 pub enum SparseError {
     /// Row offsets that do not start at 0, decrease, or do not end at the number of columns stored.
     #[error(
-        "row offsets are broken at block row {row}: they must start at 0, never decrease, and end at the number of blocks"
+        "row offsets are broken at block row {row}: they must start at 0, never decrease, and end at the \
+         number of blocks"
     )]
     Offsets {
         /// The first block row with a wrong offset.
@@ -24,7 +25,8 @@ pub enum SparseError {
     },
     /// Columns of a row that are not strictly increasing.
     #[error(
-        "block row {row} is not sorted, or contains column {column} twice; assemble it with assembly::from_triplets"
+        "block row {row} is not sorted, or contains column {column} twice; assemble it with \
+         assembly::from_triplets"
     )]
     Unsorted {
         /// The block row.
@@ -34,7 +36,8 @@ pub enum SparseError {
     },
     /// A row outside the matrix.
     #[error(
-        "entry {entry} lies in row {row}, but there are {rows} rows; matrix sizes are in scalars, positions of blocks in blocks"
+        "entry {entry} lies in row {row}, but there are {rows} rows; matrix sizes are in scalars, \
+         positions of blocks in blocks"
     )]
     Row {
         /// Index of the entry in the stream.
@@ -46,7 +49,8 @@ pub enum SparseError {
     },
     /// A contact of a node with itself.
     #[error(
-        "contact {contact} names node {node} twice; a node cannot be in contact with itself, or with a face or an edge that contains it"
+        "contact {contact} contains node {node} twice; a node cannot be in contact with itself, or with a \
+         face or an edge that contains it"
     )]
     Itself {
         /// Index of the contact in the list.

@@ -57,7 +57,8 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
 }
 
 impl Pattern {
-    /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly increasing.
+    /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly
+    /// increasing.
     ///
     /// # Errors
     /// [`SparseError`] for the first row with wrong offsets, order or columns.

@@ -47,7 +47,8 @@ pub(crate) enum FemError {
     },
     /// A vertex that belongs to no element.
     #[error(
-        "no element uses vertex {vertex}, so its temperature is undetermined; remove it with Mesh::without_unused"
+        "no element uses vertex {vertex}, so its temperature is undetermined; remove it with \
+         Mesh::without_unused"
     )]
     Unused {
         /// The vertex.
@@ -154,7 +155,8 @@ impl Heat {
     }
 }
 
-/// The area of a triangle; adds |e| ∇φ_i·∇φ_j = e_i·e_j / (4 |e|), where e_i is the edge opposite to corner i (Dziuk 1988).
+/// The area of a triangle; adds |e| ∇φ_i·∇φ_j = e_i·e_j / (4 |e|), where e_i is the edge opposite to corner i
+/// (Dziuk 1988).
 fn triangle([a, b, c]: [[f64; 3]; 3], stiffness: &mut Vec<f64>) -> f64 {
     let edges = [sub(c, b), sub(a, c), sub(b, a)];
     let n = cross(edges[0], edges[1]);

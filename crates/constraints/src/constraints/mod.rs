@@ -18,8 +18,8 @@ const CANCELLED: f64 = 1e-12;
 ///
 /// *Memory* 8 b + 4 bytes per node and constraint, 16 per constraint.
 ///
-/// *Reference* Baraff & Witkin 1998, §5.1 (points, lines, planes); Harmon et al. 2008, §3 (vertex-face, edge-edge); Tamstorf, Jones, McCormick
-/// 2015, §8.
+/// *Reference* Baraff & Witkin 1998, §5.1 (points, lines, planes); Harmon et al. 2008, §3 (vertex-face,
+/// edge-edge); Tamstorf, Jones, McCormick 2015, §8.
 ///
 /// ```
 /// use coarsen_constraints::Constraints;

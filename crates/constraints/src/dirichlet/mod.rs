@@ -20,7 +20,8 @@ use coarsen_sparse::{BlockRows, Bsr, Pattern, SparseError, Zeros};
 pub enum DirichletError {
     /// An unknown outside the system.
     #[error(
-        "unknown {unknown} is fixed, but there are {size} unknowns; they are scalars: node · block size + component"
+        "unknown {unknown} is fixed, but there are {size} unknowns; they are scalars: node · block size \
+         + component"
     )]
     Unknown {
         /// The index of the unknown.
@@ -30,7 +31,8 @@ pub enum DirichletError {
     },
     /// Two different values for one unknown.
     #[error(
-        "unknown {unknown} is fixed to {first} and to {second}; its node may lie on two boundaries; fix it to one value"
+        "unknown {unknown} is fixed to {first} and to {second}; its node may lie on two boundaries; fix \
+         it to one value"
     )]
     Contradiction {
         /// The index of the unknown.
@@ -48,7 +50,8 @@ pub enum DirichletError {
     },
     /// A fixed unknown without a stored diagonal entry.
     #[error(
-        "unknown {unknown} is fixed, but its diagonal is not stored; store a zero there, or eliminate the unknown"
+        "unknown {unknown} is fixed, but its diagonal is not stored; store a zero there, or eliminate \
+         the unknown"
     )]
     NoDiagonal {
         /// The unknown.

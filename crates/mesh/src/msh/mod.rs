@@ -6,8 +6,8 @@
 //! | `version2` | `$Nodes` and `$Elements` as flat lists |
 //! | `version4` | the same in blocks, one per geometric entity |
 //!
-//! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual, §"MSH file format" and
-//! §"MSH file format version 2 (Legacy)".
+//! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual,
+//! §"MSH file format" and §"MSH file format version 2 (Legacy)".
 
 mod version2;
 mod version4;

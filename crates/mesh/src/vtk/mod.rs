@@ -241,7 +241,8 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
             }
             6 => strip(fields, corners, mesh)?,
             8 => match *corners {
-                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?, // a pixel: x varies first, then y
+                // a pixel: x varies first, then y
+                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?,
                 _ => return Err(fields.fault(wrong(4))),
             },
             // Curved elements: the corners come first.

@@ -28,7 +28,8 @@ impl<T: Real> Bsr<T> {
     /// but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in a
     /// different order.
     ///
-    /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has rows.
+    /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has
+    /// rows.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;

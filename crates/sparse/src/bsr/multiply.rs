@@ -45,8 +45,9 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
         while first < rows {
             let batch = (rows - first).min(BATCH / R);
             for k in 0..batch {
-                // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
-                // column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted above.
+                // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new),
+                // and every column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted
+                // above.
                 let sums = unsafe {
                     let start = *offsets.get_unchecked(first + k);
                     let end = *offsets.get_unchecked(first + k + 1);
@@ -100,7 +101,8 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
             (3, 6) => self.fixed::<I, I::Eight, 3, 6>(set),
             (6, 3) => self.fixed::<I, I::Four, 6, 3>(set),
             (6, 6) => self.fixed::<I, I::Eight, 6, 6>(set),
-            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set), // from displacements to affine motions
+            // from displacements to affine motions
+            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set),
             (12, 3) => self.fixed::<I, I::Four, 12, 3>(set),
             (12, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 12, 12>(set),
             _ => self.any(),

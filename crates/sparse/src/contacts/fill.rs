@@ -207,7 +207,8 @@ impl Bucket {
         (2..rows + 2).for_each(|k| self.rows[k] += self.rows[k - 1]);
         self.entries.resize(total, 0);
         for &(row, entry) in (0..PIECES).flat_map(of_piece) {
-            let next = &mut self.rows[row as usize - first + 1]; // advances from the start of the row to its end
+            // advances from the start of the row to its end
+            let next = &mut self.rows[row as usize - first + 1];
             self.entries[*next as usize] = entry;
             *next += 1;
         }

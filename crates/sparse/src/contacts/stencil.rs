@@ -7,7 +7,8 @@
 /// convex combination of the corners. The weights of a contact between two moving parts therefore sum to
 /// zero, and a common translation does not change the gap.
 ///
-/// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §6.
+/// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for
+/// cloth animation", §6.
 ///
 /// ```
 /// use coarsen_sparse::{Contacts, Stencil};

@@ -24,8 +24,8 @@ use crate::{Classes, Graph};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// *Reference* Karypis & Kumar 1998, A fast and high quality multilevel scheme for partitioning irregular graphs ("greedy
-/// graph growing"); start node by George & Liu 1979.
+/// *Reference* Karypis & Kumar 1998, A fast and high quality multilevel scheme for partitioning irregular
+/// graphs ("greedy graph growing"); start node by George & Liu 1979.
 ///
 /// # Errors
 /// [`Error::Parameter`] for 0 parts, [`Error::TooLarge`] for too many nodes or parts.

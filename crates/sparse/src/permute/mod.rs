@@ -11,7 +11,8 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// A list that is not a permutation.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "position {position} contains {index}, which lies outside 0..{length} or occurs twice; a permutation contains each number once"
+    "position {position} contains {index}, which lies outside 0..{length} or occurs twice; a permutation \
+     contains each number once"
 )]
 pub struct NotAPermutation {
     /// The position in the list.

@@ -34,7 +34,8 @@ use sums::Rows;
 /// each row and a numeric pass, each with one look-up per block product. *Memory* that of C and 4 bytes per
 /// column of B for each task; a thread has a few tasks.
 ///
-/// *Reference* Gustavson 1978, "Two fast algorithms for sparse matrices: multiplication and permuted transposition".
+/// *Reference* Gustavson 1978, "Two fast algorithms for sparse matrices: multiplication and permuted
+/// transposition".
 ///
 /// ```
 /// use coarsen_sparse::{assembly, multiply};

@@ -31,7 +31,8 @@ fn frobenius(m: &[Lanes]) -> Lanes {
 /// C = A B for b x b matrices.
 #[inline(always)]
 fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
-    let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]); // constant lengths when b is a constant
+    // constant lengths when b is a constant
+    let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]);
     for r in 0..b {
         for c in 0..b {
             let mut sum = [0.0; LANES];

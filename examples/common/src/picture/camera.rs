@@ -101,7 +101,8 @@ impl Fitted {
         if self.distance.is_infinite() {
             return [x / (self.half * self.aspect), y / self.half, z];
         }
-        let nearness = 1.0 / (1.0 - z / self.distance).max(1e-6); // the fitted camera has all points in front of the eye
+        // the fitted camera has all points in front of the eye
+        let nearness = 1.0 / (1.0 - z / self.distance).max(1e-6);
         [x * nearness / (self.half * self.aspect), y * nearness / self.half, nearness]
     }
 

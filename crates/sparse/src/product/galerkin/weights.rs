@@ -1,4 +1,5 @@
-//! The algorithm for blocks of P of the form w ⊗ I_d or I_d: products cost a factor d less than with full blocks.
+//! The algorithm for blocks of P of the form w ⊗ I_d or I_d: products cost a factor d less than with full
+//! blocks.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -47,7 +48,8 @@ impl<T: Real> Weighted<'_, T> {
             (3, 3) => simd::run(Run::<T, D, 3, 1> { factors, worker, done }),
             (2, 6) => simd::run(Run::<T, D, 2, 3> { factors, worker, done }), // affine motions in 2D
             (3, 12) => simd::run(Run::<T, D, 3, 4> { factors, worker, done }), // affine motions in 3D
-            (12, 12) => simd::run(Run::<T, D, 12, 1> { factors, worker, done }), // coarser levels of affine motions
+            // coarser levels of affine motions
+            (12, 12) => simd::run(Run::<T, D, 12, 1> { factors, worker, done }),
             _ => simd::run(Run::<T, D, 0, 0> { factors, worker, done }),
         }
     }

@@ -139,10 +139,14 @@ impl<T: Real> Factors<'_, T> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
-            (3, 3) => simd::run(Run::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
-            (3, 6) => simd::run(Run::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData }), // from displacements to rigid-body modes
-            (6, 6) => simd::run(Run::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData }), // rigid-body modes on all coarser levels
-            (3, 12) => simd::run(Run::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData }), // from displacements to affine motions
+            // translations
+            (3, 3) => simd::run(Run::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }),
+            // from displacements to rigid-body modes
+            (3, 6) => simd::run(Run::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData }),
+            // rigid-body modes on all coarser levels
+            (6, 6) => simd::run(Run::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData }),
+            // from displacements to affine motions
+            (3, 12) => simd::run(Run::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData }),
             (12, 12) => simd::run(Run::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData }),
             _ => simd::run(Run::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
         }
