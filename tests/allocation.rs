@@ -177,7 +177,7 @@ fn bodies(threads: usize) {
         descent.norm = Norm::weighted(weights).unwrap();
         descent.stop.max_iterations = 6;
         descent.refresh = Refresh::Every(2);
-        // of 0, 2 and 4: what was built at the start is not renewed there the first time
+        // The steps 0, 2 and 4 refresh. In the first run, step 0 keeps the preconditioner built at the start.
         let mut expected = 2;
         let mut minimize = || {
             x.copy_from_slice(&start);

@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-/// The percentage of the theoretical memory bandwidth, if `benches/gpu/run.sh` knows the card.
+/// The percentage of the theoretical memory bandwidth, if `benches/gpu/run.sh` has a value for the card.
 fn of_peak(gigabytes: f64) -> String {
     let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
     peak.map_or(String::new(), |peak| format!(" ({} of peak)", percent(gigabytes / peak)))

@@ -78,7 +78,7 @@ fn a_build_that_has_begun_ends_at_its_next_step() {
     let Multigrid { coarsening, cycle, levels, keep, coarsest, .. } = small_sa(Cycle::V);
     let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
     let system = System { cancel: Some(&RAISED), ..p.system() };
-    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // nobody looks at the flag
+    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // this recipe does not check the flag
     RAISED.reset();
     DEEPEST.store(0, Relaxed);
     assert_eq!(recipe.build(system, &Cpu::new()).err(), Some(SetupError::Cancelled));

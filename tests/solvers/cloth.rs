@@ -94,7 +94,7 @@ fn a_follower_takes_a_new_pattern() {
     let recipe = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
     let mut m: Follower = Follower::build(&mut one, &x, recipe).unwrap();
     let mut other = rope(&[[0, 1], [1, 2]]);
-    assert!(!m.follow(&mut one, &x).unwrap()); // built there
+    assert!(!m.follow(&mut one, &x).unwrap()); // the same pattern: not rebuilt
     assert!(m.follow(&mut other, &x).unwrap());
     let mut fresh: Follower = Follower::build(&mut other, &x, recipe).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);

@@ -167,7 +167,7 @@ fn a_gradient_that_is_not_written_is_not_a_number() {
     let mut g = vec![1.0; start.len()];
     f.gradient(&start, &mut g);
     assert!(g.iter().all(|v| v.is_finite()));
-    let mut other = vec![1.0; start.len() - 1]; // which the place refuses
+    let mut other = vec![1.0; start.len() - 1]; // a wrong length, which the backend rejects
     f.gradient(&start, &mut other);
     assert!(other.iter().all(|v| v.is_nan()));
 }
@@ -219,13 +219,13 @@ fn derivatives(name: &str, potential: impl Potential, x: &[f64]) {
     // Projection only adds curvature: neither P nor P - A has a negative eigenvalue.
     let (n, mut scratch) = (x.len(), vec![0.0; x.len()]);
     let [least, most] = ends_of_spectrum(n, |v, y| p.apply(v, y));
-    assert!(least > -1e-9 * most, "{name}: P has the eigenvalue {least:e} beside {most:e}");
+    assert!(least > -1e-9 * most, "{name}: P has the eigenvalue {least:e}, the largest is {most:e}");
     let [added, _] = ends_of_spectrum(n, |v, y| {
         p.apply(v, y);
         a.apply(v, &mut scratch);
         y.iter_mut().zip(&scratch).for_each(|(y, a)| *y -= a);
     });
-    assert!(added > -1e-9 * most, "{name}: P - A has the eigenvalue {added:e} beside {most:e}");
+    assert!(added > -1e-9 * most, "{name}: P - A has the eigenvalue {added:e}, the largest is {most:e}");
 }
 
 /// The smallest and largest eigenvalue of a symmetric matrix, by power iteration on A and on c - A with c
@@ -343,7 +343,7 @@ fn bodies_at_rest_have_no_energy() {
     body.add_gradient(&x, &mut g);
     assert!(g.norm() < 1e-9);
     let mass: f64 = body.masses(1000.0).iter().sum();
-    assert!(mass < 1000.0 && mass > 500.0); // the held face has a share
+    assert!(mass < 1000.0 && mass > 500.0); // the fixed face has a part of the mass
 }
 
 /// A rigidly rotated body has no energy. Its computed energy is round-off, and |f| itself gives no estimate

@@ -8,7 +8,7 @@ use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
 
 fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
-    let mut z = vec![V::nan(); r.len()]; // whatever was there must not matter
+    let mut z = vec![V::nan(); r.len()]; // the result must not depend on old values
     m.apply(&r.to_vec(), &mut z);
     z
 }

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! cargo run --release -p heat                                   # a plate of three materials, in time
-//! cargo run --release -p heat -- --steady --grid 300            # where it ends
+//! cargo run --release -p heat -- --steady --grid 300            # the steady state
 //! cargo run --release -p heat -- --mesh spot.obj --out pictures # a surface; OBJ, PLY, MSH, MESH, NODE/ELE, VTK
 //! cargo run --release -p heat --features opencl -- --backend opencl
 //! ```

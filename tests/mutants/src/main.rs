@@ -13,7 +13,7 @@
 //! cargo install cargo-mutants --locked
 //! cargo run --release -p mutants                    # the sample, by the tests of its own crates, then by the workspace's
 //! cargo run --release -p mutants -- krylov relax    # two crates
-//! cargo run --release -p mutants -- --again 1203    # one of them, with what the tests say
+//! cargo run --release -p mutants -- --again 1203    # one of them, with the output of the tests
 //! ```
 //!
 //! | file | step |
@@ -103,7 +103,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             return Err(Error::LeftOut(number, "does not compile"));
         }
         if left_out.alone.contains(&number) {
-            return Err(Error::LeftOut(number, "has no place beside others, and is built alone"));
+            return Err(Error::LeftOut(number, "cannot be part of a schema, and is built alone"));
         }
         return judge::show(&programs, mutant, arguments.limit);
     }
