@@ -26,7 +26,7 @@ impl Default for Prefilter {
     }
 }
 
-/// The filtered system without the constrained unknowns: [`Prefilter::build`] with default options.
+/// The filtered system of A and the constraints C x = d: [`Prefilter::build`] with default options.
 ///
 /// # Errors
 /// As [`Prefilter::build`].

@@ -21,7 +21,8 @@ const LEAF: usize = 2048;
 /// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors. To
 /// solve a system, also filter its matrix with [`prefilter`](super::prefilter): with a preconditioner built
 /// from A alone, the projection cancels most of each step.
-/// *Cost* of a product: 4 b m operations for each node of a group with m independent constraints.
+/// *Cost* of a product: 4 b m n operations for each node of a group of n nodes with m independent
+/// constraints.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3).
 ///
 /// ```

@@ -149,7 +149,7 @@ impl Strength {
                 radii(a, &mut weights);
             }
         }
-        // A weight is NaN if a value is not finite, and possibly if a diagonal block is missing.
+        // A weight is not finite if a value is not finite, and possibly if a diagonal block is missing.
         if largest(&weights).is_nan() {
             check_finite(a)?;
         }
