@@ -36,7 +36,7 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
     built.expect("a preconditioner")
 }
 
-/// A direction and its preconditioner by name, with the objective of the body and the line search.
+/// The objective of a body, a direction with its preconditioner (both by name), and a line search.
 pub(crate) fn method(
     name: &str,
     precond: &str,

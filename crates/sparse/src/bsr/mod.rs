@@ -66,8 +66,8 @@ impl<T: Real> Bsr<T> {
         Ok(Self { pattern, block, values })
     }
 
-    /// The number of values of a matrix. The product does not overflow: scalar rows and columns fit `u32`,
-    /// and blocks do not overlap.
+    /// The number of values of a matrix. It fits `usize`: scalar row and column indices fit `u32`, so there
+    /// are fewer than 2⁶⁴ scalar entries.
     fn length(pattern: &Pattern, (r, c): (usize, usize)) -> Result<usize, SparseError> {
         let (rows, columns) = (pattern.rows(), pattern.columns());
         if r == 0 || c == 0 {
@@ -153,7 +153,7 @@ impl<T: Real> Bsr<T> {
         self.pattern.row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// The scalar at (i, j); 0 if it is not stored. Searches the row: for tests and messages.
+    /// The scalar at (i, j); 0 if it is not stored. Searches the row, so use it in tests and messages only.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (r, c) = self.block;
         match self.pattern.find(i / r, j / c) {
