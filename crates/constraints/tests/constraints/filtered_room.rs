@@ -75,7 +75,7 @@ fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use
     (filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density(), c.unwrap(), x)
 }
 
-/// Updates one system to another, for whose values memory is insufficient at first.
+/// Updates a system to another one. At first, memory is insufficient for the new values.
 fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (System<'a, f64>, &Constraints)) {
     let mut filtered = prefilter(before.0, before.1).unwrap();
     let mut fresh = prefilter(after.0, after.1).unwrap();
