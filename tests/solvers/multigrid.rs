@@ -1,5 +1,4 @@
-//! Properties of multigrid: reuse, mesh independence, and correct results for systems on which other
-//! hierarchies fail.
+//! Multigrid: reuse, mesh independence, and correct results where other hierarchies fail.
 
 use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
@@ -44,8 +43,7 @@ fn iterations_do_not_grow_with_the_mesh() {
     assert!(translations.iter().all(|&i| i <= 18), "{translations:?}");
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, with the same near-kernel and
-/// coarse size.
+/// CG iterations with PyAMG 5.4.1's `smoothed_aggregation_solver` to 1e-8; same near-kernel and coarse size.
 const GROWTH: [(&str, usize); 8] = [
     ("poisson3d:40", 8),
     ("elasticity3d:10", 8),
@@ -104,8 +102,7 @@ fn richer_cycles_take_no_more_iterations() {
     }
 }
 
-/// An F-cycle on four or more levels contains F-cycles and is as symmetric as a V-cycle. For an unsymmetric
-/// matrix no cycle is symmetric.
+/// F-cycles on four or more levels are symmetric like V-cycles; for unsymmetric matrices no cycle is.
 #[test]
 fn cycles_are_as_symmetric_as_they_say() {
     let a = problem("poisson2d:20").matrix;
@@ -138,8 +135,7 @@ fn cycles_are_as_symmetric_as_they_say() {
 #[test]
 fn units_do_not_matter() {
     let p = problem("elasticity3d:6");
-    // turns about the line: dead unknowns
-    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect();
+    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // rotations are dead
     let b = noise(p.matrix.shape().0, 1);
     let counts = [0, -100, 100].map(|power| {
         let mut a = p.matrix.clone();
@@ -211,8 +207,7 @@ fn awkward_systems_are_solved() {
     let bodies = twice(&problem("elasticity3d:6").matrix);
     assert!(solved(&bodies, sa, "two bodies in one matrix") < 30);
     assert!(solved(&Bsr::identity(0, 1).unwrap(), sa, "an empty system") == 0);
-    // The mass is far larger than the stiffness: relaxation alone solves the system, the second level has no
-    // unknowns, and nothing is factored.
+    // Mass dominates: relaxation solves the system, level 1 has no unknowns, and nothing is factored.
     let mut heavy = problem("poisson3d:12").matrix;
     let diagonal: Vec<usize> =
         (0..heavy.pattern().rows()).filter_map(|i| heavy.pattern().find(i, i)).collect();
@@ -225,9 +220,8 @@ fn awkward_systems_are_solved() {
     m.update(&heavy).unwrap();
 }
 
-/// The stiffness of a free cube. `elasticity3d` fixes one face, so its matrix cannot be used; a 3D network of
-/// springs has the same kernel. Fixed at one node it is regular. Free, it has six rigid-body modes, which
-/// `NullSpace` projects out.
+/// The stiffness of a free cube of springs (`elasticity3d` fixes one face). Fixed at one node it is regular.
+/// Free, it has six rigid-body modes, which `NullSpace` projects out.
 fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
     let n = 6_i32;
     let at = |x: i32, y: i32, z: i32| ((x * n + y) * n + z) as u32;
@@ -290,8 +284,7 @@ fn bodies_held_at_points_and_free_bodies() {
     assert_eq!(cg.solve(&a, &mut m, &b, &mut x).unwrap().outcome, Outcome::Inconsistent);
 }
 
-/// Free chains that become one coarse node each, together with a long chain: there pᵀAp is round-off, which
-/// must not stop the setup.
+/// Free chains that become one coarse node each: pᵀAp is round-off there, which must not stop the setup.
 #[test]
 fn free_bodies_beside_others_become_points() {
     for lengths in [vec![3; 400], vec![2; 400], [vec![3000], vec![2; 50]].concat()] {
@@ -369,8 +362,7 @@ fn a_near_kernel_can_be_found() {
     assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
-/// With more near-kernel vectors than an aggregate has nodes, there is nothing to coarsen. The setup then
-/// reports a stall instead of factoring a large 3D Poisson matrix.
+/// With more vectors than an aggregate has nodes, the setup reports a stall and factors no large matrix.
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
@@ -403,8 +395,7 @@ fn awkward_real_matrices_are_solved() {
     }
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, the best of three
-/// near-kernels.
+/// CG iterations with PyAMG 5.4.1's `smoothed_aggregation_solver` to 1e-8; best of three near-kernels.
 const PYAMG: [(&str, usize); 29] = [
     ("bcsstk01", 14),
     ("bcsstk02", 20),
