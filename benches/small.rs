@@ -1,14 +1,16 @@
-//! Are small systems as fast on two threads as on one, and what does a call cost?
+//! Are small systems as fast on two threads as on one, and what is the cost of a call?
 //!
-//! A fork costs about a microsecond and a pass over a thousand unknowns less, so that a loop of a small system is better left on one
-//! thread. Whole solves of 1,000 to 300,000 unknowns, each repeated on one thread and on all, interleaved; conjugate gradients are
-//! compared with their variant of one reduction an iteration.
+//! A fork costs about a microsecond, more than a pass over a thousand unknowns, so loops of small systems
+//! should run on one thread. This bench runs complete solves of 1,000 to 300,000 unknowns on one thread and
+//! on all, interleaved. It also compares conjugate gradients with the variant with one reduction per
+//! iteration.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench small
 //! ```
 //!
-//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all, their ratio, and microseconds an iteration.
+//! *Output* medians: microseconds of a solve to 1e-8 on one thread and on all, their ratio, and microseconds
+//! per iteration.
 
 use std::time::Instant;
 
@@ -19,7 +21,7 @@ use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, GaussSeidel, Ic0};
 use coarsen_sparse::Bsr;
 
-/// Seconds that the repetitions of one solve may take, and how many there are at least and at most.
+/// The total time of the repetitions of one solve in seconds, and their minimum and maximum number.
 const SECONDS: f64 = 0.5;
 const LEAST: usize = 5;
 const MOST: usize = 501;
@@ -72,10 +74,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A method or a preconditioner and its name.
+/// A method or a preconditioner with its name.
 type Named<'a, T> = (&'static str, &'a mut T);
 
-/// Measures one solve and prints its line.
+/// Measures one solve and prints a line.
 fn row<K, M>(
     name: &str,
     a: &Bsr<f64>,
@@ -97,7 +99,7 @@ where
             let run = || {
                 let mut seconds = 0.0;
                 for _ in 0..2 {
-                    // The second call, which counts, finds the threads awake.
+                    // The second call is measured; by then the threads are awake.
                     x.fill(0.0);
                     let start = Instant::now();
                     iterations = method.1.solve(a, m.1, &b, &mut x)?.converged()?.iterations;

@@ -1,15 +1,17 @@
-//! How long does it take to solve a problem of the gallery, setup and all?
+//! How long does it take to solve a problem of the gallery, including setup?
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, our recipe for each
 //! cargo bench -p coarsen-benches --bench solve -- cloth:201 --smoother gs --modes constants --levels
 //! ```
 //!
-//! `--single` computes the hierarchy in f32 as well, `--rounded` also takes A in f32 for products, with residuals of A as it is.
-//! A problem is NAME:SIZE, with @DT for the time step of a cloth in seconds and ^JUMP for the contrast of a body. Each run builds smoothed
-//! aggregation stored in f32, solves by conjugate gradients in f64 to a true relative residual of 1e-8, and prints medians over the runs:
-//! seconds of setup, of an update with kept transfers and of the solve, iterations, bytes of the preconditioner, and the total in products y = A x of the same run on one thread, a unit
-//! that survives machines that drift.
+//! `--single` also computes the hierarchy in f32. `--rounded` also uses A in f32 for products, with residuals
+//! of the exact A. A problem is NAME:SIZE, with @DT for the time step of a cloth in seconds and ^JUMP for the
+//! stiffness contrast of a body. Each run builds smoothed aggregation stored in f32, and solves by conjugate
+//! gradients in f64 to a true relative residual of 1e-8. It prints medians over the runs: seconds of setup,
+//! of an update with kept transfers and of the solve, iterations, and bytes of the preconditioner. It also
+//! prints the total time as a number of products y = A x on one thread in the same run, which is less
+//! sensitive to changes in the speed of the machine.
 
 use std::time::Instant;
 
@@ -21,17 +23,17 @@ use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen::sparse::{Strength, System};
 use coarsen::{Error, LinearOperator, MixedPrecision, Narrow, Preconditioner, Stop, parallel};
 
-/// What ‖r‖ may fall to under products in f32 before it is computed anew.
+/// With products in f32, the residual is recomputed when ‖r‖ has decreased by this factor.
 const REPLACE: f64 = 1e-2;
 
-/// What may be set from the command line.
+/// The command-line settings.
 struct Settings {
     problems: Vec<String>,
     threads: Vec<usize>,
     runs: usize,
     levels: bool,
     double: bool,
-    /// Hierarchies computed in f32.
+    /// Computes the hierarchy in f32.
     single: bool,
     /// The same, and products with A in f32.
     rounded: bool,
@@ -80,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Builds and solves, several times.
+/// Builds and solves several times.
 fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     name: &str,
     problem: &Problem,
@@ -125,7 +127,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             let mut m = recipe.build_from(system, on)?;
             iterations = solve_with(a, &mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
-            m.update_from(system)?; // makes its room
+            m.update_from(system)?; // allocates its memory
             let again = Instant::now();
             m.update_from(system)?;
             update.push(again.elapsed().as_secs_f64());
@@ -145,7 +147,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     Ok(())
 }
 
-/// Seconds of one product on one thread.
+/// The time of one product on one thread, in seconds.
 fn product(problem: &Problem) -> f64 {
     let x = problem.right_hand_side(1);
     let mut y = x.clone();
@@ -162,7 +164,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// NAME:SIZE, @DT and ^JUMP.
+/// Parses NAME:SIZE with optional @DT and ^JUMP.
 fn parse(spec: &str) -> Result<(&str, Options), Box<dyn std::error::Error>> {
     let mut options = Options::default();
     let mut name = spec;
@@ -199,7 +201,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             settings.double |= argument == "--double";
             continue;
         }
-        let value = arguments.next().ok_or_else(|| format!("{argument} needs a value"))?;
+        let value = arguments.next().ok_or_else(|| format!("{argument} requires a value"))?;
         let number = value.parse::<f64>();
         match (argument.as_str(), value.as_str()) {
             ("--threads", _) => {
@@ -277,7 +279,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                 let sweeps: usize = value.parse()?;
                 settings.change.push(Box::new(move |m| m.coarsening.kernel_sweeps = sweeps));
             }
-            _ => return Err(format!("no option {argument} {value}").into()),
+            _ => return Err(format!("there is no option {argument} {value}").into()),
         }
     }
     if settings.problems.is_empty() {

@@ -1,9 +1,10 @@
 //! Do the kernels reach memory bandwidth?
 //!
-//! A product does two operations on 8 to 12 bytes of matrix, so memory decides. The yardstick is a read-only inner product over two
-//! vectors of 128 MiB, which no cache holds, measured again before each row of the table, because shared machines drift. A kernel
-//! counts the matrix, and each vector it reads or writes, once. Its share may exceed 100 % a little, where part of the matrix stays
-//! in a cache from one call to the next.
+//! A product performs two operations per 8 to 12 bytes of matrix, so memory bandwidth limits it. The
+//! reference is a read-only inner product over two vectors of 128 MiB, larger than any cache. It is measured
+//! again before each row of the table, because the speed of shared machines changes. A kernel counts the
+//! matrix, and each vector it reads or writes, once. Its percentage can slightly exceed 100 % if part of the
+//! matrix stays in a cache between calls.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench spmv                  # the table
@@ -11,8 +12,8 @@
 //! cargo bench -p coarsen-benches --bench spmv -- cloth         # matrices whose name contains "cloth"
 //! ```
 //!
-//! *Output* the statistics of criterion for each kernel, compared with those of the last run, and in the end a table of the fastest
-//! samples: ms, GB/s, and the share of the yardstick.
+//! *Output* the statistics of criterion for each kernel, compared with the last run, and finally a table of
+//! the minimum times: ms, GB/s, and the percentage of the reference.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -26,10 +27,10 @@ use criterion::{Bencher, Criterion};
 
 mod roofline;
 
-/// Entries of each vector of the yardstick.
+/// The number of entries of each reference vector.
 const LARGE: usize = 16 << 20;
 
-/// Samples of criterion, and the seconds they share.
+/// The number of samples, and their total time in seconds.
 const SAMPLES: usize = 10;
 const SECONDS: f64 = 0.2;
 
@@ -77,7 +78,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Gallery matrices of 1x1 and 3x3 blocks, and noise in 6x6, 3x6 and 6x3 blocks on the pattern of an elastic cube.
+/// Gallery matrices with 1x1 and 3x3 blocks, and random values in 6x6, 3x6 and 6x3 blocks on the pattern of
+/// an elastic cube.
 fn matrices(only: &str) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn std::error::Error>> {
     let mut list = Vec::new();
     for name in ["cloth:601", "poisson2d:1000", "poisson3d:100", "elasticity3d:40"] {
@@ -95,7 +97,7 @@ fn matrices(only: &str) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn std::er
     Ok(list)
 }
 
-/// The table.
+/// Prints the table.
 fn print(rows: &[Row]) {
     println!(
         "{:16} {:15} {:9} {:>7} {:>8} {:>7} {:>6} {:>9}",
@@ -116,7 +118,7 @@ fn print(rows: &[Row]) {
     }
 }
 
-/// The kernels of one matrix on some threads.
+/// The kernels of one matrix on a number of threads.
 struct Run<'a> {
     name: &'a str,
     threads: usize,
@@ -126,7 +128,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The least seconds of a call among the samples of criterion, which prints and keeps their statistics.
+    /// The minimum time of a call in seconds, over the samples of criterion, which prints and stores their
+    /// statistics.
     fn least(&mut self, id: &str, mut call: impl FnMut() + Send) -> f64 {
         let (mut least, threads) = (f64::INFINITY, self.threads);
         let sample = |calls: u64| {
@@ -145,7 +148,7 @@ impl Run<'_> {
         least
     }
 
-    /// GB/s of an inner product.
+    /// The bandwidth of an inner product in GB/s.
     fn yardstick(&mut self) -> f64 {
         let (x, y) = (vec![1.0; LARGE], vec![0.5; LARGE]);
         let seconds = self.least("yardstick", || {
@@ -154,7 +157,7 @@ impl Run<'_> {
         LARGE as f64 * 16e-9 / seconds
     }
 
-    /// All kernels for vectors of `V` over a matrix stored in `S`.
+    /// Measures all kernels for vectors in `V` and a matrix stored in `S`.
     fn precision<V: Real, S: Real>(&mut self, on: Cpu<V, S>, precision: &'static str, host: &Bsr<f64>) {
         let a = on.matrix(host).expect("values fit");
         let (m, n) = host.shape();
@@ -168,7 +171,7 @@ impl Run<'_> {
         let word = size_of::<V>();
         row("A x", matrix + word * (m + n), &mut || a.apply(black_box(&x), &mut y));
         if m != n || host.values()[0] == -8.0 {
-            return; // noise
+            return; // random values: only products
         }
         let b = vec![V::one(); n];
         row("b - A x", matrix + word * 3 * n, &mut || a.residual(&b, black_box(&x), &mut y));

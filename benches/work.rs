@@ -1,7 +1,8 @@
-//! What setups, iterations and factors take, beside the work that `coarsen_auto::Costs` stands for:
+//! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::Costs`:
 //! `cargo bench -p coarsen-benches --bench work`.
 //!
-//! The constants of `crates/auto/src/cost.rs` are fits to this table: with them, seconds over work are the same in all rows, up to a factor of two or so.
+//! The constants of `crates/auto/src/cost.rs` are fitted to this table: with them, seconds divided by work
+//! agree in all rows up to a factor of about two.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ fn main() {
     parallel::threads(threads, run).expect("a pool of threads");
 }
 
-/// Seconds of the fastest of three.
+/// The minimum time of three runs, in seconds.
 fn fastest<T>(mut f: impl FnMut() -> T) -> (f64, T) {
     let mut best = f64::INFINITY;
     let mut last = None;

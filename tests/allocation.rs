@@ -1,4 +1,5 @@
-//! The second solve, the second update and the second descent allocate nothing: not one byte, at one thread and at two of a pool.
+//! The second solve, the second update and the second descent do not allocate, with one thread and with two
+//! threads of a pool.
 
 mod common;
 mod counting;
@@ -14,7 +15,7 @@ use coarsen::problems::Scene;
 use common::{multigrids, noise, recipes};
 use counting::{bytes, held};
 
-/// A chain of nodes with five unknowns each, a block size without a kernel of its own.
+/// A chain of nodes with five unknowns each, a block size without a special kernel.
 fn chain() -> Bsr<f64> {
     let n = 20_000;
     let coupled = (0..n - 1).flat_map(|i| [(i, i + 1), (i + 1, i)]);
@@ -25,7 +26,7 @@ fn chain() -> Bsr<f64> {
     assembly::from_blocks(5 * n as usize, 5 * n as usize, (5, 5), &places, &values).unwrap()
 }
 
-/// The Laplacian of a path, which constants annihilate.
+/// The Laplacian of a path, with constants in its kernel.
 fn path() -> Bsr<f64> {
     let n = 3000;
     let entries =
@@ -33,7 +34,8 @@ fn path() -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap()
 }
 
-/// Six unknowns on coarse nodes, a K-cycle, sweeps over halves, and a coarsest matrix that is singular.
+/// Cases: six unknowns on coarse nodes, a K-cycle, sweeps over half of the matrix, and a singular coarsest
+/// matrix.
 fn hierarchies_of_blocks(threads: usize) {
     let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
     let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
@@ -88,12 +90,13 @@ fn main() {
                     assert!(report.iterations > 0);
                 };
                 solve();
-                solve(); // rayon's own queues have grown by now
+                solve(); // the queues of rayon have grown by now
                 assert_eq!(bytes(solve), 0, "{name} at {threads} threads");
             }
             let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
             let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
-            // On a device the driver allocates as it likes; what we take there is counted by `OpenCl::counters`.
+            // Allocations of the device driver are not counted here; `OpenCl::counters` counts ours on a
+            // device.
             for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
                 if is_slow(name, a) {
                     continue;
@@ -114,20 +117,21 @@ fn main() {
         .unwrap();
     }
     parallel::threads(2, what_is_held).unwrap();
-    from_outside(&a); // last: the threads of the pool of the whole program ask for memory when they please
+    from_outside(&a); // last, because threads of the global pool may allocate at any time
 }
 
-/// A factor of the grid takes seconds; that of the chain does not, and what a factor allocates does not depend on the system
-/// (`crates/direct/tests/allocation.rs`).
+/// A factorisation of the grid takes seconds, that of the chain does not. The allocations of a factor do not
+/// depend on the system (`crates/direct/tests/allocation.rs`).
 fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
     name == "cholesky" && a.block() == (1, 1)
 }
 
-/// Updates and applications from a thread of no pool, each loop of which is a job for one: only what the queue of that pool takes.
+/// Updates and applications from a thread outside the pool, where each loop is a job for the pool: only the
+/// job queue may allocate.
 fn from_outside(a: &Bsr<f64>) {
     for (name, build) in recipes().into_iter().chain(multigrids()) {
         if name.starts_with("opencl") || is_slow(name, a) {
-            continue; // the driver allocates as it likes
+            continue; // the device driver may allocate
         }
         let mut m = build(a);
         let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
@@ -139,12 +143,13 @@ fn from_outside(a: &Bsr<f64>) {
         };
         both(2);
         let counted = bytes(|| both(20));
-        // A block of 1.5 KB for every 63 jobs: no more than one a time.
+        // The queue allocates a block of 1.5 KB for every 63 jobs: at most one per update or application.
         assert!(counted <= 20 * 1600, "{name}: {counted} bytes in 20 updates and applications");
     }
 }
 
-/// An elastic body under drivers whose preconditioner follows it, as a time step has them: values, gradients, Hessians, refreshes.
+/// An elastic body with drivers whose preconditioner follows it, as in a time step: values, gradients,
+/// Hessians and updates.
 fn bodies(threads: usize) {
     type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
     let jacobi = |scene: &mut Scene| {
@@ -172,7 +177,8 @@ fn bodies(threads: usize) {
         descent.norm = Norm::weighted(weights).unwrap();
         descent.stop.max_iterations = 6;
         descent.refresh = Refresh::Every(2);
-        let mut expected = 2; // of 0, 2 and 4: what was built at the start is not renewed there the first time
+        // The steps 0, 2 and 4 refresh. In the first run, step 0 keeps the preconditioner built at the start.
+        let mut expected = 2;
         let mut minimize = || {
             x.copy_from_slice(&start);
             direction.as_mut().forget();
@@ -186,7 +192,7 @@ fn bodies(threads: usize) {
     }
 }
 
-/// What an object says that it holds is most of what the allocator gave for it, and never more: small maps are left out.
+/// An object reports most of the memory that it allocated, and never more. Small maps are not reported.
 fn what_is_held() {
     let [body, sheet, plate] = ["elasticity3d:14", "cloth:61", "poisson2d:120"].map(common::problem);
     let said = |name: &str, bytes: usize, held: usize, least: f64| {
@@ -212,7 +218,7 @@ fn what_is_held() {
     }
     let free = path();
     let build = || common::small_sa(Cycle::V).build(&free, &Cpu::new()).unwrap();
-    drop(build()); // products of dense matrices keep a buffer for each thread
+    drop(build()); // products of dense matrices keep a buffer per thread
     let (m, bytes) = held(build);
     said("singular", m.bytes(), bytes, 0.85);
 }

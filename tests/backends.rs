@@ -1,4 +1,4 @@
-//! A program written against `AnyBackend` runs wherever its feature, the machine and the environment lead.
+//! A program written for `AnyBackend` runs on the backend selected by features, machine and environment.
 
 mod common;
 
@@ -9,7 +9,7 @@ use coarsen::schwarz::Coarse;
 use coarsen::{Error, Unavailable};
 use common::{noise, problem, small_sa};
 
-/// The program: it names no place.
+/// The program; it does not depend on a backend.
 fn program(on: &AnyBackend) -> (usize, Vec<f64>) {
     let a = problem("elasticity3d:6").matrix;
     let mut m = small_sa(Cycle::V).build(&a, on).unwrap();
@@ -31,7 +31,7 @@ fn every_backend_gives_the_same_solution() {
     assert!(cpu.1.iter().zip(&auto.1).all(|(a, b)| (a - b).abs() <= 1e-6 * size));
 }
 
-/// Multilevel domains are set up, applied and updated wherever the choice leads.
+/// Multilevel domains are set up, applied and updated on the selected backend.
 #[test]
 fn domains_follow_the_choice() {
     let p = problem("cloth:24");
@@ -83,7 +83,7 @@ fn with_backend(name: &str, value: &str) {
     assert!(done.status.success() && said.contains("1 passed"), "{value}: {said}");
 }
 
-/// The environment decides, in a build with devices and in one without.
+/// The environment selects the backend, in builds with and without devices.
 #[test]
 fn the_environment_decides() {
     with_backend("auto_is_the_cpu", "cpu");
@@ -128,7 +128,8 @@ fn auto_lacks_that_device() {
     assert!(AnyBackend::auto().is_err());
 }
 
-/// Without an environment, a build without devices is the CPU, and one with devices takes them where they are.
+/// Without the environment variable, a build without devices uses the CPU, and a build with devices uses a
+/// device if there is one.
 #[test]
 fn the_feature_alone_decides() {
     if std::env::var_os("COARSEN_BACKEND").is_some() {

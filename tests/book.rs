@@ -1,4 +1,5 @@
-//! The book, checked without mdbook: every chapter is listed and its code runs, nothing it names is missing, nothing needs a network.
+//! Checks of the book without mdbook: every chapter is listed, its code is tested, every file it refers to
+//! exists, and no network is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +15,14 @@ fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// The chapters of SUMMARY.md, in its order.
+/// The chapters in SUMMARY.md, in order.
 fn chapters() -> Vec<String> {
     let chapters: Vec<String> = links(&read(&source().join("SUMMARY.md"))).map(str::to_owned).collect();
     assert!(chapters.len() > 5, "SUMMARY.md lists {} chapters", chapters.len());
     chapters
 }
 
-/// Every chapter with its name and its folder.
+/// Calls `f` for every chapter with its name, its folder and its text.
 fn for_each_chapter(mut f: impl FnMut(&str, &Path, &str)) {
     for chapter in chapters() {
         let file = source().join(&chapter);
@@ -29,7 +30,7 @@ fn for_each_chapter(mut f: impl FnMut(&str, &Path, &str)) {
     }
 }
 
-/// Targets of Markdown links and pictures, outside code.
+/// The targets of Markdown links and images outside code.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| line.split("](").skip(1)).filter_map(|tail| tail.split(')').next())
 }
@@ -44,18 +45,18 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands between single backquotes, outside fenced code.
+/// The text in single backquotes, outside fenced code.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
-/// What mdbook makes of a heading to link to.
+/// The anchor that mdbook generates for a heading.
 fn slug(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// What is wrong with `{{#include FILE:ANCHOR}}` and its kin in a chapter of `folder`.
+/// The errors of `{{#include FILE:ANCHOR}}` and similar directives in a chapter in `folder`.
 fn broken_includes(text: &str, folder: &Path) -> Vec<String> {
     let mut broken = Vec::new();
     for directive in text.split("{{#").skip(1) {
@@ -106,7 +107,8 @@ fn every_page_is_a_chapter_and_every_chapter_is_run() {
     }
 }
 
-/// A fence without a language would be taken for Rust by rustdoc; one that is ignored is no test, unless its code is a tested file's.
+/// rustdoc treats a fence without a language as Rust. An ignored listing is not tested, unless it is included
+/// from a tested file.
 #[test]
 fn code_says_what_it_is_and_is_run() {
     for_each_chapter(|chapter, _, text| {
@@ -115,7 +117,7 @@ fn code_says_what_it_is_and_is_run() {
             let language = open.trim_start().trim_start_matches('`');
             assert!(
                 ["rust", "rust,ignore", "sh", "text", "toml"].contains(&language),
-                "{chapter}: {open} has no language that the book knows"
+                "{chapter}: {open} has no language, or one that the book does not use"
             );
             assert!(fences.next().is_some_and(|close| close.trim() == "```"), "{chapter}: {open} never ends");
         }
@@ -171,7 +173,7 @@ fn links_lead_somewhere() {
     });
 }
 
-/// A path in backquotes, as `crates/krylov/src/cg.rs`, is a path of the repository.
+/// A path in backquotes, such as `crates/krylov/src/cg.rs`, exists in the repository.
 #[test]
 fn files_that_are_named_exist() {
     let tops = ["crates/", "tests/", "book/", "benches/", "kernels/", "examples/"];
@@ -188,7 +190,7 @@ fn files_that_are_named_exist() {
     assert!(seen > 10, "the method pages name their files");
 }
 
-/// "*List* `NAME` in `FILE`" of the contributing page: the file holds the name.
+/// For every "*List* `NAME` in `FILE`" on the contributing page, the file contains the name.
 #[test]
 fn lists_to_extend_exist() {
     let page = read(&source().join("contributing.md"));
@@ -202,7 +204,7 @@ fn lists_to_extend_exist() {
     assert!(seen >= 5, "each recipe names its list");
 }
 
-/// Scripts, fonts and pictures come with the book.
+/// Scripts, fonts and images are part of the book.
 #[test]
 fn no_page_needs_a_network() {
     let manifest = read(&root().join("book/book.toml"));

@@ -1,5 +1,6 @@
-//! The architecture, enforced: dependencies point to lower layers, files do not import each other in large circles,
-//! features stay where they belong, files stay short, and no test build holds what only benches need.
+//! Checks of the architecture: crates depend on lower layers only, import cycles between files are small,
+//! features occur only where they are allowed, files are short, and test builds do not contain dependencies
+//! of the benches.
 
 #[path = "layers/circles.rs"]
 mod circles;
@@ -28,7 +29,7 @@ fn text(v: &Value) -> &str {
     v.as_str().expect("a string")
 }
 
-/// Layer of each package, from `workspace.metadata.layers`.
+/// The layer of each package, from `workspace.metadata.layers`.
 fn layers(metadata: &Value) -> HashMap<String, u64> {
     let table = metadata["metadata"]["layers"].as_object().expect("workspace.metadata.layers");
     table.iter().map(|(name, layer)| (name.clone(), layer.as_u64().expect("a layer number"))).collect()
@@ -45,7 +46,7 @@ fn dependencies_point_to_lower_layers() {
             layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in workspace.metadata.layers"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = text(&dependency["name"]);
-            // The facade's tests see the whole workspace.
+            // The tests of the facade may use the whole workspace.
             let test_of_facade = name == "coarsen" && dependency["kind"] == "dev";
             if let Some(layer) = layers.get(on).filter(|_| !test_of_facade) {
                 assert!(layer < own, "{name} (layer {own}) depends on {on} (layer {layer})");
@@ -75,7 +76,8 @@ fn members_are_listed_in_layer_order() {
     }
 }
 
-/// `cargo test` builds the default members: all packages but the benches, and no criterion, which only they need.
+/// `cargo test` builds the default members: all packages except the benches. Criterion, which only the
+/// benches need, is not built.
 #[test]
 fn all_members_but_the_benches_are_tested() {
     let metadata = metadata();
@@ -93,8 +95,7 @@ fn all_members_but_the_benches_are_tested() {
     }
 }
 
-/// Optional dependencies and `cfg(feature)` exist in interop, the facade and programs only, and in `coarsen-direct`: faer is more than
-/// half of what a program builds, and multigrid, which needs a factor of its coarsest matrix, exists without it.
+/// Optional dependencies and `cfg(feature)` occur only in interop, the facade and programs.
 #[test]
 fn features_stay_in_interop_facade_and_programs() {
     let allowed = |name: &str| {
@@ -110,7 +111,7 @@ fn features_stay_in_interop_facade_and_programs() {
             assert_ne!(dependency["optional"], true, "{name}: optional dependency {}", dependency["name"]);
         }
         let folder = Path::new(text(&package["manifest_path"])).parent().expect("a folder").to_path_buf();
-        // A program may ask what it was built with; what it is built of does not depend on that.
+        // A program may query its features with `cfg!`, but its code must not be compiled conditionally.
         let program = folder.join("src/main.rs").exists();
         for file in sources(&folder.join("src")) {
             let body = std::fs::read_to_string(&file).expect("a source file");
@@ -124,13 +125,14 @@ fn features_stay_in_interop_facade_and_programs() {
     }
 }
 
-/// The first line with a condition on a feature, alone or within `any`, `all` and `not`; `cfg!` does not count where it is `allowed`.
+/// The first line with a condition on a feature, directly or within `any`, `all` and `not`. `cfg!` is not
+/// reported if it is `allowed`.
 fn asks_for_feature(source: &str, allowed: bool) -> Option<usize> {
     let mut from = 0;
     while let Some(found) = source[from..].find("cfg") {
         let at = from + found;
         from = at + 3;
-        // cfg(..), cfg!(..) and cfg_attr(..)
+        // matches cfg(..), cfg!(..) and cfg_attr(..)
         let rest = source[from..].trim_start_matches("_attr");
         let rest = if allowed { rest } else { rest.trim_start_matches('!') };
         let Some(condition) = rest.strip_prefix('(') else { continue };
@@ -150,7 +152,7 @@ fn asks_for_feature(source: &str, allowed: bool) -> Option<usize> {
 
 #[test]
 fn conditions_on_features_are_found_wherever_they_stand() {
-    // The word is put together here, so that this file has none.
+    // The word is assembled here, so that this file does not contain it.
     let with = |condition: &str| format!("//! A file.\n#[{}({condition})]\nmod a;\n", "cfg");
     for asks in [
         "feature = \"a\"",
@@ -170,7 +172,7 @@ fn conditions_on_features_are_found_wherever_they_stand() {
     assert_eq!(asks_for_feature("let cfg = 1; // a feature", false), None);
 }
 
-/// The most files of a crate that may import each other, directly or through others.
+/// The maximum number of files in an import cycle.
 const CIRCLE: usize = 3;
 
 /// Crates with a larger circle, and its files: none may grow.
@@ -195,7 +197,7 @@ fn no_circle_of_imports_has_more_than_three_files() {
     assert!(large.is_empty(), "files that import each other:\n  {}", large.join("\nand\n  "));
 }
 
-/// The command's folders are layers: a file imports from its own and from those before it.
+/// The folders of the command are layers: a file imports only from its own folder and the folders before it.
 #[test]
 fn the_command_imports_from_earlier_folders_only() {
     let folder = root().join("crates/cli/src");
@@ -213,7 +215,8 @@ fn the_command_imports_from_earlier_folders_only() {
     }
 }
 
-/// A file is read at one sitting: none is longer than 450 lines, nine in ten of the sources have at most 290, half of them at most 150.
+/// No file is longer than 450 lines; nine in ten of the sources have at most 290 lines, half of them at most
+/// 150.
 #[test]
 fn files_are_short() {
     let mut files = sources(&root().join("crates"));
@@ -240,7 +243,7 @@ fn files_are_short() {
     );
 }
 
-/// All Rust and OpenCL files below a folder, generated ones left out.
+/// All Rust and OpenCL files below a folder, except generated ones.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else { return found };

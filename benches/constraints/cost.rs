@@ -1,4 +1,4 @@
-//! What prefiltering itself costs.
+//! The cost of prefiltering.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::kinds::{KINDS, constrained};
 const SIDE: usize = 301;
 const CALLS: usize = 7;
 
-/// The least seconds of several calls.
+/// The minimum time of several calls, in seconds.
 fn fastest(mut call: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..CALLS {

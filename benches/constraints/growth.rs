@@ -1,4 +1,5 @@
-//! Seconds against vertices, filtering, setup and solve (Fig. 8): a sheet of which 30 % lies on a table.
+//! Time against the number of vertices for filtering, setup and solve (Fig. 8), for a sheet with 30 % of its
+//! vertices on a table.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use crate::kinds::constrained;
 use crate::{METHODS, Outcome, inside, prefiltered};
 
 const SIDES: [usize; 3] = [51, 101, 201];
-/// Of the methods, as in pictures of the command.
+/// The colours of the methods, as in the figures of the command.
 const COLOURS: [RGBColor; METHODS.len()] =
     [RGBColor(213, 94, 0), RGBColor(170, 0, 60), RGBColor(204, 121, 167)];
 const FILE: &str = "book/src/methods/constraints_growth.svg";
@@ -37,7 +38,7 @@ pub(crate) fn growth() -> Outcome<()> {
     draw(&lines)
 }
 
-/// Methods have colours; what is not prefiltered is thin.
+/// Colours distinguish methods; lines without prefiltering are thin.
 fn draw(lines: &[Line]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
     let all = || lines.iter().flat_map(|line| line.1.iter().map(|p| p.1));
@@ -62,7 +63,7 @@ fn draw(lines: &[Line]) -> Outcome<()> {
     let mut heights: Vec<(f64, usize)> =
         lines.iter().enumerate().filter_map(|(k, line)| Some((line.1.last()?.1, k))).collect();
     heights.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Names stand apart even where lines meet.
+    // Labels are placed apart even if lines meet.
     let mut above = 0.0_f64;
     let mut at = vec![0.0; lines.len()];
     for (height, k) in heights {

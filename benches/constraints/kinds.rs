@@ -1,23 +1,25 @@
-//! Constraints on a sheet of cloth of N x N vertices, whose first and last rows are held already.
+//! Constraints on a sheet of cloth with N x N vertices, whose first and last rows are fixed.
 
 use coarsen::constraints::Constraints;
 use coarsen::problems::{NumpyRandom, Problem, cloth, pinned};
 
 use crate::Outcome;
 
-/// The kinds compared: those of contact, and two that no contact has, in directions at odds with the sheet.
+/// The kinds of constraints: four from contact, and two with directions that do not occur in contact and do
+/// not fit the sheet.
 pub(crate) const KINDS: [&str; 6] =
     ["points, lines, planes", "a table", "a body", "a fold", "steep planes", "random ties"];
 
-/// The sheet, and constraints of a kind on a share of its vertices.
+/// The sheet, with constraints of a kind on a fraction of its vertices.
 pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<(Problem, Constraints)> {
     let p = cloth(n, dt)?;
     let mut c = Constraints::new(n * n, 3)?;
     let count = (share * (n * (n - 2)) as f64).round() as usize;
     match kind {
-        // Anywhere, in any direction.
+        // On random vertices in random directions.
         "points, lines, planes" => c = pinned(n, dt, share)?.constraints.unwrap_or(c),
-        // A round patch in the middle slides on a horizontal table, on a body that it clings to, on planes as steep as a roof.
+        // A round patch in the middle slides on a horizontal table, on a body of the sheet's own shape, or on
+        // steep planes.
         "a table" | "a body" | "steep planes" => {
             let centre = p.positions[n / 2 * n + n / 2];
             let from = |i: usize| [0, 1, 2].map(|k| p.positions[i][k] - centre[k]);
@@ -33,14 +35,15 @@ pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<
                 c.plane(i, &normal, 0.0)?;
             }
         }
-        // The sheet folded in the middle: vertices of one half on faces of the other, along its normals.
+        // The sheet folded in the middle: vertices of one half in contact with faces of the other, along its
+        // normals.
         "a fold" => {
             for (row, column) in (0..count / 4).map(|k| (2 * (2 * k / (n - 2)), 2 * k % (n - 2))) {
                 let (i, j) = ((1 + row) * n + column, (n - 3 - row) * n + column);
                 c.vertex_face(i, [j, j + 1, j + n], [0.2, 0.3, 0.5], &normal(&p, n, i), 0.0)?;
             }
         }
-        // Vertices tied to faces three lines away in random directions.
+        // Vertices tied in random directions to faces three rows away.
         _ => {
             let mut random = NumpyRandom::new(3);
             let mut used = vec![false; n * n];
@@ -62,7 +65,7 @@ pub(crate) fn constrained(kind: &str, n: usize, dt: f64, share: f64) -> Outcome<
     Ok((p, c))
 }
 
-/// The normal of the sheet at a vertex, from its neighbours.
+/// The normal of the sheet at a vertex, computed from its neighbours.
 fn normal(p: &Problem, n: usize, i: usize) -> [f64; 3] {
     let x = |i: usize| p.positions[i];
     let (left, right) = (if i.is_multiple_of(n) { i } else { i - 1 }, if i % n == n - 1 { i } else { i + 1 });

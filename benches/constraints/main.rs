@@ -1,7 +1,8 @@
-//! Do good preconditioners stay good under constraints?
+//! Do preconditioners remain effective with constraints?
 //!
-//! Fig. 8 of Tamstorf, Jones, McCormick 2015 on systems of the gallery. A method is run on the prefiltered system (PPCG), and with the
-//! constraints inside the iteration alone, as Baraff & Witkin 1998: the preconditioner is made from A, and every vector projected.
+//! Fig. 8 of Tamstorf, Jones, McCormick 2015 on systems of the gallery. Each method is run on the prefiltered
+//! system (PPCG), and with the constraints only inside the iteration, as in Baraff & Witkin 1998: the
+//! preconditioner is built from A, and every vector is projected.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench constraints -- FIGURE
@@ -10,8 +11,8 @@
 //! | FIGURE | what | file |
 //! |---|---|---|
 //! | `share` | iterations with 0, 1, 10 and 30 % of the nodes constrained, six kinds of constraints | `share` |
-//! | `growth` | seconds against vertices for a sheet on a table (Fig. 8), drawn as `book/src/methods/constraints_growth.svg` | `growth` |
-//! | `cost` | seconds of prefiltering, beside a product with A | `cost` |
+//! | `growth` | time against the number of vertices for a sheet on a table (Fig. 8), plotted to `book/src/methods/constraints_growth.svg` | `growth` |
+//! | `cost` | time of prefiltering, compared with a product with A | `cost` |
 
 mod cost;
 mod growth;
@@ -27,10 +28,10 @@ use coarsen::constraints::Constraints;
 use coarsen::prelude::*;
 use coarsen::problems::Problem;
 
-/// Whatever goes wrong is told and ends the bench.
+/// An error ends the bench.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The residual asked for, relative to the first.
+/// The relative residual at which solves stop.
 const TOLERANCE: f64 = 1e-5;
 
 /// The preconditioners compared.
@@ -59,7 +60,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<
     })
 }
 
-/// Iterations, and seconds of filtering, setup and solve.
+/// Iterations, and seconds for filtering, setup and solve.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     iterations: usize,
@@ -67,7 +68,7 @@ struct Run {
     converged: bool,
 }
 
-/// A random right-hand side solved on the prefiltered system.
+/// Solves the prefiltered system with a random right-hand side.
 fn prefiltered(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<Run> {
     let (b, begun) = (p.right_hand_side(1), Instant::now());
     let mut filtered = prefilter(p.system(), constraints)?;
@@ -77,7 +78,7 @@ fn prefiltered(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<
     Ok(Run::of(&report, begun))
 }
 
-/// The same with constraints inside the iteration alone.
+/// The same with constraints only inside the iteration.
 fn inside(method: &str, p: &Problem, constraints: &Constraints) -> Outcome<Run> {
     let (b, begun) = (p.right_hand_side(1), Instant::now());
     let m = build(method, p.system())?;
@@ -96,7 +97,7 @@ impl Run {
         Self { iterations, seconds, converged: report.outcome == coarsen::Outcome::Converged }
     }
 
-    /// Iterations, marked where they did not suffice.
+    /// The number of iterations, with a mark if the method did not converge.
     fn count(&self) -> String {
         format!("{}{}", self.iterations, if self.converged { "" } else { "!" })
     }

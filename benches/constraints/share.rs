@@ -1,4 +1,4 @@
-//! Iterations against the share of constrained nodes.
+//! Iterations against the fraction of constrained nodes.
 
 use crate::kinds::{KINDS, constrained};
 use crate::{METHODS, Outcome, inside, prefiltered};

@@ -1,4 +1,4 @@
-//! One step's matrix: element matrices gathered on a pattern that stays, contacts on one that is new.
+//! Assembly of the matrix of one step: element matrices on a fixed pattern, contacts on a new one.
 
 use std::hint::black_box;
 
@@ -8,15 +8,15 @@ use coarsen_sparse::{Bsr, Contacts, Stencil};
 
 use crate::{Outcome, fastest};
 
-/// Vertices along a side, vertex-face contacts (three pairs each), numbers of the yardstick.
+/// Vertices per side, vertex-face contacts (three pairs each), entries of the reference vectors.
 const SIDE: u32 = 601;
 const CONTACTS: u32 = 33_334;
 const LARGE: usize = 1 << 24;
 
-/// Calls of which the fastest counts.
+/// The number of calls, of which the fastest counts.
 const CALLS: usize = 15;
 
-/// Two triangles a cell.
+/// Two triangles per cell.
 fn triangles() -> Vec<[u32; 3]> {
     let cell = |c: u32| {
         let i = c / (SIDE - 1) * SIDE + c % (SIDE - 1);
@@ -25,7 +25,7 @@ fn triangles() -> Vec<[u32; 3]> {
     (0..(SIDE - 1) * (SIDE - 1)).flat_map(cell).collect()
 }
 
-/// Vertices of the lower half on faces of the upper half, mirrored: a sheet that is folded.
+/// A folded sheet: vertices of the lower half in contact with mirrored faces of the upper half.
 fn contacts() -> Vec<Stencil> {
     let half = SIDE * (SIDE / 2 - 2);
     let touch = |k: u32| {

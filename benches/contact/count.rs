@@ -1,4 +1,4 @@
-//! Iterations and seconds against the number of contacts: Wu et al. 2022, Fig. 21.
+//! Iterations and time against the number of contacts: Wu et al. 2022, Fig. 21.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,18 +10,18 @@ use plotters::prelude::*;
 
 use crate::{Outcome, build};
 
-/// Theirs is block Jacobi, too: a diagonal block a node.
+/// The paper also uses block Jacobi with one block per node.
 const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
 
-/// Their colours, as in pictures of the command.
+/// The colours of the methods, as in the figures of the command.
 const COLOURS: [RGBColor; METHODS.len()] =
     [RGBColor(204, 121, 167), RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(170, 0, 60)];
 
-/// Steps, and the residual of §8.3.
+/// The number of steps, and the residual of §8.3.
 const STEPS: usize = 6;
 const TOLERANCE: f64 = 5e-4;
 
-/// Pairs, iterations, seconds with setup.
+/// Pairs, iterations, seconds including setup.
 type Point = (f64, f64, f64);
 
 pub(crate) fn count(words: &[String]) -> Outcome<()> {
@@ -54,7 +54,7 @@ pub(crate) fn count(words: &[String]) -> Outcome<()> {
     draw("book/src/methods/contact_count.svg", s.name(), &lines)
 }
 
-/// Iterations on the left, seconds on the right.
+/// Draws iterations on the left and time on the right.
 fn draw(file: &str, name: &str, lines: &[Vec<Point>]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     let canvas = SVGBackend::new(&path, (960, 420)).into_drawing_area();

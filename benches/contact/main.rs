@@ -1,4 +1,4 @@
-//! What does contact cost: to assemble, to follow from step to step, and to solve?
+//! What does contact cost in assembly, in updates between steps, and in solves?
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench contact -- FIGURE [PROBLEM]
@@ -6,9 +6,9 @@
 //!
 //! | FIGURE | what | file |
 //! |---|---|---|
-//! | `assembly` | one step's matrix at 361K vertices with 100K contact pairs, against memory bandwidth | `assembly` |
-//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS under SA: built in every step, and followed by a policy | `sequence` |
-//! | `count` | iterations and seconds against the number of contacts (Wu et al. 2022, Fig. 21), drawn as `book/src/methods/contact_count.svg` | `count` |
+//! | `assembly` | assembly of one step with 361K vertices and 100K contact pairs, compared with memory bandwidth | `assembly` |
+//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS as smoother of SA: rebuilt in every step, or updated by a policy | `sequence` |
+//! | `count` | iterations and time against the number of contacts (Wu et al. 2022, Fig. 21), plotted to `book/src/methods/contact_count.svg` | `count` |
 
 mod assembly;
 mod count;
@@ -22,10 +22,10 @@ use coarsen_relax::{BlockJacobi, Ic0};
 use coarsen_schwarz::Schwarz;
 use coarsen_sparse::System;
 
-/// Whatever goes wrong is told and ends the bench.
+/// An error ends the bench.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A preconditioner that follows its system.
+/// A preconditioner that can be updated.
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 fn main() -> Outcome<()> {
@@ -52,14 +52,14 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
     })
 }
 
-/// Seconds of a call.
+/// The time of a call in seconds.
 fn timed(call: &mut impl FnMut()) -> f64 {
     let begun = Instant::now();
     call();
     begun.elapsed().as_secs_f64()
 }
 
-/// The least seconds of several calls.
+/// The minimum time of several calls in seconds.
 fn fastest(calls: usize, mut call: impl FnMut()) -> f64 {
     (0..calls).map(|_| timed(&mut call)).fold(f64::INFINITY, f64::min)
 }

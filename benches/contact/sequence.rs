@@ -1,4 +1,4 @@
-//! Twenty steps: built in every step, against kept and patched until iterations grow.
+//! Twenty steps: rebuilt in every step, compared with updated and patched until iterations increase.
 
 use std::time::Instant;
 
@@ -9,11 +9,12 @@ use coarsen_sparse::System;
 
 use crate::{Built, Outcome, build};
 
-/// Steps, and the relative residual of every solve: that of Li et al. 2020, §3.2.2.
+/// The number of steps, and the relative residual of every solve: that of Li et al. 2020, §3.2.2.
 const STEPS: usize = 20;
 const TOLERANCE: f64 = 1e-2;
 
-/// Iterations, seconds of setup and of solve, and how often everything was built, updated, patched, kept.
+/// Iterations, seconds of setup and of solve, and the numbers of builds, updates, patches and steps without
+/// any.
 struct Sums {
     iterations: usize,
     setup: f64,
@@ -57,11 +58,11 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// All steps of one method.
+/// Runs all steps with one method.
 fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let mut s = Sequence::parse(spec, STEPS, &Options::default())?;
     let b = s.right_hand_side(1);
-    // Rows that a patch does not name must be as they were.
+    // Rows that are not listed in a patch must not change.
     let mut elastic = s.elastic().clone();
     let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });

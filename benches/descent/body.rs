@@ -1,4 +1,4 @@
-//! A body, its Hessian, and directions whose preconditioners follow it.
+//! A body, its Hessian, and descent directions whose preconditioners follow it.
 
 use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Built, Follower, Hosted, following};
@@ -11,11 +11,11 @@ pub(crate) type Body = ImplicitEuler<Energy>;
 pub(crate) type Soft = Hosted<Body>;
 type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
-/// Inner tolerance of the constant matrix.
+/// The inner tolerance with the constant matrix.
 const INNER: f64 = 1e-2;
 
-/// A preconditioner of the Hessian at x, by name. All are stored in `f32`, but for `sa-contrast`: stiff parts next to soft
-/// ones want all digits, and small blocks of P.
+/// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `sa-contrast`: contrasts in
+/// stiffness require full precision and small blocks of P.
 pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
     let (on, name) = (Cpu::mixed(), name.to_owned());
     let built = Follower::build(body, x, move |system| {
@@ -36,7 +36,7 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
     built.expect("a preconditioner")
 }
 
-/// A direction by name, its preconditioner by name, the body that it is a direction of, and its line search.
+/// The objective of a body, a direction with its preconditioner (both by name), and a line search.
 pub(crate) fn method(
     name: &str,
     precond: &str,
@@ -49,7 +49,7 @@ pub(crate) fn method(
         body.curvature = Curvature::Constant;
     }
     let m = inverse(precond, &mut body, x);
-    // Newton's method asks the objective for a preconditioner, the others have their own.
+    // Newton's method takes the preconditioner of the objective; the other methods have their own.
     let newton: Option<Way> = match name {
         "newton-32" => Some(Box::new(Newton::fixed(32))),
         "newton-inexact" => Some(Box::new(Newton::inexact())),

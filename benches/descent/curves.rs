@@ -13,19 +13,19 @@ use crate::plot;
 pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
 const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
 
-/// Cells across the bar: 93 x 24 x 24 nodes, one face of them held.
+/// Cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
 const CELLS: usize = 23;
 
 /// Young's modulus in Pa, and the time step in seconds.
 const YOUNG: f64 = 1e6;
 const STEP: f64 = 1.0 / 30.0;
 
-/// The error that the table asks for, the one at which a run ends, and the seconds it may take.
+/// The error in the table, the error at which a run ends, and its time limit in seconds.
 const ASKED: f64 = 1e-3;
 const END: f64 = 1e-6;
 const LIMIT: f64 = 45.0;
 
-/// Seconds and relative errors of one run.
+/// Times in seconds and relative errors of one run.
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,

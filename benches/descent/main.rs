@@ -1,13 +1,16 @@
-//! What does a preconditioner do for a descent method, and what do stiff parts do to it?
+//! How much do preconditioners accelerate descent methods, and how much do contrasts in stiffness slow them
+//! down?
 //!
-//! Three questions on bodies of stable neo-Hookean tetrahedra (density 1000 kg/m³, ν = 0.4):
+//! Three benches on bodies of stable neo-Hookean tetrahedra (density 1000 kg/m³, ν = 0.4):
 //!
-//! - `curves`: Fig. 5 of Wu, Wang & Wang 2022. Gradient descent, accelerated gradient, L-BFGS, nonlinear CG and Newton (32 inner
-//!   iterations), each with point Jacobi, block Jacobi, smoothed aggregation and multilevel Schwarz refreshed every eight iterations:
-//!   (f − f*) / (f₀ − f*) against time, an SVG each.
-//! - `materials`: a bar whose middle is up to 10⁵ times stiffer than its ends (Wang et al. 2020, HOT): iterations of L-BFGS around one
-//!   multigrid cycle, and of Newton with diagonal CG.
-//! - `steps`: twenty implicit Euler steps of the stretched armadillo; the end states of all drivers.
+//! - `curves`: Fig. 5 of Wu, Wang & Wang 2022. Gradient descent, accelerated gradient, L-BFGS, nonlinear CG
+//!   and Newton (32 inner iterations), each with point Jacobi, block Jacobi, smoothed aggregation and
+//!   multilevel Schwarz updated every eight iterations: (f − f*) / (f₀ − f*) against time, one SVG each.
+//! - `materials`: a bar whose middle is up to 10⁵ times stiffer than its ends (Wang et al. 2020, HOT):
+//!   iterations of L-BFGS with one multigrid cycle as preconditioner, and of Newton with diagonally
+//!   preconditioned CG.
+//! - `steps`: twenty implicit Euler steps of the stretched armadillo; compares the final states of all
+//!   drivers.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench descent -- curves lbfgs            # one method, or several; all without a name
@@ -15,7 +18,7 @@
 //! COARSEN_DATA=... cargo bench -p coarsen-benches --bench descent -- steps newton-inexact lbfgs
 //! ```
 //!
-//! Times include assembly and setup, on all threads of the machine.
+//! Times include assembly and setup, with all threads of the machine.
 
 mod body;
 mod curves;
@@ -48,17 +51,17 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether there is such a question, with methods of these names.
+/// Checks that the bench exists and has methods of these names.
 fn check(asked: Option<&str>, names: &[&str]) -> Result<(), String> {
     let methods: &[&str] = match asked {
         None | Some("materials") => &[],
         Some("curves") => &curves::METHODS,
         Some("steps") => &steps::METHODS,
-        Some(other) => return Err(format!("no question {other}; there are curves, materials, steps")),
+        Some(other) => return Err(format!("there is no bench {other}; choose curves, materials or steps")),
     };
     match names.iter().find(|name| !methods.contains(name)) {
-        Some(name) if methods.is_empty() => Err(format!("materials takes no method, but {name} was given")),
-        Some(name) => Err(format!("no method {name}; there are {}", methods.join(", "))),
+        Some(name) if methods.is_empty() => Err(format!("materials takes no method, found {name}")),
+        Some(name) => Err(format!("there is no method {name}; choose one of {}", methods.join(", "))),
         None => Ok(()),
     }
 }

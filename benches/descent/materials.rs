@@ -1,4 +1,4 @@
-//! A bar whose middle differs from its ends: the question of HOT on meshes.
+//! A bar whose middle differs in stiffness from its ends: the experiment of HOT on meshes.
 
 use coarsen::follow::Hosted;
 use coarsen::optimize::{DescentReport, Forcing, Newton, Norm, node_weights};
@@ -23,7 +23,8 @@ pub(crate) fn run() {
     for power in 5..=10 {
         let middle = 10.0_f64.powi(power);
         let scene = || Scene::bar_step(CELLS, [ENDS, middle], STEP).expect("a bar");
-        // HOT: one hierarchy, from the Hessian at the start; and one that follows when the descent becomes slower.
+        // HOT uses one hierarchy, from the Hessian at the start. The other is updated when the descent
+        // becomes slower.
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x } = scene();
             let norm = norm(&body);
@@ -63,7 +64,7 @@ fn norm(body: &Body) -> Norm<Vec<f64>> {
         .expect("finite weights")
 }
 
-/// Iterations, marked where they led nowhere.
+/// The number of iterations, with a mark if the method did not converge.
 fn steps(report: &DescentReport<f64>) -> String {
     let mark = if report.converged().is_ok() { "" } else { " (not converged)" };
     format!("{}{mark}", report.iterations)

@@ -1,4 +1,4 @@
-//! Relative errors against seconds, as an SVG.
+//! Plots relative errors against time, as SVG.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Twenty steps of a stretched armadillo: the same path by every driver.
+//! Twenty steps of a stretched armadillo: the same trajectory with every driver.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use coarsen::problems::Scene;
 
 use crate::body::method;
 
-/// All that there is.
+/// All drivers.
 pub(crate) const METHODS: [&str; 10] = [
     "newton-inexact",
     "newton-on-demand",
@@ -26,18 +26,19 @@ pub(crate) const METHODS: [&str; 10] = [
 const STEPS: usize = 20;
 const STEP: f64 = 1.0 / 30.0;
 
-/// The gradient at the end of each step, N: the softest motion, of mass alone, has 7 N/m a node.
+/// The norm of the gradient, in newtons, at which a step ends. The softest mode has a stiffness of 7 N/m per
+/// node, from its mass alone.
 const TOLERANCE: f64 = 1e-6;
 
-/// How far the end states of two drivers may be from each other, m.
+/// The maximum distance between the final states of two drivers, in m.
 const GAP: f64 = 1e-6;
 
-/// Seconds that a driver may take.
+/// The time limit of a driver, in seconds.
 const LIMIT: f64 = 1200.0;
 
 pub(crate) fn run(names: &[&str]) {
     let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
-        println!("\nskipped: COARSEN_DATA names no folder, so there is no armadillo");
+        println!("\nskipped: COARSEN_DATA is not set, so there is no armadillo");
         return;
     };
     let file = data.join("meshes/ipc_Armadillo13K.msh.gz");

@@ -1,16 +1,18 @@
-//! What does multilevel additive Schwarz cost on a device, beside the host in the same run?
+//! What does multilevel additive Schwarz cost on a device, compared with the host in the same run?
 //!
 //! ```text
 //! cargo bench -p coarsen-opencl --bench device_schwarz -- cloth:512 garment:FILE@2
 //! ```
 //!
-//! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and an iteration of conjugate gradients
-//! that looks every tenth one. Beside an application and a product stands the share of the bandwidth at which the same place reads two vectors of 16 Mi
-//! entries, and that of the theoretical peak where COARSEN_PEAK says it in GB/s; an application counts the inverses and two vectors, a product the
-//! matrix and two vectors. `opencl` has numbers of the host,
-//! `opencl here` computes them from a matrix that lives on the device, `opencl all` also chooses order, domains and levels there (its build
-//! is structure and numbers, and nothing travels). Times are the least of several. `--no-cpu` leaves the host out, `--small` reads shorter vectors,
-//! `--export FOLDER` writes the first matrix there, as `other.py` reads it.
+//! For every problem and both precisions: milliseconds of a build, an update, an application, a product, and
+//! an iteration of conjugate gradients that checks convergence every tenth iteration. Applications and
+//! products also show their fraction of the bandwidth at which the same backend reads two vectors of 16 Mi
+//! entries, and of the theoretical peak if COARSEN_PEAK gives it in GB/s. An application counts the inverses
+//! and two vectors, a product the matrix and two vectors. `opencl` computes the inverses on the host. `opencl
+//! here` computes them from a matrix on the device. `opencl all` also chooses order, domains and levels on
+//! the device (its build is structure and inverses, without transfers). Times are the minimum of several
+//! runs. `--no-cpu` skips the host, `--small` reads shorter vectors, and `--export FOLDER` writes the first
+//! matrix in the format of `other.py`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -24,13 +26,13 @@ use coarsen_schwarz::{Coarse, Place, Schwarz};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Applications between two looks at the clock.
+/// Applications between two readings of the clock.
 const BATCH: usize = 10;
 
-/// Entries of the vectors whose inner product is the yardstick.
+/// Entries of the vectors whose inner product is the reference.
 const READ: usize = 16 << 20;
 
-/// What the command line says.
+/// The command-line arguments.
 #[derive(Default)]
 struct Arguments {
     problems: Vec<String>,
@@ -45,11 +47,11 @@ impl Arguments {
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
-                "--bench" => (), // what cargo says
+                "--bench" => (), // passed by cargo
                 "--no-cpu" => found.no_cpu = true,
                 "--small" => found.small = true,
                 "--export" => found.export = Some(words.next().ok_or("--export takes a folder")?.into()),
-                option if option.starts_with("--") => return Err(format!("no option {option}")),
+                option if option.starts_with("--") => return Err(format!("there is no option {option}")),
                 _ => found.problems.push(word),
             }
         }
@@ -119,7 +121,7 @@ fn export(folder: &Path, p: &Problem) -> Outcome {
     Ok(())
 }
 
-/// Bytes a second at which a place reads.
+/// The read bandwidth of a backend in bytes per second.
 fn reading<B: Backend>(on: &B, small: bool) -> Result<f64, Box<dyn std::error::Error + Send + Sync>> {
     let n = if small { READ / 16 } else { READ };
     let ones = vec![B::Real::of(1.0); n];
@@ -135,7 +137,7 @@ fn recipe() -> Schwarz {
     Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }
 }
 
-/// Numbers of the host, at any place.
+/// Inverses computed on the host, for any backend.
 fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     let recipe = recipe();
     let mut m = recipe.build(p.system(), on)?;
@@ -145,7 +147,7 @@ fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     row(p, on, on.name(), [build, update, reading(on, arguments.small)?], values, &mut m)
 }
 
-/// Numbers of the host, numbers of the device, and structure of the device too.
+/// Inverses computed on the host, then on the device, then with the structure also computed on the device.
 fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Outcome {
     on_host(p, on, arguments)?;
     let read = reading(on, arguments.small)?;
@@ -169,7 +171,8 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
     Ok(())
 }
 
-/// Values of the inverses where every `domain` nodes of a level are a domain: room that nobody uses is not read.
+/// The number of values of the inverses if every `domain` nodes of a level form a domain; unused space is not
+/// read.
 fn values(nodes: &[usize], domain: usize, block: usize) -> usize {
     let of = |nodes: usize| {
         let tiles = (nodes * block).div_ceil(8);
@@ -230,7 +233,7 @@ fn row<B: Place>(
     Ok(())
 }
 
-/// The least seconds of some runs.
+/// The minimum time of several runs, in seconds.
 fn least<E>(runs: usize, mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let mut best = f64::INFINITY;
     for _ in 0..runs {

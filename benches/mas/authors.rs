@@ -1,4 +1,4 @@
-//! Cloth at 10 ms, beside the code of the authors; and the packed inverses against memory.
+//! Cloth at 10 ms compared with the code of the authors; packed inverses compared with memory bandwidth.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use coarsen_schwarz::{Coarse, Schwarz, Storage};
 
 use crate::{Outcome, fastest, median};
 
-/// Structure, numbers, application, iterations and total.
+/// Structure, inverses, application, iterations and total time.
 pub(crate) fn authors() -> Outcome<()> {
     let forms = [
         ("mas", Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }),
@@ -54,7 +54,8 @@ pub(crate) fn authors() -> Outcome<()> {
     Ok(())
 }
 
-/// One level of domains in `f32` and `f64`, beside the read bandwidth: a read-only inner product over 256 MiB.
+/// One level of domains in `f32` and `f64`, compared with the read bandwidth: a read-only inner product over
+/// 256 MiB.
 pub(crate) fn storage() -> Outcome<()> {
     println!("storage: one level of domains of 32 nodes on cloth; bytes of inverses alone, fastest of 40");
     println!("   n  t storage      MB     ms    GB/s  of the read bandwidth");
@@ -99,7 +100,8 @@ fn forms(n: usize) -> [(usize, usize, Storage); 4] {
     [(n, 1, single), (n, 1, double), (n, 2, single), (n, 2, double)]
 }
 
-/// Seconds of products with that many full matrices of 96 rows in `f32`, in panels of 16 rows, without gathering and scattering.
+/// The time of products with `count` full matrices of 96 rows in `f32`, in panels of 16 rows, without
+/// gathering and scattering, in seconds.
 fn full(count: usize) -> f64 {
     let matrices = vec![0.01_f32; count * FULL];
     let (x, mut y) = (vec![0.5_f64; 96], vec![0.0_f64; count]);
@@ -110,7 +112,7 @@ fn full(count: usize) -> f64 {
     })
 }
 
-/// Values of a full matrix.
+/// The number of values of a full matrix.
 const FULL: usize = 96 * 96;
 
 struct Full<'a> {
@@ -132,7 +134,7 @@ impl Kernel<f64> for Full<'_> {
                     let x = [I::Eight::splat(set, self.x[2 * k]), I::Eight::splat(set, self.x[2 * k + 1])];
                     let columns = &panel[32 * k..32 * (k + 1)];
                     for half in 0..2 {
-                        // SAFETY: two columns have 32 numbers, four times as many as a pack has lanes.
+                        // SAFETY: two columns have 32 numbers, four times the lanes of a pack.
                         unsafe {
                             let (a, b) =
                                 (columns.as_ptr().add(8 * half), columns.as_ptr().add(16 + 8 * half));

@@ -1,4 +1,4 @@
-//! Contact that comes and goes (Fig. 21, §6.3).
+//! Changing contact (Fig. 21, §6.3).
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -12,7 +12,8 @@ use coarsen_sparse::{Contacts, Sum, System};
 
 use crate::{Outcome, fastest};
 
-/// Springs between random pairs of vertices that are up to `reach` lines apart, a thousand times as stiff as the membrane.
+/// Springs between random pairs of vertices at most `reach` rows apart, a thousand times as stiff as the
+/// membrane.
 pub(crate) fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outcome<Contacts<f64>> {
     let (mut random, n, dt) = (NumpyRandom::new(seed), side * side, 0.01);
     let (mut places, mut values) = (Vec::new(), Vec::new());
@@ -33,7 +34,7 @@ pub(crate) fn springs(p: &Problem, side: usize, pairs: usize, seed: u64) -> Outc
     Ok(contacts)
 }
 
-/// The springs of seed 3 with their last hundredth replaced by others, and the vertices whose contacts changed.
+/// The springs of seed 3 with the last hundredth replaced, and the vertices whose contacts changed.
 pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Contacts<f64>, Vec<u32>)> {
     let (before, kept) = (springs(p, side, pairs, 3)?, springs(p, side, pairs - pairs / 100, 3)?);
     let new = springs(p, side, pairs / 100, 4)?;
@@ -49,7 +50,7 @@ pub(crate) fn replaced(p: &Problem, side: usize, pairs: usize) -> Outcome<(Conta
     Ok((next, touched))
 }
 
-/// Fig. 21, and patches: ten in a row, each after another hundredth of the pairs was replaced.
+/// Fig. 21, and ten successive patches, each after another hundredth of the pairs was replaced.
 pub(crate) fn contact() -> Outcome<()> {
     let side = 317;
     let p = cloth(side, 0.01)?;
@@ -117,7 +118,8 @@ fn row(p: &Problem, side: usize, pairs: usize, name: &str, recipe: &Schwarz) -> 
     Ok(())
 }
 
-/// A hundredth of the pairs replaced, others in each round, and the vertices whose contacts changed.
+/// Replaces a hundredth of the pairs, different ones in each round; returns the vertices whose contacts
+/// changed.
 fn exchanged(
     p: &Problem,
     side: usize,
@@ -144,7 +146,7 @@ fn exchanged(
     }
     for (&i, block) in &lost {
         places.push((i, i));
-        values.extend_from_slice(block); // what the pair had added to the diagonal, with the opposite sign
+        values.extend_from_slice(block); // subtracts the contribution of the pair to the diagonal
     }
     places.extend_from_slice(new.places());
     values.extend_from_slice(new.values());

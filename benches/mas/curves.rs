@@ -1,6 +1,7 @@
 //! Relative error against iterations and against time on garments (Fig. 4 and 16).
 //!
-//! The error is that of the paper: (E(x) − E(x*)) / (E(0) − E(x*)), E the quadratic objective; x* is a solution to a residual of 10⁻⁹.
+//! The error is that of the paper: (E(x) − E(x*)) / (E(0) − E(x*)), with the quadratic objective E and a
+//! solution x* to a residual of 10⁻⁹.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,10 +18,10 @@ use crate::{Outcome as Result, build};
 const METHODS: [&str; 9] =
     ["jacobi", "block-jacobi", "as", "ic0", "ilu0", "mas", "mas exact", "mas sa", "sa"];
 
-/// Iterations at most.
+/// The maximum number of iterations.
 const MOST: usize = 800;
 
-/// The error that simulators are content with, and one beyond.
+/// An error that suffices for simulation, and a smaller one.
 const GOALS: [f64; 2] = [1e-3, 1e-6];
 
 /// The T-shirt, about 120,000 vertices.
@@ -89,7 +90,7 @@ fn figure(file: &str, name: &str) -> Result<()> {
     )
 }
 
-/// The error after each iteration, until it is far below the goals, and how the method ended.
+/// The error after each iteration until it is far below the goals, and the outcome of the method.
 fn curve(method: &str, p: &Problem, b: &[f64], exact: &[f64]) -> Result<(Vec<(f64, f64)>, Outcome)> {
     parallel::threads(2, || {
         let mut m = build(method, p.system())?;
@@ -115,7 +116,8 @@ fn curve(method: &str, p: &Problem, b: &[f64], exact: &[f64]) -> Result<(Vec<(f6
     })?
 }
 
-/// ILU(0) does not promise to be symmetric, so it goes under flexible conjugate gradients, which end where `Cg` does.
+/// ILU(0) need not be symmetric, so it is used with flexible conjugate gradients, which stop by the same test
+/// as `Cg`.
 fn driver(method: &str, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
     match method {
         "ilu0" => Box::new(FlexibleCg::new(stop)),
@@ -123,7 +125,7 @@ fn driver(method: &str, stop: Stop<f64>) -> Box<dyn Krylov<Vec<f64>>> {
     }
 }
 
-/// Seconds of setup and of one iteration.
+/// The times of setup and of one iteration, in seconds.
 fn seconds(method: &str, p: &Problem, b: &[f64], threads: usize) -> Result<(f64, f64)> {
     parallel::threads(threads, || {
         let begun = Instant::now();

@@ -9,10 +9,10 @@ use coarsen_schwarz::{AdditiveSchwarz, Coarse, Schwarz};
 use crate::chart::{Line, chart};
 use crate::{METHODS, Outcome, run, until};
 
-/// The residual of §8.3, as a share of the first one.
+/// The residual of §8.3, relative to the initial one.
 pub(crate) const TOLERANCE: f64 = 5e-4;
 
-/// Fig. 10: M and L.
+/// Fig. 10: domain size M and number of levels L.
 pub(crate) fn domains() -> Outcome<()> {
     let p = cloth(201, 0.01)?;
     let b = p.right_hand_side(1);
@@ -55,7 +55,7 @@ pub(crate) fn domains() -> Outcome<()> {
     Ok(())
 }
 
-/// Seconds of so many iterations.
+/// The time of a number of iterations, in seconds.
 fn timed(p: &Problem, m: &mut dyn Preconditioner<Vec<f64>>, iterations: usize) -> Outcome<f64> {
     let b = p.right_hand_side(1);
     let (mut x, begun) = (vec![0.0; b.len()], std::time::Instant::now());
@@ -64,7 +64,7 @@ fn timed(p: &Problem, m: &mut dyn Preconditioner<Vec<f64>>, iterations: usize) -
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// A row for each method, a pair of columns for each problem.
+/// Prints a row for each method and a pair of columns for each problem.
 fn table(names: &[String], problems: &[Problem], methods: &[&str]) -> Outcome<Vec<Vec<f64>>> {
     print!("{:14}", "");
     names.iter().for_each(|name| print!("{name:>22}"));
@@ -90,7 +90,7 @@ fn table(names: &[String], problems: &[Problem], methods: &[&str]) -> Outcome<Ve
     Ok(all)
 }
 
-/// Fig. 18: stiffness; f times the stiffness is √f times the step.
+/// Fig. 18: stiffness. Multiplying the stiffness by f is equivalent to multiplying the step by √f.
 pub(crate) fn stiffness() -> Outcome<()> {
     println!("stiffness: cloth:201, times 0.1, 1, 10 and 100; iterations, setup + solve in seconds");
     let factors = [0.1, 1.0, 10.0, 100.0];
@@ -113,7 +113,7 @@ pub(crate) fn growth() -> Outcome<()> {
     let lines: Vec<Line> = METHODS
         .iter()
         .zip(&seconds)
-        .filter(|(name, _)| !matches!(**name, "jacobi" | "mas adjacency")) // beside their neighbours
+        .filter(|(name, _)| !matches!(**name, "jacobi" | "mas adjacency")) // too close to other lines
         .map(|(name, s)| (*name, sides.iter().zip(s).map(|(n, &s)| (3.0 * (n * n) as f64, s)).collect()))
         .collect();
     chart(
@@ -135,7 +135,7 @@ pub(crate) fn growth() -> Outcome<()> {
     Ok(())
 }
 
-/// A neo-Hookean cube of so many cells a side, its eight octants 0.01 to 100 times as stiff (Fig. 22).
+/// A neo-Hookean cube with `cells` cells per side, whose octants are 0.01 to 100 times as stiff (Fig. 22).
 pub(crate) fn regions(cells: usize) -> Outcome<Problem> {
     let octant = |x: [f64; 3]| {
         let k = x.iter().fold(0, |k, &x| 2 * k + i32::from(x > 0.5));
@@ -144,7 +144,7 @@ pub(crate) fn regions(cells: usize) -> Outcome<Problem> {
     Ok(softcube(cells, 0.01, Material::NeoHookean, &|_, x| octant(x))?)
 }
 
-/// Fig. 23: stiffness that varies.
+/// Fig. 23: heterogeneous stiffness.
 pub(crate) fn heterogeneous() -> Outcome<()> {
     println!(
         "heterogeneous: a neo-Hookean cube of 20^3 cells at 10 ms; equal stiffness, one of 0.1 to 10 drawn for each element, eight regions of 0.01 to 100"

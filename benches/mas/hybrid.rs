@@ -1,4 +1,5 @@
-//! What stands above the finest domains, and how levels are composed: iterations and seconds as the mesh is refined.
+//! Coarse levels above the finest domains, and the composition of levels: iterations and time under mesh
+//! refinement.
 
 use std::time::Instant;
 
@@ -11,14 +12,14 @@ use coarsen_schwarz::{Coarse, Schwarz};
 
 use crate::{Outcome, fastest, median};
 
-/// Domains of `nodes` nodes over smoothed aggregation.
+/// Domains of `nodes` nodes as smoother of smoothed aggregation.
 fn over(nodes: usize) -> Multigrid<SmoothedAggregation, OverDomains> {
     let mut recipe = Multigrid::over_domains();
     recipe.smoothing.domains.schwarz.domain = nodes;
     recipe
 }
 
-/// Cloth at 10 ms to 1e-5 on two threads, 317 and 601 lines.
+/// Cloth at 10 ms to 1e-5 on two threads, with 317 and 601 vertices per side.
 pub(crate) fn hybrid() -> Outcome<()> {
     println!("hybrid: cloth at 10 ms to 1e-5, 2 threads; seconds, an application in ms");
     println!("theirs: 317 314 iterations, total 3.1 (a tenth: 0.31); 601: 564, 20.4");

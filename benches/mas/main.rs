@@ -1,8 +1,9 @@
-//! What does multilevel additive Schwarz cost, and what does it buy?
+//! What does multilevel additive Schwarz cost, and how many iterations does it save?
 //!
-//! Each figure is a table, printed; the yardstick is Wu, Wang, Wang 2022 or the code of its authors, measured on the same machine. Figures
-//! other than `authors` solve to a residual of 5·10⁻⁴ of the first one, by its largest entry as §8.3 does in `domains`, `stiffness`, `growth` and
-//! `heterogeneous`, on as many threads as there are cores.
+//! Each figure is printed as a table. The reference is Wu, Wang, Wang 2022, or the code of its authors on the
+//! same machine. Except for `authors`, solves stop at 5·10⁻⁴ of the initial residual; `domains`, `stiffness`,
+//! `growth` and `heterogeneous` measure it by its largest entry, as in §8.3. They run on as many threads as
+//! there are cores.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench mas -- FIGURE
@@ -10,18 +11,18 @@
 //!
 //! | FIGURE | what | file |
 //! |---|---|---|
-//! | `authors` | structure, numbers, application and solve on cloth, beside the code of the authors | `authors` |
-//! | `storage` | packed inverses in `f32` and `f64` against memory bandwidth (§7.1) | `authors` |
-//! | `stale` | orders that are steps old (Fig. 9) | `stale` |
-//! | `domains` | sizes of domains and numbers of levels (Fig. 10) | `figures` |
+//! | `authors` | structure, inverses, application and solve for cloth, compared with the code of the authors | `authors` |
+//! | `storage` | packed inverses in `f32` and `f64`, compared with memory bandwidth (§7.1) | `authors` |
+//! | `stale` | orders computed several steps ago (Fig. 9) | `stale` |
+//! | `domains` | domain sizes and numbers of levels (Fig. 10) | `figures` |
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |
-//! | `growth` | the mesh refined in two and three dimensions (Fig. 19 and 20), drawn as `book/src/methods/mas_growth.svg` | `figures` |
-//! | `weights` | factors of the levels: ones, or those of least energy | `weights` |
-//! | `hybrid` | what stands above the finest domains, levels added up or one after the other | `hybrid` |
-//! | `shirt`, `dress` | error against iterations and time on garments (Fig. 4 and 16), drawn | `curves` |
-//! | `steps` | against smoothed aggregation by size: one solve, new values, changed contact | `steps` |
-//! | `cholesky` | setup beside a sparse Cholesky | `steps` |
-//! | `contact` | more and more contact (Fig. 21), and patches | `contact` |
+//! | `growth` | mesh refinement in 2D and 3D (Fig. 19 and 20), plotted to `book/src/methods/mas_growth.svg` | `figures` |
+//! | `weights` | weights of the levels: ones, or those that minimise the energy | `weights` |
+//! | `hybrid` | coarse levels above the finest domains, additive or multiplicative | `hybrid` |
+//! | `shirt`, `dress` | error against iterations and time for garments (Fig. 4 and 16), plotted | `curves` |
+//! | `steps` | compared with smoothed aggregation by size: one solve, new values, changed contact | `steps` |
+//! | `cholesky` | setup, compared with a sparse Cholesky factorisation | `steps` |
+//! | `contact` | increasing contact (Fig. 21), and patches | `contact` |
 //! | `heterogeneous` | equal, random and regional stiffness (Fig. 23) | `figures` |
 
 mod authors;
@@ -46,7 +47,7 @@ use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Order, Schwarz};
 use coarsen_sparse::{Bsr, System};
 
-/// Whatever goes wrong is told and ends the bench.
+/// An error ends the bench.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
@@ -76,7 +77,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A preconditioner that follows its system.
+/// A preconditioner that can be updated.
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 /// The preconditioners compared.
@@ -114,7 +115,7 @@ where
     Ok(Box::new(recipe.build_from(system, &on)?))
 }
 
-/// Iterations, and seconds of setup and solve.
+/// Iterations, and seconds for setup and solve.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     iterations: usize,
@@ -122,7 +123,7 @@ struct Run {
     solve: f64,
 }
 
-/// Builds and solves with a random right-hand side, to the largest entry of the residual.
+/// Builds and solves with a random right-hand side, with the largest entry of the residual as norm.
 fn run(method: &str, p: &Problem, tolerance: f64) -> Outcome<Run> {
     let b = p.right_hand_side(1);
     parallel::threads(0, || {
@@ -137,7 +138,8 @@ fn run(method: &str, p: &Problem, tolerance: f64) -> Outcome<Run> {
     })?
 }
 
-/// Iterations until the largest entry of the residual has fallen by `tolerance`, as §8.3 stops; not timed, since it needs another product each time.
+/// The number of iterations until the largest entry of the residual is reduced by `tolerance`, as in §8.3. It
+/// is not timed, because each iteration needs an additional product.
 fn until(a: &Bsr<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: &Vec<f64>, tolerance: f64) -> Outcome<usize> {
     let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let (mut x, mut r, mut reached) = (vec![0.0; b.len()], vec![0.0; b.len()], None);
@@ -157,12 +159,12 @@ fn until(a: &Bsr<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: &Vec<f64>, toler
     Ok(reached.ok_or("not converged in 20,000 iterations")?)
 }
 
-/// The least time of several calls, in seconds.
+/// The minimum time of several calls, in seconds.
 fn fastest(calls: usize, mut call: impl FnMut()) -> f64 {
     (0..calls).map(|_| timed(&mut call)).fold(f64::INFINITY, f64::min)
 }
 
-/// The middle of several times.
+/// The median time of several calls, in seconds.
 fn median(calls: usize, mut call: impl FnMut()) -> f64 {
     let mut times: Vec<f64> = (0..calls).map(|_| timed(&mut call)).collect();
     times.sort_by(f64::total_cmp);

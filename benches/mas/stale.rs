@@ -1,4 +1,4 @@
-//! Orders of nodes that were sorted steps ago (Fig. 9, §5.3).
+//! Orders of nodes computed several steps ago (Fig. 9, §5.3).
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::parallel;
@@ -9,11 +9,12 @@ use coarsen_sparse::System;
 use crate::figures::TOLERANCE;
 use crate::{Outcome, until};
 
-/// Steps of the sequence, and how many steps ago nodes were sorted.
+/// The number of steps, and the ages of the orders in steps.
 const STEPS: usize = 100;
 const AGES: [usize; 5] = [0, 10, 20, 50, 99];
 
-/// A sheet that falls and turns: the matrix of the last step, orders from positions of earlier ones, and orders that know no positions.
+/// A sheet that falls and rotates: the matrix of the last step, orders from positions of earlier steps, and
+/// orders that do not use positions.
 pub(crate) fn stale() -> Outcome<()> {
     let mut sequence = Sequence::parse("cloth-contact:150", STEPS, &Options::default())?;
     let mut kept = vec![(0, sequence.positions().to_vec())];

@@ -1,4 +1,5 @@
-//! Against smoothed aggregation by size: one solve, new values each step, and contact that changes; and setup against a sparse Cholesky.
+//! Comparison with smoothed aggregation by size (one solve, new values in each step, changing contact), and
+//! of setup with a sparse Cholesky factorisation.
 
 use std::time::Instant;
 
@@ -62,7 +63,7 @@ pub(crate) fn steps() -> Outcome<()> {
     Ok(())
 }
 
-/// Setup of multilevel Schwarz beside a sparse Cholesky of the same matrix.
+/// Setup of multilevel Schwarz, compared with a sparse Cholesky factorisation of the same matrix.
 pub(crate) fn cholesky() -> Outcome<()> {
     println!("cholesky: cloth at 10 ms; seconds of setup, 2 threads");
     println!("   n      mas  cholesky   ratio");

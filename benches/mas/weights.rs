@@ -1,4 +1,4 @@
-//! Factors of the levels: ones, or those of least energy.
+//! Weights of the levels: ones, or those that minimise the energy.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use coarsen_schwarz::{Coarse, Schwarz, Weights};
 use crate::Outcome;
 use crate::figures::{TOLERANCE, regions};
 
-/// Cloth, a garment and eight stiff regions, with domains on every level and with a factor.
+/// Cloth, a garment and eight stiff regions; with domains on every level, and with a factor on the coarsest.
 pub(crate) fn weights() -> Outcome<()> {
     println!(
         "weights: to 5e-4, 2 threads; seconds, setup included; the factors of least energy, the coarsest last"
@@ -42,7 +42,7 @@ fn problems() -> Outcome<Vec<(&'static str, Problem)>> {
     Ok(problems)
 }
 
-/// Iterations, seconds, and the factors.
+/// Iterations, seconds, and the weights.
 fn solved(p: &Problem, recipe: &Schwarz) -> Outcome<(usize, f64, String)> {
     let b = p.right_hand_side(1);
     parallel::threads(2, || {

@@ -1,4 +1,4 @@
-//! What an iteration of conjugate gradients costs, preconditioner and all.
+//! The cost of an iteration of preconditioned conjugate gradients.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use coarsen::relax::{BlockJacobi, Chebyshev};
 use coarsen::sparse::Bsr;
 use coarsen::{Preconditioner, Stop, Vector};
 
-/// Iterations that are timed.
+/// The number of timed iterations.
 const ITERATIONS: usize = 20;
 
-/// Preconditioners that a device applies.
+/// Preconditioners that run on a device.
 const METHODS: [&str; 3] = ["block-jacobi", "chebyshev", "sa"];
 
 fn build<B: Backend>(
@@ -29,7 +29,7 @@ fn build<B: Backend>(
     })
 }
 
-/// Seconds of an iteration, looking once at the end; `launches` counts commands.
+/// The time of an iteration in seconds, with one convergence check at the end; `launches` counts commands.
 fn seconds<B: Backend<Real = f64>>(
     name: &str,
     a: &Bsr<f64>,
@@ -57,7 +57,7 @@ fn seconds<B: Backend<Real = f64>>(
     Ok(best)
 }
 
-/// A line for each preconditioner.
+/// Prints a line for each preconditioner.
 pub(crate) fn table(
     on: &OpenCl<f64>,
     name: &str,

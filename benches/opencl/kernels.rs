@@ -1,4 +1,4 @@
-//! Kernels by their bandwidth.
+//! The bandwidth of kernels.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use coarsen::{LinearOperator, Real, Vector};
 
 use crate::place::least;
 
-/// The kernel that is the yardstick of its precision.
+/// The reference kernel for each precision.
 const YARDSTICK: &str = "x·y";
 
 /// A line of the table.
@@ -20,7 +20,7 @@ pub(crate) struct Row {
     scalar: &'static str,
     bytes: usize,
     seconds: f64,
-    /// The same on the CPU.
+    /// The time on the CPU.
     cpu: Option<f64>,
 }
 
@@ -29,7 +29,8 @@ impl Row {
         self.bytes as f64 / self.seconds * 1e-9
     }
 
-    /// The line, with the shares of the yardstick among `all` and of the CPU.
+    /// Formats the line. The bandwidth is also given relative to the reference kernel (found in `all`) and to
+    /// the CPU.
     pub(crate) fn line(&self, all: &[Self]) -> String {
         let yardstick = all.iter().find(|row| row.kernel == YARDSTICK && row.scalar == self.scalar);
         let share = yardstick.map_or(String::new(), |y| percent(self.gigabytes() / y.gigabytes()));
@@ -43,7 +44,7 @@ impl Row {
     }
 }
 
-/// The share of the theoretical peak of the memory, where `benches/gpu/run.sh` knows the card.
+/// The percentage of the theoretical memory bandwidth, if `benches/gpu/run.sh` has a value for the card.
 fn of_peak(gigabytes: f64) -> String {
     let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
     peak.map_or(String::new(), |peak| format!(" ({} of peak)", percent(gigabytes / peak)))

@@ -1,8 +1,9 @@
-//! Do the kernels of a device reach its memory bandwidth, and what does an iteration cost there?
+//! Do the kernels of a device reach its memory bandwidth, and what does an iteration cost?
 //!
-//! The yardstick is a read-only inner product over two vectors of 16 Mi entries on the same device. A kernel counts the matrix, and
-//! each vector it reads or writes, once. Beside it stand the kernels of the CPU on all threads in the same run: on a device that is
-//! the host's processor (PoCL) the column `of CPU` is what the way through OpenCL costs.
+//! The reference is a read-only inner product over two vectors of 16 Mi entries on the same device. A kernel
+//! counts the matrix, and each vector it reads or writes, once. The CPU kernels run on all threads in the
+//! same run. If the device is the processor of the host (PoCL), the column `of CPU` shows the overhead of
+//! OpenCL.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench opencl --features opencl                     # the first device
@@ -11,8 +12,9 @@
 //!
 //! `benches/gpu/run.sh` runs the same program, prebuilt, on a machine without a compiler.
 //!
-//! *Output* a table of the fastest of some samples: ms, GB/s, the shares of both yardsticks. Times on a device are from the first launch of a batch
-//! to the end of the last, so that they include launches and no transfer.
+//! *Output* a table of the minimum times of some samples: ms, GB/s, and the percentages of both references.
+//! Times on a device are from the first launch of a batch to the end of the last; they include launches but
+//! no transfers.
 
 mod iterations;
 mod kernels;
@@ -29,11 +31,11 @@ use coarsen::sparse::Bsr;
 
 use kernels::Row;
 
-/// What is asked for.
+/// The command-line arguments.
 struct Arguments {
     device: Option<usize>,
     cpu: bool,
-    /// A share of the usual sizes, for machines with little memory or time.
+    /// Uses a fraction of the usual sizes, for machines with little memory or time.
     small: bool,
 }
 
@@ -43,12 +45,14 @@ impl Arguments {
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
-                "--bench" => (), // what cargo says
+                "--bench" => (), // passed by cargo
                 "--no-cpu" => found.cpu = false,
                 "--small" => found.small = true,
                 "--device" => found.device = Some(words.next().ok_or("--device takes a number")?.parse()?),
                 other => {
-                    return Err(format!("no option {other}; there are --device, --no-cpu, --small").into());
+                    return Err(
+                        format!("there is no option {other}; choose --device, --no-cpu or --small").into()
+                    );
                 }
             }
         }
@@ -102,7 +106,7 @@ fn run(arguments: &Arguments, device: &Device, cores: usize) -> Result<String, B
     Ok(text)
 }
 
-/// Blocks of 1 and 3 from the gallery.
+/// Matrices with 1x1 and 3x3 blocks from the gallery.
 fn systems(small: bool) -> Result<Vec<(&'static str, Bsr<f64>)>, Box<dyn Error>> {
     let names =
         if small { ["poisson3d:40", "elasticity3d:16"] } else { ["poisson3d:100", "elasticity3d:40"] };

@@ -1,14 +1,14 @@
-//! The seconds of a call.
+//! The time of a call.
 
 use std::time::Instant;
 
-/// Seconds that one sample may take.
+/// The duration of a sample in seconds.
 const SAMPLE: f64 = 0.04;
 
-/// Samples, of which the fastest counts.
+/// The number of samples, of which the fastest counts.
 const SAMPLES: usize = 5;
 
-/// The least seconds of `call` among some samples of many calls; `wait` ends a batch.
+/// The minimum time of `call` in seconds, over samples of many calls; `wait` ends a batch.
 pub(crate) fn least(mut call: impl FnMut(), mut wait: impl FnMut()) -> f64 {
     let mut batch = |calls: usize| {
         let start = Instant::now();
@@ -16,7 +16,7 @@ pub(crate) fn least(mut call: impl FnMut(), mut wait: impl FnMut()) -> f64 {
         wait();
         start.elapsed().as_secs_f64() / calls as f64
     };
-    batch(1); // compiles, touches memory
+    batch(1); // compiles kernels and touches memory
     let calls = ((SAMPLE / batch(1).max(1e-7)) as usize).clamp(1, 1000);
     (0..SAMPLES).map(|_| batch(calls)).fold(f64::INFINITY, f64::min)
 }

@@ -1,4 +1,4 @@
-//! The share of the read bandwidth that products reach, as bars in an SVG.
+//! The percentage of the read bandwidth that products reach, as bars in an SVG.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ const WIDTH: f64 = 720.0;
 const LEFT: f64 = 210.0;
 const BAR: f64 = 14.0;
 
-/// A bar for the product of each matrix, precision and number of threads, beside the line of the yardstick.
+/// A bar for the product with each matrix, precision and number of threads, with a line for the reference.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let products: Vec<&Row> = rows.iter().filter(|r| r.kernel == "A x").collect();
     let height = 40.0 + BAR * products.len() as f64;

@@ -1,4 +1,4 @@
-//! Preconditioners on a device, as preconditioners of host vectors: the laws are the same.
+//! Preconditioners on a device, wrapped as preconditioners of host vectors, so that the same tests apply.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use coarsen::{Class, backend::SetupError};
 
 use super::{Recipe, small_sa};
 
-/// Moves vectors to a device and back.
+/// Copies vectors to the device and back.
 struct Moved<V: Real> {
     on: OpenCl<V>,
     m: Box<dyn Prepared<DeviceVector<V>, f64>>,
@@ -21,7 +21,7 @@ impl<V: Real> Preconditioner<Vec<V>> for Moved<V> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         let r = self.on.vector(r).unwrap();
         let mut there = r.like().unwrap();
-        there.fill(V::nan()); // whatever was there must not matter
+        there.fill(V::nan()); // the result must not depend on old values
         self.m.apply(&r, &mut there);
         self.on.read(&there, z).unwrap();
     }
@@ -41,7 +41,7 @@ impl<V: Real> Update<f64> for Moved<V> {
     }
 }
 
-/// One device for all tests, or a printed reason why there is none.
+/// One device for all tests, or `None` after printing the reason.
 fn place<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
     kept.get_or_init(|| match default_device() {
         Ok(on) => Some(on),

@@ -1,4 +1,5 @@
-//! Constraints inside the iteration alone: the filter of Baraff & Witkin 1998, §5.3, with a preconditioner that does not know them.
+//! Constraints only inside the iteration: the filter of Baraff & Witkin 1998, §5.3, with a preconditioner
+//! built from A alone.
 
 use std::cell::RefCell;
 
@@ -47,7 +48,7 @@ impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
     }
 }
 
-/// Solves A x = b under constraints, `m` made from A.
+/// Solves A x = b under constraints; `m` is built from A.
 pub(crate) fn solve(
     a: &Bsr<f64>,
     m: impl Preconditioner<Vec<f64>>,

@@ -1,6 +1,6 @@
-//! What the tests of the whole share: the list of preconditioners, the list of systems, the real data.
+//! Shared by the tests of the facade: the list of preconditioners, the list of systems, the real data.
 
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code)] // each test file uses a part
 
 #[cfg(feature = "opencl")]
 mod device;
@@ -15,7 +15,7 @@ use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen::schwarz::{Coarse, Coupling};
 
-/// A preconditioner by name, built from any matrix at a place.
+/// A named preconditioner, built from any matrix on a backend.
 pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
 
 fn build<R, B: Backend<Vector = Vec<V>, Real = V>, V: Real>(
@@ -53,7 +53,7 @@ macro_rules! recipes {
     };
 }
 
-/// Every preconditioner in f64. A new one is a new line of the macro above.
+/// Every preconditioner in f64. To test a new one, add a line to the macro above.
 pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     with_devices(
         recipes!(Cpu::new()),
@@ -62,7 +62,7 @@ pub(crate) fn recipes() -> Vec<Recipe<f64>> {
     )
 }
 
-/// With the feature `opencl`, the same methods on a device as well.
+/// With the feature `opencl`, also the same methods on a device.
 fn with_devices<V>(
     all: Vec<Recipe<V>>,
     #[cfg(feature = "opencl")] devices: fn() -> Vec<Recipe<V>>,
@@ -72,7 +72,7 @@ fn with_devices<V>(
     all
 }
 
-/// Every preconditioner with f64 vectors over f32 storage.
+/// Every preconditioner with f64 vectors and f32 storage.
 pub(crate) fn mixed_recipes() -> Vec<Recipe<f64>> {
     with_devices(
         recipes!(Cpu::mixed()),
@@ -90,7 +90,7 @@ pub(crate) fn single_recipes() -> Vec<Recipe<f32>> {
     )
 }
 
-/// Multigrid cycles, coarsened far enough to have levels on small systems.
+/// Multigrid cycles with a small coarsest level, so that small systems have several levels.
 pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
     let all: Vec<Recipe<f64>> = vec![
         ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
@@ -140,24 +140,26 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
     ]
 }
 
-/// Smoothed aggregation down to 40 unknowns.
+/// Smoothed aggregation with at most 40 unknowns on the coarsest level.
 pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
     Multigrid { cycle, coarse_size: 40, ..Multigrid::tamstorf() }
 }
 
 /// Multilevel additive Schwarz with domains small enough for several levels.
 pub(crate) fn small_mas() -> Schwarz {
-    // Couplings alike: with their strength, new values would choose other domains than an update keeps.
+    // All couplings have the same weight. Otherwise new values would give different domains after a build
+    // than after an update.
     let coupling = Coupling::Adjacency;
     Schwarz { domain: 8, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() }
 }
 
-/// A problem of the gallery.
+/// A problem of the gallery, by name.
 pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Small symmetric positive definite systems of every kind: scalar and in blocks, smooth and rough, generated and real.
+/// Small symmetric positive definite systems of every kind: scalar and in blocks, smooth and rough, generated
+/// and real.
 pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
     let names = [
         "poisson2d:17",
@@ -183,16 +185,16 @@ pub(crate) fn read(data: &std::path::Path, name: &str) -> Bsr<f64> {
     matrix_market::read(data.join(format!("matrices/{name}.mtx.gz"))).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The folder of real data, or a printed reason why there is none.
+/// The folder of real data, or `None` after printing the reason.
 pub(crate) fn data() -> Option<PathBuf> {
     let folder = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir());
     if folder.is_none() {
-        println!("skipped: COARSEN_DATA names no folder, so there are no real matrices");
+        println!("skipped: COARSEN_DATA is not set, so there are no real matrices");
     }
     folder
 }
 
-/// Numbers between -1 and 1, the same ones every time.
+/// Reproducible pseudo-random numbers between -1 and 1.
 pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     coarsen::backend::conformance::noise(n, seed)
 }

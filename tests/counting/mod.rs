@@ -1,22 +1,23 @@
-//! The bytes that a piece of work asks the allocator for, and those that it keeps, over all threads of the process.
+//! Counts the bytes allocated by a piece of code, and the bytes it still holds, over all threads of the
+//! process.
 //!
-//! A test that includes this file has no harness (`harness = false`): libtest's main thread allocates while a test runs, and
-//! those bytes would be counted too.
+//! Tests that include this file run without a harness (`harness = false`): the main thread of libtest
+//! allocates while a test runs, and its bytes would be counted too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting what is asked for.
+/// The system allocator, with a counter of requested bytes.
 struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is handed to `System` unchanged; counting touches no memory that it hands out.
+// SAFETY: every call is passed to `System` unchanged; the counters do not access allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise on `layout` is passed on.
+        // SAFETY: the caller guarantees a valid `layout`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -27,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         BYTES.fetch_add(size, Ordering::Relaxed);
         FREED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: as in `dealloc`; `size` is the caller's promise.
+        // SAFETY: as in `dealloc`; the caller guarantees a valid `size`.
         unsafe { System.realloc(at, layout, size) }
     }
 }
@@ -35,15 +36,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes asked for while `f` runs.
+/// The number of bytes allocated while `f` runs.
 pub(crate) fn bytes(f: impl FnOnce()) -> usize {
     let before = BYTES.load(Ordering::Relaxed);
     f();
     BYTES.load(Ordering::Relaxed) - before
 }
 
-/// What `f` makes, and the bytes that are held for it.
-#[allow(dead_code)] // not every program asks
+/// The result of `f`, and the number of bytes it holds.
+#[allow(dead_code)] // some programs do not use it
 pub(crate) fn held<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let live = || BYTES.load(Ordering::Relaxed).wrapping_sub(FREED.load(Ordering::Relaxed));
     let before = live();

@@ -1,4 +1,4 @@
-//! Case after case for a time, each held to its limits.
+//! Runs case after case for a given time and checks the limits of each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use crate::meter::most;
 pub(crate) const KIB: usize = 1 << 10;
 pub(crate) const MIB: usize = 1 << 20;
 
-/// Bytes that a reader may hold for a byte of its file.
+/// The maximum number of bytes that a reader may hold per byte of its file.
 const TIMES: usize = 20;
 
-/// Seconds for a case; the slowest takes a hundredth.
+/// The maximum time of a case; the slowest case takes a hundredth of it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Seconds for a reader unless `COARSEN_FUZZ_SECONDS` says otherwise.
+/// The time per reader in seconds, unless `COARSEN_FUZZ_SECONDS` is set.
 const SECONDS: u64 = 2;
 
-/// The attack on one reader.
+/// The fuzz test of one reader.
 pub(crate) struct Campaign {
     pub(crate) name: &'static str,
-    /// Bytes that it may hold whatever the file.
+    /// The number of bytes that the reader may hold for any file.
     pub(crate) constant: usize,
 }
 
-/// What runs, for the guard.
+/// The running case, for the guard.
 type Running = Arc<Mutex<Option<(Instant, u64)>>>;
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable)
         .ok()
-        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")))
 }
 
 impl Campaign {
-    /// Damages files of the corpus until the time is up, and reads them all as they are first.
+    /// Reads all files of the corpus undamaged, then damages them at random until the time is over.
     pub(crate) fn run(&self, corpus: &[Vec<u8>], read: impl Fn(&[u8])) {
         let seconds = Duration::from_secs(number("COARSEN_FUZZ_SECONDS").unwrap_or(SECONDS));
         let first = number("COARSEN_FUZZ_SEED").unwrap_or(0);
@@ -54,19 +54,19 @@ impl Campaign {
             seed += 1;
         }
         println!(
-            "{}: {} cases, at most {largest:.1} bytes for a byte beyond the constant",
+            "{}: {} cases, at most {largest:.1} bytes per byte, beyond the constant",
             self.name,
             seed - first
         );
     }
 
-    /// Reads one file, which is good.
+    /// Reads one valid file.
     pub(crate) fn once(&self, case: &str, bytes: &[u8], read: impl Fn(&[u8])) {
         let each = self.hold(case, bytes, &read);
-        println!("{}: {case}, {} bytes, {each:.1} held for each", self.name, bytes.len());
+        println!("{}: {case}, {} bytes, {each:.1} held per byte", self.name, bytes.len());
     }
 
-    /// Reads one file within its memory; how much it took for each byte.
+    /// Reads one file and checks the limit of memory. Returns the number of bytes held per byte of the file.
     fn hold(&self, case: &str, bytes: &[u8], read: &impl Fn(&[u8])) -> f64 {
         let (held, result) = most(|| catch_unwind(AssertUnwindSafe(|| read(bytes))));
         let limit = TIMES * bytes.len() + self.constant;
@@ -77,18 +77,18 @@ impl Campaign {
             } else {
                 format!("{held} bytes held, {limit} allowed")
             };
-            panic!("{}, {case}, {} bytes, kept in {}: {what}", self.name, bytes.len(), file.display());
+            panic!("{}, {case}, {} bytes, saved in {}: {what}", self.name, bytes.len(), file.display());
         }
         held.saturating_sub(self.constant) as f64 / bytes.len().max(1) as f64
     }
 
     fn keep(&self, bytes: &[u8]) -> PathBuf {
         let file = std::env::temp_dir().join(format!("coarsen-fuzz-{}", self.name));
-        std::fs::write(&file, bytes).expect("the folder for temporary files takes a file");
+        std::fs::write(&file, bytes).expect("a file can be written to the temporary folder");
         file
     }
 
-    /// Ends the program when a case takes too long: a loop cannot be interrupted.
+    /// Aborts the program if a case takes too long, because a loop cannot be interrupted.
     fn guard(&self) -> Running {
         let running: Running = Arc::default();
         let (weak, name) = (Arc::downgrade(&running), self.name);

@@ -1,4 +1,4 @@
-//! Good files to begin with.
+//! The valid files that are damaged.
 
 use std::fs;
 use std::io::Read;
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-/// A folder of the repository, and one of the folder of data.
+/// A folder in the repository, and folders of the test data.
 pub(crate) type Place = (&'static str, &'static [&'static str]);
 
 pub(crate) const MESHES: Place = ("crates/mesh/tests/corpus", &["meshes"]);
 pub(crate) const MATRICES: Place = ("crates/matrix-market/tests/corpus", &["mm-parser", "matrices"]);
 
-/// Between the two files of a pair.
+/// The separator between the two files of a pair.
 pub(crate) const PAIR: &[u8] = b"\n#=====\n";
 
-/// Bytes of a file at most, not compressed: larger ones leave time for too few cases.
+/// The maximum size of a file in bytes, uncompressed; with larger files there would be too few cases.
 const LARGEST: usize = 1 << 18;
 
-/// The files with one of these extensions, in the order of their names.
+/// The files with one of these extensions, in alphabetical order.
 pub(crate) fn files(place: &Place, kinds: &[&str]) -> Vec<Vec<u8>> {
     let found: Vec<Vec<u8>> = paths(place, kinds).iter().filter_map(|path| plain(path)).collect();
-    assert!(found.len() > 1, "{}: no files to begin with", place.0);
+    assert!(found.len() > 1, "{}: no files", place.0);
     found
 }
 
-/// NODE files with their ELE files behind them.
+/// NODE files, each followed by its ELE file.
 pub(crate) fn pairs() -> Vec<Vec<u8>> {
     let ele = |node: &Path| PathBuf::from(node.to_string_lossy().replace(".node", ".ele"));
     let nodes = paths(&MESHES, &["node"]);
@@ -51,7 +51,7 @@ fn paths((folder, data): &Place, kinds: &[&str]) -> Vec<PathBuf> {
     paths
 }
 
-/// The bytes of a file that is not too large.
+/// The uncompressed bytes of a file; `None` if it is too large.
 fn plain(path: &Path) -> Option<Vec<u8>> {
     let (raw, mut bytes) = (fs::read(path).ok()?, Vec::new());
     if raw.starts_with(&[0x1f, 0x8b]) {

@@ -1,13 +1,13 @@
-//! What is done to a file, from a number: the same number, the same damage.
+//! Damages files; the damage depends only on a seed.
 
 use std::ops::Range;
 
 use coarsen_core::SplitMix64;
 
-/// Bytes of a damaged file at most.
+/// The maximum size of a damaged file in bytes.
 const LARGEST: usize = 1 << 19;
 
-/// Words that stand where numbers are expected.
+/// Words to replace numbers with.
 const WORDS: [&str; 24] = [
     "0",
     "-0",
@@ -35,13 +35,13 @@ const WORDS: [&str; 24] = [
     "0x10",
 ];
 
-/// Integers whose bytes stand where lengths are expected.
+/// Integers whose bytes replace lengths.
 const INTEGERS: [u64; 8] = [0, 1, 3, 255, 65_535, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
 
-/// Bytes that formats give a meaning.
+/// Bytes with a meaning in some format.
 const BYTES: &[u8] = b"0123456789-+.$e#%/ \n\r\t\0\x01\x7f\xff";
 
-/// Numbers at random.
+/// Pseudo-random numbers.
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
@@ -49,7 +49,7 @@ impl Random {
         self.0.bits()
     }
 
-    /// Below n, which is not 0.
+    /// A number below n; n must be positive.
     fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
@@ -59,7 +59,7 @@ impl Random {
     }
 }
 
-/// The file of case `seed`: one of the corpus, damaged in one to eight ways.
+/// The file of case `seed`: a file of the corpus, damaged in one to eight ways.
 pub(crate) fn case(seed: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
     let mut random = Random(SplitMix64::new(seed));
     let mut bytes = random.of(corpus).clone();
@@ -93,7 +93,7 @@ fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
         }
         9 => {
             let line = bytes[line(bytes, at)].to_vec();
-            // Once, or so often that the file holds little else.
+            // Once, or so many times that it dominates the file.
             let times = *random.of(&[1, 2, 10, 1000, 20_000]);
             let times = times.min(LARGEST / line.len().max(1));
             let to = line_start(bytes, random);
@@ -117,7 +117,8 @@ fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Repeats a line until the file is large, and lets the line before it declare as much: a long list where there was a short one.
+/// Repeats a line until the file is large and adapts the count in the line before it, so that a short list
+/// becomes long.
 fn grow(bytes: &mut Vec<u8>, at: usize) {
     let range = line(bytes, at);
     let (start, copy) = (range.start, bytes[range].to_vec());
@@ -135,7 +136,7 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     bytes[at..].iter_mut().zip(new).for_each(|(byte, new)| *byte = *new);
 }
 
-/// The word around a byte, or the blank itself.
+/// The word that contains a byte, or the blank at that byte.
 fn word(bytes: &[u8], at: usize) -> Range<usize> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let start = bytes[..at].iter().rposition(blank).map_or(0, |k| k + 1);
@@ -143,14 +144,14 @@ fn word(bytes: &[u8], at: usize) -> Range<usize> {
     start..end.max(start)
 }
 
-/// The line around a byte, its end included.
+/// The line that contains a byte, including its end.
 fn line(bytes: &[u8], at: usize) -> Range<usize> {
     let start = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |k| k + 1);
     let end = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |k| at + k + 1);
     start..end
 }
 
-/// Where some line begins.
+/// The start of a random line.
 fn line_start(bytes: &[u8], random: &mut Random) -> usize {
     line(bytes, random.below(bytes.len())).start
 }

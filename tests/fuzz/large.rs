@@ -1,8 +1,8 @@
-//! Good files with the most to remember for each byte: short lines, small numbers.
+//! Valid files that need the most memory per byte: short lines, small numbers.
 
 use coarsen::mesh::Format;
 
-/// Vertices, elements or rows of a file.
+/// The number of vertices, elements or rows in a file.
 const COUNT: usize = 40_000;
 
 fn lines(line: impl Fn(usize) -> String) -> String {
@@ -45,7 +45,7 @@ pub(crate) fn meshes() -> Vec<(Format, Vec<u8>)> {
         (Format::Ply, ply),
         (Format::Msh, msh(&same("1 4 0 1 2 3 4\n")).into_bytes()),
         (Format::Medit, medit.into_bytes()),
-        // Cells of no corner, and of three.
+        // Cells without corners, and cells with three.
         (
             Format::Vtk,
             vtk(&format!("CELLS {COUNT} {COUNT}\n{}CELL_TYPES {COUNT}\n{}", same("0\n"), same("0\n")))
@@ -73,7 +73,7 @@ pub(crate) fn matrices() -> [(&'static str, Vec<u8>); 5] {
     let file = |kind: &str, entries: usize, body: String| {
         format!("%%MatrixMarket matrix coordinate {kind}\n{COUNT} {COUNT} {entries}\n{body}").into_bytes()
     };
-    // Every row has an entry, mirrored or not.
+    // Every row has an entry, stored or mirrored.
     let half = (1..=COUNT / 2).map(|k| format!("{} {k}\n", k + COUNT / 2)).collect();
     [
         ("pattern general", file("pattern general", COUNT, lines(|k| format!("{} 1\n", k + 1)))),

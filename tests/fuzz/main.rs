@@ -1,16 +1,17 @@
-//! Every reader of files against damage: no panic, no hang, and no more memory than the file accounts for.
+//! Fuzz tests of all file readers: no panic, no endless loop, and memory proportional to the file.
 //!
-//! Good files from the folders `tests/corpus` of the readers' crates, and those small enough of the folder that `COARSEN_DATA` names, are damaged
-//! at random again and again. `COARSEN_FUZZ_SECONDS` is the time for each reader; `COARSEN_FUZZ_SEED` the number of the first case, to see a failure again.
+//! Valid files are damaged at random, many times. They come from the folders `tests/corpus` of the readers'
+//! crates and from the smaller files in the folder `COARSEN_DATA`. `COARSEN_FUZZ_SECONDS` is the time per
+//! reader; `COARSEN_FUZZ_SEED` is the seed of the first case, to reproduce a failure.
 //!
 //! | file | what |
 //! |---|---|
 //! | `main` | the readers |
-//! | `campaign` | cases, limits of time and memory, what is kept of a failure |
-//! | `corpus` | the good files |
-//! | `damage` | what is done to them |
-//! | `large` | good files with the most to remember for each byte |
-//! | `meter` | an allocator that counts |
+//! | `campaign` | cases, limits of time and memory, saved failures |
+//! | `corpus` | the valid files |
+//! | `damage` | random damage |
+//! | `large` | valid files that need the most memory per byte |
+//! | `meter` | a counting allocator |
 
 mod campaign;
 mod corpus;
@@ -26,7 +27,8 @@ use coarsen::mesh::{Format, Mesh, ReadError, parse, parse_tetgen};
 use campaign::{Campaign, KIB, MIB};
 use corpus::{MATRICES, MESHES, PAIR};
 
-/// The attacks by name: all, or those whose name holds a word of the command line. One after the other and without a harness, whose threads would allocate.
+/// Runs all fuzz tests, or those whose name contains a word of the command line. They run one after the other
+/// and without a harness, whose threads would allocate.
 fn main() {
     let attacks: [(&str, fn()); 9] = [
         ("large", large_files_stay_within_their_memory),
@@ -44,7 +46,7 @@ fn main() {
     attacks.iter().filter(|(name, _)| asked(name)).for_each(|(_, attack)| attack());
 }
 
-/// What damage leaves of a mesh: one that holds together, or words.
+/// The result of a damaged file must be a consistent mesh or an error with a text.
 fn judge(read: Result<Mesh, ReadError>) {
     match read {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
@@ -52,7 +54,8 @@ fn judge(read: Result<Mesh, ReadError>) {
     }
 }
 
-/// Files that are good, large, and say as much as they can in a byte; and one that is not, with as many words as it has room for in a line.
+/// Large valid files that need the most memory per byte, and an invalid file with one very long line of
+/// words.
 fn large_files_stay_within_their_memory() {
     let large = |constant| Campaign { name: "large", constant };
     for (format, bytes) in large::meshes() {
@@ -65,7 +68,7 @@ fn large_files_stay_within_their_memory() {
         assert!(parse_tetgen(bytes, b"0 4 0\n").unwrap().positions.len() > 10_000);
     });
     for (name, bytes) in large::matrices() {
-        // The stream owns its bytes: a copy, which is counted.
+        // The stream owns a copy of the bytes, which is counted.
         large(64 * KIB).once(name, &bytes, |bytes| {
             let read = Source::new(Cursor::new(bytes.to_vec())).system();
             assert!(read.unwrap_or_else(|error| panic!("{name}: {error}")).shape().0 > 10_000);
@@ -84,7 +87,7 @@ fn meshes(name: &'static str, kind: &str, format: Format) {
     campaign.run(&corpus::files(&MESHES, &[kind]), |bytes| judge(parse(format, bytes)));
 }
 
-/// Both files of a pair, one behind the other.
+/// Both files of a pair, one after the other.
 fn tetgen() {
     let campaign = Campaign { name: "tetgen", constant: 16 * KIB };
     campaign.run(&corpus::pairs(), |bytes| {
@@ -94,7 +97,7 @@ fn tetgen() {
     });
 }
 
-/// The matrix of a system to solve: no row without an entry, so that its size is bounded by what the file holds.
+/// The matrix of a system must have an entry in each row, so its size is bounded by the size of the file.
 fn matrix_market_systems() {
     let campaign = Campaign { name: "matrix_market_systems", constant: 64 * KIB };
     campaign.run(&corpus::files(&MATRICES, &["mtx", "mm"]), |bytes| {
@@ -104,7 +107,8 @@ fn matrix_market_systems() {
     });
 }
 
-/// Matrices, dense ones and vectors may be hollow: a million empty rows, and 16 million zeros, cost what the header allows.
+/// Matrices, dense matrices and vectors may be nearly empty: a million empty rows, or 16 million zeros, use
+/// the memory that the header allows.
 fn matrix_market_values() {
     let campaign = Campaign { name: "matrix_market_values", constant: 256 * MIB };
     campaign.run(&corpus::files(&MATRICES, &["mtx", "mm"]), |bytes| {

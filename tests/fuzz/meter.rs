@@ -1,4 +1,4 @@
-//! An allocator that counts what is held, and the most that was.
+//! An allocator that counts the bytes held and their maximum.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
@@ -16,34 +16,35 @@ fn add(bytes: isize) {
     MOST.fetch_max(held, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it came; only numbers are kept beside.
+// SAFETY: every call is passed to the system allocator unchanged; only counters are added.
 unsafe impl GlobalAlloc for Meter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);
-        // SAFETY: the caller's promise, handed on.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);
-        // SAFETY: the caller's promise, handed on.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         add(size as isize - layout.size() as isize);
-        // SAFETY: the caller's promise, handed on.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         add(-(layout.size() as isize));
-        // SAFETY: the caller's promise, handed on.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
-/// The most bytes that all threads held at once while `work` ran, beyond those held before, and what it gave.
+/// The maximum number of bytes that all threads held while `work` ran, beyond those held before, and the
+/// result of `work`.
 pub(crate) fn most<R>(work: impl FnOnce() -> R) -> (usize, R) {
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);

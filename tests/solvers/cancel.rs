@@ -1,4 +1,4 @@
-//! Setups that are cancelled between their steps, and what they leave.
+//! Setups that are cancelled between their steps, and the state they leave.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use coarsen::schwarz::AdditiveSchwarz;
 
 use crate::common::{noise, problem, small_mas, small_sa};
 
-/// A build stops, an update stops, and what was built before gives the same bits as if nothing had been asked of it.
+/// A build and an update are cancelled. What was built before still gives the same bits.
 fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
     let p = problem("elasticity3d:5");
     let (cancel, on) = (Cancel::new(), Cpu::new());
@@ -78,7 +78,7 @@ fn a_build_that_has_begun_ends_at_its_next_step() {
     let Multigrid { coarsening, cycle, levels, keep, coarsest, .. } = small_sa(Cycle::V);
     let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
     let system = System { cancel: Some(&RAISED), ..p.system() };
-    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // nobody looks at the flag
+    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // this recipe does not check the flag
     RAISED.reset();
     DEEPEST.store(0, Relaxed);
     assert_eq!(recipe.build(system, &Cpu::new()).err(), Some(SetupError::Cancelled));

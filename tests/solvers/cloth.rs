@@ -1,4 +1,4 @@
-//! Cloth that falls on a floor: energies that add up, contact that comes and goes, preconditioners that follow both.
+//! Cloth that falls on a floor: sums of energies, changing contact, and preconditioners that follow both.
 
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
@@ -7,12 +7,12 @@ use coarsen::follow::{Follower, Hosted, Placed, following};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 
-/// Vertices along a side, spacing in m, time step in s.
+/// Vertices per side, spacing in m, time step in s.
 const SIDE: usize = 7;
 const H: f64 = 0.05;
 const STEP: f64 = 0.02;
 
-/// A sheet 2 cm above a floor, tilted, and where it is.
+/// A tilted sheet 2 cm above a floor, and its positions.
 fn sheet() -> (ImplicitEuler<impl Potential + use<>>, Vec<f64>) {
     let at = |i: usize| [(i / SIDE) as f64 * H, (i % SIDE) as f64 * H, 0.02 + (i / SIDE) as f64 * H * 0.3];
     let cell = |c: usize| {
@@ -35,7 +35,8 @@ fn block_jacobi<F: SystemAt>(f: &mut F, x: &[f64]) -> Follower {
         .unwrap()
 }
 
-/// Newton's method on the host and at a place, and L-BFGS, take the same steps onto the floor; contact reaches their preconditioners apart.
+/// Newton's method, on host vectors and on a backend, and L-BFGS take the same steps onto the floor.
+/// Preconditioners get contact separately from the matrix.
 #[test]
 fn every_driver_lands_on_the_floor() {
     let mut ends: Vec<Vec<f64>> = Vec::new();
@@ -80,7 +81,7 @@ fn every_driver_lands_on_the_floor() {
     }
 }
 
-/// A new pattern is built from, an old one updated.
+/// Rebuilds the preconditioner for a new pattern, and updates it for an old one.
 #[test]
 fn a_follower_takes_a_new_pattern() {
     let rope = |pairs: &[[u32; 2]]| {
@@ -93,7 +94,7 @@ fn a_follower_takes_a_new_pattern() {
     let recipe = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
     let mut m: Follower = Follower::build(&mut one, &x, recipe).unwrap();
     let mut other = rope(&[[0, 1], [1, 2]]);
-    assert!(!m.follow(&mut one, &x).unwrap()); // built there
+    assert!(!m.follow(&mut one, &x).unwrap()); // the same pattern: not rebuilt
     assert!(m.follow(&mut other, &x).unwrap());
     let mut fresh: Follower = Follower::build(&mut other, &x, recipe).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);

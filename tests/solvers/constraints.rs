@@ -1,4 +1,5 @@
-//! Constraints under every preconditioner: PPCG is the eliminated system, and good preconditioners stay good.
+//! Constraints with every preconditioner: PPCG gives the solution of the eliminated system, and
+//! preconditioners remain effective.
 
 use crate::common::{mixed_recipes, multigrids, problem, recipes, single_recipes, small_sa};
 use coarsen::constraints::{Dirichlet, Filtered};
@@ -7,12 +8,13 @@ use coarsen::prelude::*;
 use coarsen::problems::{NumpyRandom, Problem};
 use coarsen::sparse::{Contacts, Stencil, Sum};
 
-/// Points, lines, planes, vertices on faces and crossing edges, on a share of the nodes of a 3x3 block system.
+/// Points, lines, planes, vertex-face and edge-edge contacts on a fraction of the nodes of a system with 3x3
+/// blocks.
 fn constraints(p: &Problem, share: f64, seed: u64) -> Constraints {
     let (nodes, mut random) = (p.positions.len(), NumpyRandom::new(seed));
     let mut c = Constraints::new(nodes, 3).unwrap();
     let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
-    // Values that all constraints on a node can have together: those of one displacement.
+    // Consistent values for all constraints on a node, computed from one displacement.
     let x = p.right_hand_side(seed + 1000);
     let at = |i: usize| [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
     let four = (0..(share * nodes as f64 / 4.0).ceil() as usize).map(|_| [0; 4].map(|_| below(nodes)));
@@ -45,7 +47,7 @@ fn close(x: &[f64], y: &[f64], tolerance: f64) -> bool {
     x.iter().zip(y).all(|(x, y)| (x - y).abs() <= tolerance * size)
 }
 
-/// The answer of a factorisation of the filtered matrix.
+/// The solution from a factorisation of the filtered matrix.
 fn direct(filtered: &mut Filtered<f64>, b: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; b.len()];
     filtered
@@ -75,7 +77,7 @@ fn every_preconditioner_solves_the_filtered_system() {
     }
 }
 
-/// The same in f32, stored and computed, on every place that has it.
+/// The same in f32, for storage and arithmetic, on every backend that supports it.
 #[test]
 fn every_preconditioner_does_in_few_digits() {
     let p = problem("elasticity3d:5");
@@ -127,7 +129,7 @@ fn every_method_solves_the_filtered_system() {
     }
 }
 
-/// The steps of `solve`, with vectors that live where the program is told to run.
+/// The individual steps of `solve`, with vectors on the selected backend.
 #[test]
 fn every_backend_solves_the_filtered_system() {
     let p = problem("elasticity3d:5");
@@ -149,7 +151,8 @@ fn every_backend_solves_the_filtered_system() {
     }
 }
 
-/// Nothing in contact, a pair of a node with itself, pairs twice, pairs across bodies, every node held: right, or refused with the node named.
+/// No contact, a contact of a node with itself, repeated contacts, contacts between bodies, all nodes fixed:
+/// each gives the right result, or an error with the node.
 #[test]
 fn odd_contacts_and_constraints_are_right_or_refused() {
     let p = problem("cloth:12");
@@ -163,19 +166,19 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     };
     let mut contact = Contacts::new(n, 3).unwrap();
     let stiff = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-    // None: the elastic system.
+    // No contact: the elastic system.
     contact.assemble(&[], &[]).unwrap();
     let free = solved(&Sum { elastic: &p.matrix, contact: &contact });
     let mut exact = vec![0.0; b.len()];
     let _ = Direct::default().factor(&p.matrix).unwrap().solve(&b, &mut exact).unwrap();
     assert!(close(&free, &exact, 1e-7));
-    // A node with itself.
+    // A contact of a node with itself.
     let refused = contact.assemble(&[Stencil::point_point(17, 17)], &stiff).unwrap_err();
     assert!(refused.to_string().contains("node 17"), "{refused}");
     let mut c = Constraints::new(n, 3).unwrap();
     let refused = c.vertex_face(30, [31, 30, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.0).unwrap_err();
     assert!(refused.to_string().contains("node 30"), "{refused}");
-    // A pair twice is one pair twice as stiff; a constraint twice is one that follows from the other.
+    // A contact listed twice has twice the stiffness; a repeated constraint is redundant.
     let pair = Stencil::point_point(20, 100);
     contact.assemble(&[pair, pair], &[stiff, stiff].concat()).unwrap();
     let twice = solved(&Sum { elastic: &p.matrix, contact: &contact });
@@ -183,11 +186,11 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     assert!(close(&twice, &solved(&Sum { elastic: &p.matrix, contact: &contact }), 1e-7));
     (0..2).for_each(|_| c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.1).unwrap());
     assert_eq!(prefilter(p.system(), &c).unwrap().density().dependent, 1);
-    // With another value it contradicts.
+    // With a different value it is contradictory.
     c.vertex_face(30, [31, 44, 42], [0.2, 0.3, 0.5], &[0.0, 0.0, 1.0], 0.2).unwrap();
     let refused = prefilter(p.system(), &c).unwrap_err();
     assert!(refused.to_string().contains("nodes 30, 31, 42 and 44"), "{refused}");
-    // Every node held.
+    // All nodes are fixed.
     c.clear();
     (0..n).for_each(|i| c.point(i, &[i as f64, 0.5, -1.0]).unwrap());
     let mut filtered = prefilter(p.system(), &c).unwrap();
@@ -204,12 +207,13 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     }
 }
 
-/// Two bodies that only contact couples: a pair of nodes, one of each, joins them for every preconditioner.
+/// Two bodies that are coupled only by one contact between two nodes: every preconditioner must take the
+/// contact into account.
 #[test]
 fn pairs_join_bodies() {
     let p = problem("elasticity3d:4");
     let n = p.positions.len();
-    // The same body twice; the second hangs on the first.
+    // Two copies of a body; the second is attached only to the first.
     let mut entries = Vec::new();
     for (i, (j, block)) in (0..n).flat_map(|i| p.matrix.row(i).map(move |block| (i, block))) {
         for body in 0..2 {
@@ -226,7 +230,7 @@ fn pairs_join_bodies() {
     let (first, second) = (n - 1, 2 * n - 1);
     contact.assemble(&[Stencil::point_point(first as u32, second as u32)], &stiffness).unwrap();
     let whole = Sum { elastic: &a, contact: &contact }.merge().unwrap();
-    // Pulled at the first body alone.
+    // The load acts on the first body only.
     let mut b = vec![0.0; 6 * n];
     b[3 * first] = 1.0;
     let mut expected: Vec<f64> = vec![0.0; 6 * n];
@@ -239,7 +243,7 @@ fn pairs_join_bodies() {
         report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(close(&x, &expected, 1e-7), "{name}");
     }
-    // Domains that are given the contact beside the matrix.
+    // Domains with contact passed separately from the matrix.
     let sum = Sum { elastic: &a, contact: &contact };
     let mut m = Schwarz::multilevel().build(&sum, &Cpu::new()).unwrap();
     let mut x = vec![0.0; b.len()];
@@ -248,7 +252,7 @@ fn pairs_join_bodies() {
     assert!(close(&x, &expected, 1e-7));
 }
 
-/// Fixed points are what [`Dirichlet`] eliminates.
+/// Constraints to fixed points give the same solution as [`Dirichlet`] elimination.
 #[test]
 fn fixed_points_are_eliminated_unknowns() {
     let p = problem("elasticity3d:5");
@@ -269,8 +273,8 @@ fn fixed_points_are_eliminated_unknowns() {
     assert!(fixed.iter().all(|&(i, value)| x[i] == value), "given values are exact");
 }
 
-/// Fig. 8 in small: 1, 10 and 30 % of the vertices constrained cost smoothed aggregation and multilevel Schwarz no more than half as many
-/// iterations again.
+/// A small version of Fig. 8: with 1, 10 and 30 % of the vertices constrained, smoothed aggregation and
+/// multilevel Schwarz take at most 1.5 times as many iterations.
 #[test]
 fn good_preconditioners_stay_good() {
     let iterations = |p: &Problem, schwarz: bool| {
@@ -306,7 +310,8 @@ fn good_preconditioners_stay_good() {
     }
 }
 
-/// A sheet folded in the middle, vertices of one half on faces of the other: tied nodes slide past each other, so no aggregate holds both.
+/// A sheet folded in the middle, with vertices of one half in contact with faces of the other. Tied nodes can
+/// slide past each other, so they must not share an aggregate.
 #[test]
 fn ties_do_not_join_aggregates() {
     let n = 41;
@@ -333,7 +338,7 @@ fn ties_do_not_join_aggregates() {
     }
 }
 
-/// A preconditioner follows filters that change, at most a third behind one that is built for them.
+/// A preconditioner updated to changed filters takes at most a third more iterations than a newly built one.
 #[test]
 fn updates_follow_filters_that_move() {
     let p = problem("cloth:12");
@@ -373,7 +378,8 @@ fn updates_follow_filters_that_move() {
     }
 }
 
-/// A refused update leaves matrix, near-kernel and constraints as they were; contact that goes leaves no blocks behind.
+/// A failed update keeps matrix, near-kernel and constraints. When contact is removed, its blocks are removed
+/// too.
 #[test]
 fn refused_updates_and_contact_that_goes_leave_nothing() {
     let p = problem("cloth:12");

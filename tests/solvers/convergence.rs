@@ -1,6 +1,6 @@
-//! Iterations of preconditioned conjugate gradients stay within a stated table.
+//! Upper bounds for the iterations of preconditioned conjugate gradients.
 //!
-//! The bounds are measured counts with a tenth of room; a method that loses strength fails here before anyone notices it in seconds.
+//! The bounds are measured counts plus ten per cent, so a method that becomes weaker fails here.
 
 use crate::common::{self, noise, problem, recipes};
 use coarsen::prelude::*;
@@ -14,7 +14,7 @@ fn iterations(name: &str, precond: &str, tolerance: f64) -> usize {
     report.unwrap().converged().unwrap_or_else(|e| panic!("{precond} on {name}: {e}")).iterations
 }
 
-/// Problem, then bounds for jacobi, block-jacobi, gauss-seidel, ssor, chebyshev, ic0 and ilu0 at 1e-8.
+/// For each problem, bounds for jacobi, block-jacobi, gauss-seidel, ssor, chebyshev, ic0 and ilu0 at 1e-8.
 const TABLE: [(&str, [usize; 7]); 6] = [
     ("poisson2d:60", [199, 199, 80, 43, 57, 69, 69]),
     ("poisson3d:20", [86, 86, 33, 18, 25, 30, 30]),
@@ -40,7 +40,7 @@ fn iterations_stay_within_the_table() {
     assert!(over.is_empty(), "{}", over.join("\n"));
 }
 
-/// A stronger method takes fewer iterations: the order that the documentation promises.
+/// Stronger methods take fewer iterations, in the documented order.
 #[test]
 fn stronger_methods_take_fewer_iterations() {
     for system in ["poisson2d:60", "elasticity3d:10", "cloth:31"] {
@@ -50,7 +50,7 @@ fn stronger_methods_take_fewer_iterations() {
     }
 }
 
-/// Chebyshev of degree m costs m - 1 products and saves nearly that factor in iterations.
+/// Chebyshev of degree m costs m - 1 products per application and reduces iterations by almost that factor.
 #[test]
 fn chebyshev_degree_pays() {
     let a = problem("poisson2d:60").matrix;
@@ -65,9 +65,9 @@ fn chebyshev_degree_pays() {
     assert!(counts[0] >= 4 * counts[3], "{counts:?}");
 }
 
-/// Iterations of other people's conjugate gradients with the same right-hand side class, to 1e-8: SciPy's `cg` with a plain ILU(0), and
-/// Eigen's `ConjugateGradient` with `IncompleteCholesky` in natural order. Eigen keeps the largest entries instead of the
-/// pattern, so the smaller of the two counts.
+/// Iteration counts of other libraries for similar right-hand sides, to 1e-8: SciPy's `cg` with a plain
+/// ILU(0), and Eigen's `ConjugateGradient` with `IncompleteCholesky` in natural order. Eigen keeps the
+/// largest entries instead of the pattern, so the smaller count is used.
 const PEERS: [(&str, usize, usize); 8] = [
     ("nos3", 49, 54),
     ("fv3", 66, 65),
@@ -97,7 +97,7 @@ fn incomplete_factors_are_as_strong_as_those_of_scipy_and_eigen() {
     }
 }
 
-/// l1 relaxation converges as a stationary iteration on every positive definite matrix; damping is not needed.
+/// l1 relaxation converges as a stationary iteration for every positive definite matrix, without damping.
 #[test]
 fn l1_iterations_converge_unaided() {
     for name in ["poisson2d:12", "elasticity3d:3", "cloth:8"] {
@@ -115,7 +115,7 @@ fn l1_iterations_converge_unaided() {
     }
 }
 
-/// The damping that a bound of the spectrum gives converges where 0.7, a usual guess, diverges.
+/// Damping computed from a bound of the spectrum converges in a case where the usual 0.7 diverges.
 #[test]
 fn damping_is_found_and_not_guessed() {
     for name in ["elasticity3d:6", "cloth:31"] {

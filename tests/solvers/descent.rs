@@ -1,4 +1,4 @@
-//! Soft bodies under every driver: derivatives, the same end state, energies that fall.
+//! Soft bodies with every driver: derivatives, equal final states, decreasing energies.
 
 use std::ops::ControlFlow;
 
@@ -20,13 +20,13 @@ type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
 type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
 type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
-/// Smoothed aggregation with the translations and rotations of the points.
+/// Smoothed aggregation with rigid-body modes of the points.
 fn sa(body: &mut Body, x: &[f64]) -> Follower {
     let recipe = Multigrid { coarse_size: 100, ..Multigrid::tamstorf() };
     Follower::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
-/// Every driver with its line search; `tight` says that it is More-Thuente's.
+/// Every driver with its line search; `tight` marks those with More-Thuente.
 fn drivers(body: &mut Body, x: &[f64]) -> Vec<(&'static str, bool, Way)> {
     vec![
         ("newton", false, Box::new(Newton::inexact())),
@@ -53,7 +53,7 @@ fn constant(body: &mut Body, x: &[f64]) -> Way {
     Box::new(Constant::new(a, m, Cg::new(Stop::relative(0.1))))
 }
 
-/// Fails where the energy rises by more than its round-off.
+/// Fails if the energy increases by more than its round-off.
 struct Falling(f64);
 
 impl DescentMonitor<Vec<f64>> for Falling {
@@ -88,7 +88,8 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
 fn every_driver_finds_the_twisted_bar() {
     let mut reference: Option<Vec<f64>> = None;
     let Scene { mut body, start } = Scene::bar_twist(3).unwrap();
-    // The constant matrix converges like a Laplacian beside elasticity: without inertia, in thousands of steps.
+    // With a constant matrix, convergence is that of a Laplacian preconditioner for elasticity. Without
+    // inertia it takes thousands of steps.
     for (name, tight, mut direction) in
         drivers(&mut body, &start).into_iter().filter(|d| d.0 != "constant matrix")
     {
@@ -100,8 +101,8 @@ fn every_driver_finds_the_twisted_bar() {
     }
 }
 
-/// Twenty steps of a stretched sphere that is let go: the same path by each driver. The armadillo takes them in the bench
-/// `descent -- steps`.
+/// Twenty steps of a stretched sphere after release: every driver gives the same trajectory. The bench
+/// `descent -- steps` runs the armadillo.
 #[test]
 fn every_driver_takes_the_same_time_steps() {
     let Some(data) = common::data() else { return };
@@ -127,7 +128,7 @@ fn every_driver_takes_the_same_time_steps() {
     }
 }
 
-/// Vectors of a place that is the host take the same steps, to the bit.
+/// Vectors of a host backend take the same steps, bit for bit.
 #[test]
 fn a_placed_body_is_the_same_body() {
     let stop = Stop::relative(1e-6);
@@ -157,7 +158,7 @@ fn a_placed_body_is_the_same_body() {
     }
 }
 
-/// A place that does not take the gradient leaves no old one behind: a descent sees NaN and ends.
+/// If a backend fails to take the gradient, no old gradient remains: the descent finds NaN and ends.
 #[test]
 fn a_gradient_that_is_not_written_is_not_a_number() {
     let Scene { body, start } = Scene::bar_twist(2).unwrap();
@@ -166,13 +167,14 @@ fn a_gradient_that_is_not_written_is_not_a_number() {
     let mut g = vec![1.0; start.len()];
     f.gradient(&start, &mut g);
     assert!(g.iter().all(|v| v.is_finite()));
-    let mut other = vec![1.0; start.len() - 1]; // which the place refuses
+    let mut other = vec![1.0; start.len() - 1]; // a wrong length, which the backend rejects
     f.gradient(&start, &mut other);
     assert!(other.iter().all(|v| v.is_nan()));
 }
 
-/// The question of Wang et al. 2020, §7.4, on a bar of 8281 vertices: a middle that is 10⁵ times stiffer than its ends costs L-BFGS around
-/// a cycle at most half as many iterations again, in the node-wise characteristic norm.
+/// The experiment of Wang et al. 2020, §7.4, on a bar of 8281 vertices: with a middle section 10⁵ times
+/// stiffer than the ends, L-BFGS with a multigrid cycle takes at most 1.5 times as many iterations in the
+/// node-wise characteristic norm.
 #[test]
 fn stiff_parts_cost_few_iterations() {
     let iterations = [1e5, 1e10].map(|middle| {
@@ -194,7 +196,8 @@ fn stiff_parts_cost_few_iterations() {
     assert!(2 * iterations[1] <= 3 * iterations[0], "{iterations:?}");
 }
 
-/// Gradient and exact Hessian of a potential against differences, the projected one against negative curvature.
+/// Gradient and exact Hessian of a potential are compared with finite differences; the projected Hessian must
+/// have no negative curvature.
 fn derivatives(name: &str, potential: impl Potential, x: &[f64]) {
     let x = &x.to_vec();
     let mut f = ImplicitEuler::equilibrium(potential).unwrap();
@@ -213,19 +216,20 @@ fn derivatives(name: &str, potential: impl Potential, x: &[f64]) {
         let hessian = check_hessian(&mut f, &a, x, [&d, &e]).unwrap();
         assert!(hessian.error < 1e-6, "{name}: {hessian:?}");
     }
-    // Projection only adds curvature, in every direction: neither P nor P - A has a negative eigenvalue.
+    // Projection only adds curvature: neither P nor P - A has a negative eigenvalue.
     let (n, mut scratch) = (x.len(), vec![0.0; x.len()]);
     let [least, most] = ends_of_spectrum(n, |v, y| p.apply(v, y));
-    assert!(least > -1e-9 * most, "{name}: P has the eigenvalue {least:e} beside {most:e}");
+    assert!(least > -1e-9 * most, "{name}: P has the eigenvalue {least:e}, the largest is {most:e}");
     let [added, _] = ends_of_spectrum(n, |v, y| {
         p.apply(v, y);
         a.apply(v, &mut scratch);
         y.iter_mut().zip(&scratch).for_each(|(y, a)| *y -= a);
     });
-    assert!(added > -1e-9 * most, "{name}: P - A has the eigenvalue {added:e} beside {most:e}");
+    assert!(added > -1e-9 * most, "{name}: P - A has the eigenvalue {added:e}, the largest is {most:e}");
 }
 
-/// The least and the largest eigenvalue of a symmetric matrix, by power iterations on it and on c - A with c above both.
+/// The smallest and largest eigenvalue of a symmetric matrix, by power iteration on A and on c - A with c
+/// above both.
 fn ends_of_spectrum(n: usize, mut apply: impl FnMut(&Vec<f64>, &mut Vec<f64>)) -> [f64; 2] {
     let mut power = |shift: f64, sign: f64| {
         let (mut v, mut y, mut found) = (noise(n, 21), vec![0.0; n], 0.0);
@@ -252,7 +256,7 @@ fn energies_have_the_derivatives_they_say() {
     let held: Vec<bool> = mesh.positions.iter().map(|p| p[0] == 0.0).collect();
     let free: Vec<f64> =
         mesh.positions.iter().zip(&held).filter(|(_, h)| !**h).flat_map(|(p, _)| *p).collect();
-    // Stretched and shaken; and squeezed until elements turn inside out.
+    // Stretched and perturbed; then compressed until elements are inverted.
     for (stretch, shake) in [(1.1, 0.05), (0.6, 0.4)] {
         let noise = noise(free.len(), 1);
         let x: Vec<f64> = free.iter().zip(&noise).map(|(x, n)| stretch * x + shake * n).collect();
@@ -268,7 +272,8 @@ fn energies_have_the_derivatives_they_say() {
     }
 }
 
-/// Every energy is minimised, by a second-order and two first-order methods: a bar that was stretched and shaken comes to the same rest.
+/// Every energy is minimised by one second-order and two first-order methods: a bar that was stretched and
+/// perturbed reaches the same rest state.
 #[test]
 fn every_energy_is_minimised() {
     fn rests<P: Potential>(name: &str, potential: impl Fn() -> P, start: &[f64], rest: &[f64]) {
@@ -310,7 +315,7 @@ fn every_energy_is_minimised() {
     let material = |e: usize| Lame::new(1e5 * (1.0 + e as f64 % 3.0), 0.35);
     rests("co-rotational", || Tetrahedra::new(CoRotational, &mesh, &held, material).unwrap(), &x, &free);
     rests("neo-Hookean", || Tetrahedra::new(StableNeoHookean, &mesh, &held, material).unwrap(), &x, &free);
-    // A spring along every edge, as long as the edge at rest.
+    // A spring along every edge, with the edge's rest length.
     let mut edges: Vec<[u32; 2]> = mesh
         .tetrahedra
         .iter()
@@ -338,10 +343,11 @@ fn bodies_at_rest_have_no_energy() {
     body.add_gradient(&x, &mut g);
     assert!(g.norm() < 1e-9);
     let mass: f64 = body.masses(1000.0).iter().sum();
-    assert!(mass < 1000.0 && mass > 500.0); // the held face has a share
+    assert!(mass < 1000.0 && mass > 500.0); // the fixed face has a part of the mass
 }
 
-/// A body that was only turned has no energy: what there is, is round-off, and f's own size says nothing of it.
+/// A rigidly rotated body has no energy. Its computed energy is round-off, and |f| itself gives no estimate
+/// of that round-off.
 #[test]
 fn round_off_is_known_near_zero() {
     let mesh = Mesh::bar([3, 2, 2], 0.5);

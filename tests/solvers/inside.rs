@@ -1,4 +1,5 @@
-//! Constraints inside the iteration alone (Baraff & Witkin 1998, §5.3): why the matrix is filtered first.
+//! Constraints only inside the iteration (Baraff & Witkin 1998, §5.3), which shows why the matrix is filtered
+//! first.
 
 use coarsen::prelude::*;
 use coarsen::problems::Problem;
@@ -6,14 +7,15 @@ use coarsen::problems::Problem;
 #[path = "../common/inside.rs"]
 mod projected;
 
-/// Iterations with a preconditioner that does not know the constraints.
+/// Iterations with a preconditioner built from A alone.
 fn iterations(p: &Problem, m: impl Preconditioner<Vec<f64>>) -> usize {
     let (b, constraints) = (p.right_hand_side(1), p.constraints.as_ref().unwrap());
     let (mut x, stop) = (vec![0.0; b.len()], Stop { max_iterations: 5000, ..Stop::relative(1e-6) });
     projected::solve(&p.matrix, m, constraints, &b, &mut x, stop).unwrap().iterations
 }
 
-/// The other half of Fig. 8 of Tamstorf, Jones, McCormick 2015: without filtering the matrix, smoothed aggregation and multilevel Schwarz lose what they are for.
+/// The other half of Fig. 8 of Tamstorf, Jones, McCormick 2015: if the matrix is not filtered, smoothed
+/// aggregation and multilevel Schwarz become ineffective.
 #[test]
 fn projection_inside_alone_is_not_enough() {
     let pinned = |share| coarsen::problems::pinned(41, 0.01, share).unwrap();

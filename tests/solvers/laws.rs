@@ -1,4 +1,4 @@
-//! The laws that every preconditioner obeys, on every kind of system.
+//! Properties of every preconditioner, tested on every kind of system.
 
 use crate::common::{
     self, Recipe, mixed_recipes, multigrids, noise, recipes, single_multigrids, single_recipes, systems,
@@ -8,7 +8,7 @@ use coarsen::sparse::{Contacts, Sum};
 use coarsen::{Class, parallel};
 
 fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
-    let mut z = vec![V::nan(); r.len()]; // whatever was there must not matter
+    let mut z = vec![V::nan(); r.len()]; // the result must not depend on old values
     m.apply(&r.to_vec(), &mut z);
     z
 }
@@ -25,7 +25,7 @@ fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut law: impl FnMut(&str, &Bsr<f64
     }
 }
 
-/// M⁻¹(a r + s) = a M⁻¹r + M⁻¹s; M⁻¹ symmetric; r·M⁻¹r > 0: what conjugate gradients assume.
+/// M⁻¹(a r + s) = a M⁻¹r + M⁻¹s; M⁻¹ symmetric; r·M⁻¹r > 0: the assumptions of conjugate gradients.
 fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
     for_each(recipes, |name, a, (_, build)| {
         let (n, mut m) = (a.shape().0, build(a));
@@ -72,7 +72,8 @@ fn linear_symmetric_positive_in_f32() {
     linear_symmetric_positive(single_multigrids(), 1e-3);
 }
 
-/// On a block-diagonal matrix nothing is dropped: one application solves it (polynomials and damping aside).
+/// For a block-diagonal matrix nothing is dropped, so one application solves the system (except for
+/// polynomials and damping).
 #[test]
 fn exact_without_coupling() {
     let n = 40;
@@ -102,7 +103,8 @@ fn exact_without_coupling() {
     }
 }
 
-/// Update with new values equals a new build; update with the same values changes no bit; another pattern is rebuilt.
+/// An update with new values equals a new build; an update with the same values changes no bit; a new pattern
+/// causes a rebuild.
 #[test]
 fn update_equals_rebuild() {
     follows(recipes());
@@ -135,7 +137,7 @@ fn follows<V: Real>(recipes: Vec<Recipe<V>>) {
     });
 }
 
-/// Contact pairs given beside the matrix count as much as those merged into it.
+/// Contact passed separately from the matrix gives the same result as contact merged into it.
 #[test]
 fn contact_is_not_forgotten() {
     let a = common::problem("elasticity3d:4").matrix;
@@ -151,7 +153,7 @@ fn contact_is_not_forgotten() {
         let expected = applied(&mut *build(&merged), &r);
         let mut m = build(&a);
         if name.starts_with("mas") {
-            // Contact takes part in the choice of domains, which an update keeps: only a new build is the same.
+            // Contact affects the choice of domains, which an update keeps, so only new builds agree.
             let before = applied(&mut *m, &r);
             m.update_from(System::from(&sum)).unwrap();
             assert_ne!(applied(&mut *m, &r), before, "{name}");
@@ -162,7 +164,7 @@ fn contact_is_not_forgotten() {
     }
 }
 
-/// A failed update names the place and leaves the old state usable.
+/// A failed update reports the place and keeps the old state usable.
 #[test]
 fn failed_update_keeps_the_old_state() {
     for_each(recipes().into_iter().chain(multigrids()).collect(), |name, a, (_, build)| {
@@ -176,7 +178,7 @@ fn failed_update_keeps_the_old_state() {
         assert!(m.update_from((&broken).into()).is_err(), "{name}: NaN");
         assert_eq!(applied(&mut *m, &r), before, "{name}: after NaN");
         if name.starts_with("ilu0") || name.starts_with("l1-block") {
-            return; // these fill a zero diagonal: that is no failure
+            return; // these methods replace a zero diagonal, so there is no failure
         }
         broken.values_mut()[at * area..(at + 1) * area].fill(0.0);
         assert!(m.update_from((&broken).into()).is_err(), "{name}: zero diagonal");
@@ -184,7 +186,8 @@ fn failed_update_keeps_the_old_state() {
     });
 }
 
-/// Setup and application have the same bits at 1, 2 and 7 threads, on a system large enough to be shared between them.
+/// Setup and application have the same bits with 1, 2 and 7 threads, on a system large enough for several
+/// threads.
 #[test]
 fn threads_do_not_change_bits() {
     for system in ["poisson2d:360", "elasticity3d:22", "cloth:81"] {
@@ -193,7 +196,7 @@ fn threads_do_not_change_bits() {
         let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };
         for (name, build) in recipes().into_iter().chain(multigrids()).chain(mixed) {
             if name == "cholesky" && system != "cloth:81" {
-                continue; // factors are computed on the calling thread; the others would take minutes
+                continue; // factors are computed on the calling thread; the other systems would take minutes
             }
             let run = || applied(&mut *build(&a), &r);
             let one = parallel::threads(1, run).unwrap();
@@ -205,7 +208,7 @@ fn threads_do_not_change_bits() {
     }
 }
 
-/// Callers that solve at once share nothing: each gets the bits that it gets alone.
+/// Concurrent callers are independent: each gets the same bits as alone.
 #[test]
 fn solves_at_once_do_not_meet() {
     let problems = ["poisson2d:120", "elasticity3d:12", "cloth:41", "anisotropic2d:260"].map(common::problem);

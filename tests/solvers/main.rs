@@ -1,4 +1,5 @@
-//! Laws and measured convergence of whole solvers: one program, because every test here compiles most of the library.
+//! Properties and iteration counts of complete solvers, in one program, because every test here compiles most
+//! of the library.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Products with a rounded matrix, residuals with the exact one.
+//! Products with a rounded matrix, and residuals with the exact one.
 
 use coarsen::backend::{Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};
@@ -13,7 +13,7 @@ fn replacing(tolerance: f64) -> Cg<Vec<f64>> {
     cg
 }
 
-/// As many iterations as with the exact matrix, to a tenth, and a residual that is true.
+/// At most ten per cent more iterations than with the exact matrix, and a correct true residual.
 #[test]
 fn products_in_f32_cost_hardly_an_iteration() {
     for (spec, dt) in
@@ -41,10 +41,11 @@ fn products_in_f32_cost_hardly_an_iteration() {
     }
 }
 
-/// The worse the condition the farther rounding leads astray, at worst as far as a restart a replacement.
+/// The number of extra iterations grows with the condition number. In the worst case, each replacement of the
+/// residual acts as a restart.
 #[test]
 fn the_condition_decides_how_many_iterations_rounding_costs() {
-    // A chain held by a weak spring at each node: eigenvalues from k to 4 + k.
+    // A chain with a weak spring at each node: eigenvalues from k to 4 + k.
     for (k, most) in [(1e-2, 1.05), (1e-4, 1.05), (1e-5, 1.1)] {
         let n = 2000_u32;
         let entries = (0..n).flat_map(|i| {
@@ -66,7 +67,7 @@ fn the_condition_decides_how_many_iterations_rounding_costs() {
     }
 }
 
-/// A matrix that is singular once rounded: no silent success.
+/// A matrix that becomes singular by rounding is never reported as solved.
 #[test]
 fn what_needs_more_digits_is_refused_or_said_not_to_converge() {
     let near = 1.0 - 1e-9;

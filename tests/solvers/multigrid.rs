@@ -1,4 +1,4 @@
-//! What multigrid promises: reuse, mesh independence, and an honest end on systems that break other hierarchies.
+//! Multigrid: reuse, mesh independence, and correct results where other hierarchies fail.
 
 use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
@@ -43,7 +43,7 @@ fn iterations_do_not_grow_with_the_mesh() {
     assert!(translations.iter().all(|&i| i <= 18), "{translations:?}");
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, with the same near-kernel and coarse size.
+/// CG iterations with PyAMG 5.4.1's `smoothed_aggregation_solver` to 1e-8; same near-kernel and coarse size.
 const GROWTH: [(&str, usize); 8] = [
     ("poisson3d:40", 8),
     ("elasticity3d:10", 8),
@@ -55,7 +55,7 @@ const GROWTH: [(&str, usize); 8] = [
     ("elasticity3d:40", 11),
 ];
 
-/// At every size at most 1.1 times PyAMG's iterations plus one.
+/// At every size, at most 1.1 times the iterations of PyAMG plus one.
 fn within_pyamg(problems: &[(&str, usize)]) -> Vec<usize> {
     let count = |&(name, pyamg): &(&str, usize)| {
         let count = iterations(name, Multigrid::tamstorf());
@@ -102,7 +102,7 @@ fn richer_cycles_take_no_more_iterations() {
     }
 }
 
-/// An F-cycle within F-cycles, on four levels and more, is as symmetric as a V-cycle; an unsymmetric matrix makes no symmetric cycle.
+/// F-cycles on four or more levels are symmetric like V-cycles; for unsymmetric matrices no cycle is.
 #[test]
 fn cycles_are_as_symmetric_as_they_say() {
     let a = problem("poisson2d:20").matrix;
@@ -131,11 +131,11 @@ fn cycles_are_as_symmetric_as_they_say() {
     }
 }
 
-/// Dead unknowns do not see in which units a matrix is written.
+/// Scaling the matrix does not change which unknowns count as dead.
 #[test]
 fn units_do_not_matter() {
     let p = problem("elasticity3d:6");
-    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // turns about the line: dead unknowns
+    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // rotations are dead
     let b = noise(p.matrix.shape().0, 1);
     let counts = [0, -100, 100].map(|power| {
         let mut a = p.matrix.clone();
@@ -173,14 +173,14 @@ fn solved(a: &Bsr<f64>, recipe: Sa, what: &str) -> usize {
     report.iterations
 }
 
-/// Scalar chain of n nodes, held at one end.
+/// A scalar chain of n nodes, fixed at one end.
 fn chain(n: u32) -> Bsr<f64> {
     let inner = (0..n).flat_map(|i| [(i, i, 2.0), (i, (i + 1) % n, -1.0), ((i + 1) % n, i, -1.0)]);
     let open: Vec<_> = inner.filter(|&(i, j, _)| i.abs_diff(j) <= 1).collect();
     assembly::from_triplets(n as usize, n as usize, &open).unwrap()
 }
 
-/// Two copies of a system that do not touch.
+/// Two uncoupled copies of a system.
 fn twice(a: &Bsr<f64>) -> Bsr<f64> {
     let n = a.pattern().rows() as u32;
     let (mut places, mut values) = (Vec::new(), Vec::new());
@@ -207,7 +207,7 @@ fn awkward_systems_are_solved() {
     let bodies = twice(&problem("elasticity3d:6").matrix);
     assert!(solved(&bodies, sa, "two bodies in one matrix") < 30);
     assert!(solved(&Bsr::identity(0, 1).unwrap(), sa, "an empty system") == 0);
-    // A mass far above the stiffness: relaxation solves it alone, on a second level without unknowns, and nothing is factored.
+    // Mass dominates: relaxation solves the system, level 1 has no unknowns, and nothing is factored.
     let mut heavy = problem("poisson3d:12").matrix;
     let diagonal: Vec<usize> =
         (0..heavy.pattern().rows()).filter_map(|i| heavy.pattern().find(i, i)).collect();
@@ -220,8 +220,8 @@ fn awkward_systems_are_solved() {
     m.update(&heavy).unwrap();
 }
 
-/// The stiffness of a free cube: `elasticity3d` clamps one face, so the clamped matrix minus what the clamp added is not at hand; a
-/// graph of springs in space is as free. Held at one node it is regular; free, it has six rigid modes and `NullSpace` projects them.
+/// The stiffness of a free cube of springs (`elasticity3d` fixes one face). Fixed at one node it is regular.
+/// Free, it has six rigid-body modes, which `NullSpace` projects out.
 fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
     let n = 6_i32;
     let at = |x: i32, y: i32, z: i32| ((x * n + y) * n + z) as u32;
@@ -247,7 +247,7 @@ fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
     if held {
         places.push((0, 0));
         values.extend([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0].map(|v: f64| 100.0 * v));
-        // One point stops translations; two more rows stop the turns about it.
+        // One fixed point prevents translations; two more rows prevent rotations about it.
         places.push((at(n - 1, 0, 0), at(n - 1, 0, 0)));
         values.extend([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
         places.push((at(0, n - 1, 0), at(0, n - 1, 0)));
@@ -284,7 +284,7 @@ fn bodies_held_at_points_and_free_bodies() {
     assert_eq!(cg.solve(&a, &mut m, &b, &mut x).unwrap().outcome, Outcome::Inconsistent);
 }
 
-/// Free chains that become one coarse node each, beside a long one: pᵀAp is round-off there, and no reason to stop.
+/// Free chains that become one coarse node each: pᵀAp is round-off there, which must not stop the setup.
 #[test]
 fn free_bodies_beside_others_become_points() {
     for lengths in [vec![3; 400], vec![2; 400], [vec![3000], vec![2; 50]].concat()] {
@@ -307,8 +307,8 @@ fn free_bodies_beside_others_become_points() {
     }
 }
 
-/// Triangles in the plane, each held at one corner and free to turn about it: as coarse nodes they have a singular block without a zero on
-/// its diagonal.
+/// Triangles in the plane, each fixed at one corner and free to rotate about it. As coarse nodes they have
+/// singular blocks without a zero on the diagonal.
 #[test]
 fn bodies_that_turn_about_a_point_become_points() {
     let corners = [[0.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.3, 0.9, 0.0]];
@@ -352,7 +352,7 @@ fn a_near_kernel_can_be_found() {
     };
     let [constants, found] = [Modes::Constants, Modes::Found(6)].map(count);
     assert!(found <= constants + 2, "found {found}, constants {constants}");
-    // Finding does not rest on the factor that smooths P.
+    // The detection does not depend on the damping factor of the prolongation smoother.
     let mut plain = small_sa(Cycle::V);
     plain.coarsening.omega = 0.0;
     let [constants, found] = [Modes::Constants, Modes::Found(6)].map(|modes| {
@@ -362,7 +362,7 @@ fn a_near_kernel_can_be_found() {
     assert!(found <= constants + 4, "without smoothing: found {found}, constants {constants}");
 }
 
-/// As many vectors as an aggregate has nodes leave nothing to coarsen, and a Poisson problem in space has a large factor.
+/// With more vectors than an aggregate has nodes, the setup reports a stall and factors no large matrix.
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
@@ -370,13 +370,13 @@ fn a_stall_is_named_before_it_is_factored() {
     recipe.coarsening.modes = Modes::Found(64);
     let error = recipe.build(p.system(), &Cpu::new()).err().expect("nothing is coarsened");
     assert!(matches!(error, SetupError::Stalled { unknowns: 27_000, .. }), "{error}");
-    // One level is what a user may ask for.
+    // A single level is a valid choice.
     Multigrid { levels: 1, ..Multigrid::tamstorf() }
         .build(&problem("poisson2d:30").matrix, &Cpu::new())
         .unwrap();
 }
 
-/// The awkward real ones: isolated nodes, and singular Laplacians with their constants projected out.
+/// Difficult real matrices: isolated nodes, and singular Laplacians with constants projected out.
 #[test]
 fn awkward_real_matrices_are_solved() {
     let Some(data) = common::data() else { return };
@@ -395,7 +395,7 @@ fn awkward_real_matrices_are_solved() {
     }
 }
 
-/// Iterations of PyAMG 5.4.1's `smoothed_aggregation_solver` under CG to 1e-8, the best of three near-kernels.
+/// CG iterations with PyAMG 5.4.1's `smoothed_aggregation_solver` to 1e-8; best of three near-kernels.
 const PYAMG: [(&str, usize); 29] = [
     ("bcsstk01", 14),
     ("bcsstk02", 20),
@@ -428,7 +428,8 @@ const PYAMG: [(&str, usize); 29] = [
     ("ipc_mat40_stack2", 294),
 ];
 
-/// On no real matrix more than 1.25 times PyAMG's iterations plus two, and fewer in total; blocks are found, the near-kernel is constants.
+/// For each real matrix, multigrid takes at most 1.25 times the iterations of PyAMG plus two, and fewer in
+/// total. Blocks are detected, and the near-kernel is constant vectors.
 #[test]
 fn no_more_iterations_than_pyamg_on_real_matrices() {
     let Some(data) = common::data() else { return };

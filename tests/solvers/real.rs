@@ -1,4 +1,5 @@
-//! Real matrices end to end: every symmetric positive definite one of the data folder, solved to a true relative residual of 1e-8.
+//! Real matrices: every symmetric positive definite matrix of the data folder is solved to a true relative
+//! residual of 1e-8.
 
 use crate::common::{data, noise, read};
 use coarsen::prelude::*;
@@ -65,7 +66,7 @@ fn every_positive_definite_matrix_by_ic0_cg() {
     }
 }
 
-/// Singular Laplacians: solved with the constants projected out, and an unbalanced load is reported.
+/// Singular Laplacians are solved with constants projected out, and an unbalanced load is reported.
 #[test]
 fn singular_laplacians_with_their_kernel() {
     use coarsen::krylov::{NullSpace, Projected};
@@ -88,7 +89,8 @@ fn singular_laplacians_with_their_kernel() {
     }
 }
 
-/// Matrices that are not what conjugate gradients need end with the right outcome, never with success.
+/// For matrices that violate the assumptions of conjugate gradients, the outcome is the right failure and
+/// never convergence.
 #[test]
 fn conjugate_gradients_refuse_what_they_cannot_solve() {
     let Some(data) = data() else { return };

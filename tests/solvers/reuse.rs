@@ -1,4 +1,4 @@
-//! What an update promises: the same bits for the same values, and after an error the old state, to the last bit.
+//! Properties of updates: the same bits for the same values, and the old state, bit for bit, after an error.
 
 use crate::common::{mixed_recipes, noise, problem, small_sa};
 use coarsen::backend::{Reference, SetupError};
@@ -15,7 +15,8 @@ fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
     z
 }
 
-/// The same values change no bit; kept transfers give the explicit triple product; nothing kept equals a build.
+/// The same values change no bit; kept transfers give the explicit triple product; if nothing is kept, an
+/// update equals a build.
 #[test]
 fn updates_do_what_they_say() {
     for (spec, filtered) in [("elasticity3d:6", false), ("cloth:21", true), ("anisotropic2d:50", true)] {
@@ -57,7 +58,8 @@ fn update_says_so(spec: &str, filtered: bool) {
     }
 }
 
-/// A_c = Pᵀ A P: to the bit what a new plan computes, and to round-off what two products one after the other do. Diagonal blocks of bodies that float have something added.
+/// A_c = Pᵀ A P: bit for bit the result of a new plan, and up to round-off the result of two separate
+/// products. The diagonal blocks of floating bodies have a shift.
 fn assert_triple(coarse: &Bsr<f64>, a: &Bsr<f64>, p: &Prolongation<f64>, what: &str) {
     let p = p.matrix().unwrap();
     let planned = GalerkinPlan::new(a, p).unwrap().build(a, p).unwrap();
@@ -73,7 +75,8 @@ fn assert_triple(coarse: &Bsr<f64>, a: &Bsr<f64>, p: &Prolongation<f64>, what: &
     }
 }
 
-/// What an update cannot keep it rebuilds or refuses, and after an error the old cycle is there to the last bit.
+/// An update rebuilds what cannot be kept or returns an error. After an error, the old cycle is available,
+/// bit for bit.
 #[test]
 fn updates_that_do_not_fit() {
     let p = problem("elasticity3d:6");
@@ -102,7 +105,7 @@ fn updates_that_do_not_fit() {
         assert_eq!((&before, m.class()), (&after, Class::Symmetric));
     }
 
-    // The same pattern in blocks of another size is another system.
+    // The same pattern with a different block size is a different system.
     let blocks = |b: usize| {
         let places: Vec<(u32, u32)> =
             (0..200).flat_map(|i| [(i, i), (i, (i + 1) % 200), ((i + 1) % 200, i)]).collect();
@@ -119,7 +122,8 @@ fn updates_that_do_not_fit() {
     }
 }
 
-/// Contact comes: a patch keeps every P, its products are those of the new matrix, and it still serves; an update builds anew.
+/// Contact appears. A patch keeps every P and computes the coarse matrices of the new matrix; the
+/// preconditioner remains effective. An update rebuilds the hierarchy.
 #[test]
 fn a_patch_keeps_transfers_while_couplings_come() {
     let mut s = Sequence::parse("cloth-contact:20", 4, &Options::default()).unwrap();
@@ -140,7 +144,7 @@ fn a_patch_keeps_transfers_while_couplings_come() {
         let (b, mut x) = (s.right_hand_side(1), vec![0.0; whole.shape().0]);
         let report = Cg::new(Stop::relative(1e-6)).solve(&s.sum(), &mut m, &b, &mut x).unwrap();
         let first = report.converged().unwrap().iterations;
-        // The new couplings stay, and their values follow.
+        // The new couplings stay in the pattern, and later updates follow their values.
         assert_eq!(m.update(s.system()).unwrap(), Reused::Structure);
         let after = m.prolongation(0).unwrap().clone();
         assert_eq!((after == before, after.pattern()), (keep == Keep::Transfers, before.pattern()));
@@ -159,7 +163,7 @@ fn a_patch_keeps_transfers_while_couplings_come() {
     }
 }
 
-/// `a` with springs of this stiffness along the third axis between nodes of opposite sides.
+/// `a` with springs of the given stiffness along the third axis between nodes on opposite sides.
 fn touching(a: &Bsr<f64>, stiffness: f64) -> Bsr<f64> {
     let n = a.pattern().rows() as u32;
     let (mut places, mut values) = (Vec::new(), Vec::new());
@@ -179,8 +183,8 @@ fn touching(a: &Bsr<f64>, stiffness: f64) -> Bsr<f64> {
     assembly::from_blocks(a.shape().0, a.shape().1, (3, 3), &places, &values).unwrap()
 }
 
-/// What a step says of weak couplings goes with them when others come between: P follows values on a pattern that it was not made for, as it would
-/// without contact while contact has no stiffness.
+/// Contact adds couplings to the pattern, and an update recomputes P for the new values. Couplings that were
+/// weak in the build stay weak, so that contact of zero stiffness gives the same P as no contact.
 #[test]
 fn weak_couplings_stay_weak_where_contact_comes() {
     let p = problem("cloth:21");
@@ -219,13 +223,14 @@ fn weak_couplings_stay_weak_where_contact_comes() {
     let [followed, as_it_was] = [count(&mut m), count(&mut kept)];
     assert!(10 * followed <= 11 * as_it_was, "{followed} iterations, {as_it_was} with the P of before");
 
-    // Contact goes, and what was there before it is there again.
+    // Contact is removed, and the previous state is restored.
     m.patch(p.system(), &all).unwrap();
     m.update(p.system()).unwrap();
     assert!(m.prolongation(0).unwrap().values().iter().zip(before.values()).all(near));
 }
 
-/// A chain of n nodes of three unknowns: blocks 2 I on the diagonal, `coupling` J beside it, J the 3 x 3 matrix of ones.
+/// A chain of n nodes with three unknowns: blocks 2 I on the diagonal, and `coupling` J next to it, where J
+/// is the 3 x 3 matrix of ones.
 fn chain(n: u32, coupling: f64) -> Bsr<f64> {
     let coupled = (0..n - 1).flat_map(|i| [(i, i + 1), (i + 1, i)]);
     let places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).chain(coupled).collect();
@@ -238,8 +243,8 @@ fn chain(n: u32, coupling: f64) -> Bsr<f64> {
     assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap()
 }
 
-/// Each fine diagonal block stays 2 I, and the coarse ones become indefinite with a positive diagonal in their inverse: only the estimate of
-/// the spectrum on the coarse level sees it.
+/// The fine diagonal blocks stay 2 I. The coarse diagonal blocks become indefinite, but their inverses keep a
+/// positive diagonal. Only the estimate of the spectrum on the coarse level detects this.
 #[test]
 fn a_failure_on_a_coarse_level_changes_no_bit() {
     let (good, bad) = (chain(300, -0.3), chain(300, -1.2));
@@ -261,7 +266,8 @@ fn a_failure_on_a_coarse_level_changes_no_bit() {
     }
 }
 
-/// Values that f32 cannot hold: A itself, or the inverses of its diagonal blocks, which are stored after A.
+/// Values beyond the range of f32: in A itself, or in the inverses of its diagonal blocks, which are stored
+/// after A.
 #[test]
 fn values_that_storage_cannot_hold_change_no_bit() {
     let smoothings = [small_sa(Cycle::V).smoothing, Smoothing::GaussSeidel(GaussSeidel::default())];
@@ -284,7 +290,8 @@ fn values_that_storage_cannot_hold_change_no_bit() {
                 assert_eq!(applied(&mut m, &r), before, "{power} {keep:?}");
             }
         }
-        // Domains choose their own precision, and damped Jacobi may hold what the others cannot.
+        // Excluded: domains choose their own precision, and damped Jacobi stores different values, which may
+        // fit f32.
         let of_the_place = |name: &str| !name.ends_with("jacobi") && !name.starts_with("mas");
         for (name, build) in mixed_recipes().into_iter().filter(|r| of_the_place(r.0)) {
             let mut m = build(&p.matrix);
@@ -296,7 +303,8 @@ fn values_that_storage_cannot_hold_change_no_bit() {
     }
 }
 
-/// A Laplacian held at one node, then free, then held again: the coarse solve changes from a factor to a pseudo-inverse and back.
+/// A Laplacian that is fixed at one node, then free, then fixed again: the coarse solve changes from a factor
+/// to a pseudo-inverse and back.
 #[test]
 fn a_bottom_follows_a_matrix_that_becomes_singular() {
     let n = 1000_u32;
@@ -333,7 +341,8 @@ fn a_bottom_follows_a_matrix_that_becomes_singular() {
     }
 }
 
-/// No level takes half of an unsymmetric matrix for all of it, after a build and after an update: the cycles are those of plain loops over whole rows.
+/// For an unsymmetric matrix no level uses half storage, after a build and after an update: the cycles equal
+/// those of plain loops over whole rows.
 #[test]
 fn halves_never_stand_for_unsymmetric_blocks() {
     let a = problem("elasticity3d:7").matrix;

@@ -1,4 +1,4 @@
-//! The driver of a card and its compiler, NVRTC, found when they are needed and never linked.
+//! The CUDA driver and its compiler, NVRTC, loaded at run time and never linked.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-/// A pointer that another library owns.
+/// A pointer owned by another library.
 pub(crate) type Handle = *mut c_void;
 
 const DRIVERS: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
@@ -19,7 +19,7 @@ pub(crate) const PROCESSORS: i32 = 16;
 const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 
-/// The functions of both libraries that OpenCL needs. All return 0 or the number of an error.
+/// The functions of both libraries that are used. All return 0 or an error number.
 pub(crate) struct Cuda {
     device_count: unsafe extern "C" fn(*mut i32) -> i32,
     device_name: unsafe extern "C" fn(*mut c_char, i32, i32) -> i32,
@@ -71,14 +71,14 @@ struct Compiler {
 }
 
 impl Cuda {
-    /// Both libraries, or what is missing.
+    /// Both libraries, or the name of a missing one.
     pub(crate) fn get() -> Result<&'static Self, &'static str> {
         static CUDA: OnceLock<Result<Cuda, &'static str>> = OnceLock::new();
         CUDA.get_or_init(Self::open).as_ref().map_err(|missing| *missing)
     }
 
     fn open() -> Result<Self, &'static str> {
-        // Libraries are never unloaded: their functions are kept.
+        // Libraries are never unloaded, because their functions are stored.
         let driver = Box::leak(Box::new(library(&DRIVERS).ok_or("no CUDA driver (libcuda.so.1)")?));
         let nvrtc = Box::leak(Box::new(library(&COMPILERS).ok_or("no CUDA compiler (libnvrtc.so)")?));
         // SAFETY: the types of the fields are those of the CUDA driver API and of NVRTC.
@@ -149,7 +149,7 @@ impl Cuda {
         bytes as u64
     }
 
-    /// Versions of driver and compiler.
+    /// The versions of driver and compiler.
     pub(crate) fn version(&self) -> String {
         let (mut driver, mut major, mut minor) = (0, 0, 0);
         // SAFETY: each call writes numbers.
@@ -160,7 +160,7 @@ impl Cuda {
         format!("CUDA {}.{}, NVRTC {major}.{minor}", driver / 1000, driver % 1000 / 10)
     }
 
-    /// The PTX of a CUDA program for a device, or the compiler's log.
+    /// The PTX of a CUDA program for a device; on error, the log of the compiler.
     pub(crate) fn compile(&self, source: &str, options: &[String], device: i32) -> Result<Vec<u8>, String> {
         let (major, minor) = (self.attribute(device, MAJOR), self.attribute(device, MINOR));
         let architecture = format!("--gpu-architecture=compute_{major}{minor}");
@@ -169,7 +169,7 @@ impl Cuda {
         let pointers: Vec<_> = words.iter().map(|word| word.as_ptr()).collect();
         let (source, nvrtc) = (text(source)?, &self.compiler);
         let mut program = ptr::null_mut();
-        // SAFETY: texts end with 0 and outlive the calls; buffers are as long as the library says.
+        // SAFETY: texts end with 0 and outlive the calls; buffers have the lengths returned by the library.
         unsafe {
             (nvrtc.create)(&mut program, source.as_ptr(), ptr::null(), 0, ptr::null(), ptr::null());
             let status = (nvrtc.compile)(program, pointers.len() as i32, pointers.as_ptr());
@@ -186,17 +186,17 @@ impl Cuda {
 }
 
 fn text(s: &str) -> Result<CString, String> {
-    CString::new(s).map_err(|_| "a program holds a zero byte".to_owned())
+    CString::new(s).map_err(|_| "a program contains a zero byte".to_owned())
 }
 
 fn library(names: &[&str]) -> Option<Library> {
-    // SAFETY: loading runs the initialisers of a vendor's library, which is what its installer trusts it to do.
+    // SAFETY: loading runs the initialisers of a vendor library, which the user has installed.
     names.iter().find_map(|name| unsafe { Library::new(name) }.ok())
 }
 
 /// # Safety
 /// `F` must be the type of the function.
 unsafe fn symbol<F: Copy>(library: &'static Library, name: &str) -> Result<F, &'static str> {
-    // SAFETY: the caller vouches for the type, and the library is never unloaded.
+    // SAFETY: the caller guarantees the type, and the library is never unloaded.
     unsafe { library.get::<F>(name.as_bytes()) }.map(|f| *f).map_err(|_| "a CUDA library that is too old")
 }

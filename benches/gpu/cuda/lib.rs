@@ -1,21 +1,23 @@
-//! As much of OpenCL as coarsen calls, over a CUDA driver and NVRTC: for benches on a machine whose card has no OpenCL driver.
+//! The part of OpenCL that coarsen calls, on top of a CUDA driver and NVRTC: for benches on machines whose
+//! card has no OpenCL driver.
 //!
 //! ```text
 //! cargo build --release -p coarsen-opencl --example opencl_on_cuda
 //! COARSEN_OPENCL_LIB=target/release/examples/libopencl_on_cuda.so coarsen devices
 //! ```
 //!
-//! `benches/gpu/run.sh` takes it where it finds no driver, and the platform's name in the table says so. The kernels are the same sources, behind
-//! `opencl.cuh`; everything else (queues, formats, solvers) is the same program. A buffer's handle is its address on the device, so that
-//! arguments of kernels are passed as they come. Work goes to the default stream, in order. Programs are compiled by every process.
+//! `benches/gpu/run.sh` uses it if it finds no OpenCL driver; the platform name in the table shows this. The
+//! kernels have the same sources, with `opencl.cuh` in front; everything else (queues, formats, solvers) is
+//! the same program. The handle of a buffer is its device address, so kernel arguments are passed unchanged.
+//! Work is submitted in order to the default stream. Every process compiles its programs.
 //!
 //! | file | what |
 //! |---|---|
-//! | `lib` | what exists: the platform, devices, contexts, queues, buffers |
+//! | `lib` | platform, devices, contexts, queues, buffers |
 //! | `program` | programs, kernels, launches |
-//! | `cuda` | the two libraries, loaded when they are needed |
+//! | `cuda` | the two libraries, loaded at run time |
 //! | `opencl.cuh` | OpenCL C in CUDA |
-//! | `fake.cpp` | a card of the test: kernels by the host's compiler, items as fibers |
+//! | `fake.cpp` | a fake card for the test: kernels compiled for the host, work items as fibers |
 
 #![allow(non_snake_case, reason = "the names of OpenCL")]
 
@@ -36,16 +38,16 @@ const FAILED: i32 = -5;
 const INVALID: i32 = -30;
 const NO_PLATFORM: i32 = -1001;
 
-/// A context of OpenCL, and a queue in it: all work of a device is in one order.
+/// An OpenCL context, which is also its queue: a device has one in-order queue.
 struct Context {
     device: i32,
     context: usize,
 }
 
-/// Buffers and the context of each, by address.
+/// The buffers, by address, with their contexts.
 static BUFFERS: LazyLock<Mutex<HashMap<u64, usize>>> = LazyLock::new(Mutex::default);
 
-/// OpenCL's number for one of CUDA, which is printed: numbers of OpenCL say less.
+/// Converts a CUDA error to an OpenCL error and prints it, because the OpenCL number is less specific.
 fn status(call: &str, code: i32) -> i32 {
     if code != 0 {
         eprintln!("opencl_on_cuda: {call} failed with CUDA error {code}");
@@ -53,25 +55,25 @@ fn status(call: &str, code: i32) -> i32 {
     if code == 0 { SUCCESS } else { FAILED }
 }
 
-/// The device of a handle, which counts from 1.
+/// The device of a handle; handles are numbered from 1.
 fn device_of(handle: Handle) -> i32 {
     handle.addr() as i32 - 1
 }
 
-/// Makes the context of a queue, or of a context, that of this thread.
+/// Makes the CUDA context of a queue or context current on this thread.
 ///
 /// # Safety
-/// `handle` must be one that `clCreateContext` or `clCreateCommandQueue` made.
+/// `handle` must come from `clCreateContext` or `clCreateCommandQueue`.
 unsafe fn enter<'a>(handle: Handle) -> Result<(&'static Cuda, &'a Context), i32> {
     let cuda = Cuda::get().map_err(|_| NO_PLATFORM)?;
-    // SAFETY: the caller vouches for the handle; the context is never released.
+    // SAFETY: the caller guarantees the handle; the context is never released.
     let context = unsafe { &*handle.cast::<Context>() };
     // SAFETY: it is a context of the driver.
     let code = unsafe { (cuda.set_context)(ptr::without_provenance_mut(context.context)) };
     if code == 0 { Ok((cuda, context)) } else { Err(status("cuCtxSetCurrent", code)) }
 }
 
-/// What a call of CUDA returned, as a result.
+/// The result of a CUDA call.
 fn checked(call: &str, code: i32) -> Result<(), i32> {
     match status(call, code) {
         SUCCESS => Ok(()),
@@ -84,12 +86,12 @@ fn ended(done: Result<(), i32>) -> i32 {
     done.err().unwrap_or(SUCCESS)
 }
 
-/// Writes an answer of OpenCL: its length, and its bytes where there is room.
+/// Writes the answer to an OpenCL query: its length, and its bytes if there is room.
 ///
 /// # Safety
-/// `value` must be null or have room for `size` bytes, `size_needed` be null or valid.
+/// `value` must be null or have room for `size` bytes. `size_needed` must be null or valid.
 unsafe fn answer(bytes: &[u8], size: usize, value: *mut c_void, size_needed: *mut usize) -> i32 {
-    // SAFETY: as the caller vouches.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if !size_needed.is_null() {
             *size_needed = bytes.len();
@@ -107,9 +109,9 @@ unsafe fn answer(bytes: &[u8], size: usize, value: *mut c_void, size_needed: *mu
 /// Writes the list of handles 1, 2, ..., `count`.
 ///
 /// # Safety
-/// `list` must be null or have room for `room` handles, `found` be null or valid.
+/// `list` must be null or have room for `room` handles. `found` must be null or valid.
 unsafe fn numbered(count: usize, room: u32, list: *mut Handle, found: *mut u32) -> i32 {
-    // SAFETY: as the caller vouches.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if !found.is_null() {
             *found = count as u32;
@@ -177,7 +179,7 @@ unsafe extern "system" fn clGetDeviceInfo(
         0x1004 => cuda.attribute(device, MOST_THREADS).to_le_bytes().to_vec(),
         0x1010 | 0x101F => cuda.memory(device).to_le_bytes().to_vec(),
         0x1023 => cuda.attribute(device, SHARED_MEMORY).to_le_bytes().to_vec(),
-        0x1032 => 63_u64.to_le_bytes().to_vec(), // f64 with all that the standard asks for
+        0x1032 => 63_u64.to_le_bytes().to_vec(), // f64 with all required capabilities
         0x1035 => 0_u32.to_le_bytes().to_vec(),
         0x102B => format!("{}\0", cuda.name(device)).into_bytes(),
         0x102D => format!("{}\0", cuda.version()).into_bytes(),
@@ -200,13 +202,13 @@ unsafe extern "system" fn clCreateContext(
     let device = device_of(unsafe { *devices });
     let mut context = ptr::null_mut();
     let done = Cuda::get().map_or(NO_PLATFORM, |cuda| {
-        // SAFETY: the device is one that was listed.
+        // SAFETY: the device has been listed.
         let code = unsafe { (cuda.retain_context)(&mut context, device) };
         status("cuDevicePrimaryCtxRetain", code)
     });
     // SAFETY: `code` is valid.
     unsafe { *code = done };
-    // Kept until the process ends, as its retains and releases expect.
+    // Kept until the process ends, because the number of retains and releases is not tracked.
     Box::into_raw(Box::new(Context { device, context: context.addr() })).cast()
 }
 
@@ -234,7 +236,7 @@ extern "system" fn clReleaseContext(_: Handle) -> i32 {
     SUCCESS
 }
 
-/// The queue of a context is the context.
+/// The queue of a context is the context itself.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clCreateCommandQueue(context: Handle, _: Handle, _: u64, code: *mut i32) -> Handle {
     // SAFETY: `code` is valid.
@@ -272,13 +274,13 @@ unsafe extern "system" fn clCreateBuffer(
     ptr::without_provenance_mut(made.unwrap_or(0) as usize)
 }
 
-/// The driver waits for what works with the buffer.
+/// The driver waits for work that uses the buffer.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clReleaseMemObject(buffer: Handle) -> i32 {
     let address = buffer.addr() as u64;
     let context = BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
     let (Ok(cuda), Some(context)) = (Cuda::get(), context) else { return INVALID };
-    // SAFETY: the buffer is there, and nobody has it any more.
+    // SAFETY: the buffer exists and has no other user.
     unsafe {
         (cuda.set_context)(ptr::without_provenance_mut(context));
         status("cuMemFree", (cuda.free)(address))
@@ -300,7 +302,7 @@ unsafe extern "system" fn clEnqueueReadBuffer(
     // SAFETY: the arguments are those of OpenCL.
     ended(unsafe { enter(queue) }.and_then(|(cuda, _)| {
         let from = (buffer.addr() + start) as u64;
-        // SAFETY: the caller vouches for both stretches.
+        // SAFETY: the caller guarantees both ranges.
         checked("cuMemcpyDtoH", unsafe { (cuda.download)(host, from, bytes) })
     }))
 }
@@ -320,7 +322,7 @@ unsafe extern "system" fn clEnqueueWriteBuffer(
     // SAFETY: the arguments are those of OpenCL.
     ended(unsafe { enter(queue) }.and_then(|(cuda, _)| {
         let to = (buffer.addr() + start) as u64;
-        // SAFETY: the caller vouches for both stretches.
+        // SAFETY: the caller guarantees both ranges.
         checked("cuMemcpyHtoD", unsafe { (cuda.upload)(to, host, bytes) })
     }))
 }
@@ -340,7 +342,7 @@ unsafe extern "system" fn clEnqueueCopyBuffer(
     // SAFETY: the arguments are those of OpenCL.
     ended(unsafe { enter(queue) }.and_then(|(cuda, _)| {
         let [from, to] = [from.addr() + from_start, to.addr() + to_start].map(|at| at as u64);
-        // SAFETY: the caller vouches for both stretches.
+        // SAFETY: the caller guarantees both ranges.
         checked("cuMemcpyDtoDAsync", unsafe { (cuda.copy)(to, from, bytes, ptr::null_mut()) })
     }))
 }
@@ -354,12 +356,12 @@ unsafe extern "system" fn clFinish(queue: Handle) -> i32 {
     }))
 }
 
-/// One user less of what counts its users.
+/// Releases one reference of a counted object.
 ///
 /// # Safety
-/// `handle` must be what `Arc::into_raw` made of a `T`, with that user.
+/// `handle` must come from `Arc::into_raw` for a `T`, and own one reference.
 unsafe fn release<T>(handle: Handle) -> i32 {
-    // SAFETY: as the caller vouches.
+    // SAFETY: guaranteed by the caller.
     unsafe { Arc::decrement_strong_count(handle.cast::<T>()) };
     SUCCESS
 }

@@ -1,4 +1,4 @@
-//! Programs, kernels, launches.
+//! Programs, kernels and launches.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use crate::{Context, FAILED, INVALID, SUCCESS, answer, checked, ended, enter, re
 
 const NOT_BUILT: i32 = -11;
 
-/// Sources, and what the compiler made of them.
+/// The sources of a program, and the result of compiling them.
 struct Program {
     context: usize,
     source: String,
@@ -22,13 +22,13 @@ struct Built {
     log: String,
 }
 
-/// A function and its arguments as they are set.
+/// A function and its current arguments.
 struct Kernel {
     function: usize,
     arguments: Mutex<Vec<u64>>,
 }
 
-/// A source in the words of CUDA: pointers into the memory of a group are plain, arrays there keep their word.
+/// Adapts a source to CUDA: `__local` is removed from pointers and kept for arrays.
 fn spelled(source: &str) -> String {
     let mut parts = source.split("__local ");
     let head = parts.next().unwrap_or_default().to_owned();
@@ -38,7 +38,7 @@ fn spelled(source: &str) -> String {
     })
 }
 
-/// Definitions of an OpenCL build, and what makes CUDA of it.
+/// The definitions of an OpenCL build, and the options of CUDA.
 fn options(given: &str, source: &str) -> Vec<String> {
     let words: Vec<&str> = given.split_whitespace().collect();
     let defined = words.windows(2).filter(|pair| pair[0] == "-D").map(|pair| format!("-D{}", pair[1]));
@@ -62,7 +62,7 @@ unsafe extern "system" fn clCreateProgramWithSource(
 ) -> Handle {
     let mut source = include_str!("opencl.cuh").to_owned();
     for k in 0..count as usize {
-        // SAFETY: there are `count` texts, with a length or a 0 at the end.
+        // SAFETY: there are `count` texts, each with a length or a terminating 0.
         let bytes = unsafe {
             let text = *texts.add(k);
             match if lengths.is_null() { 0 } else { *lengths.add(k) } {
@@ -87,7 +87,7 @@ unsafe extern "system" fn clBuildProgram(
     _: Handle,
     _: Handle,
 ) -> i32 {
-    // SAFETY: the program is one of ours, its options end with 0, and its context lives.
+    // SAFETY: the program is one of ours, its options end with 0, and its context exists.
     let (program, given, entered) = unsafe {
         let program = &*program.cast::<Program>();
         let context = ptr::with_exposed_provenance_mut::<c_void>(program.context);
@@ -130,13 +130,13 @@ unsafe extern "system" fn clGetProgramBuildInfo(
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clReleaseProgram(program: Handle) -> i32 {
-    // SAFETY: the handle is one of ours; what was loaded stays loaded, as kernels may use it.
+    // SAFETY: the handle is one of ours. The loaded module stays loaded, because kernels may use it.
     unsafe { release::<Program>(program) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "system" fn clCreateKernel(program: Handle, name: *const c_char, code: *mut i32) -> Handle {
-    // SAFETY: the program is one of ours, and its context lives.
+    // SAFETY: the program is one of ours, and its context exists.
     let made = unsafe {
         let program = &*program.cast::<Program>();
         let module = program.built.lock().unwrap_or_else(PoisonError::into_inner).module;
@@ -164,7 +164,7 @@ unsafe extern "system" fn clSetKernelArg(kernel: Handle, at: u32, size: usize, v
         return INVALID;
     }
     let mut word = 0_u64;
-    // SAFETY: the kernel is one of ours, and `value` has `size` bytes, no more than a word.
+    // SAFETY: the kernel is one of ours, and `value` has `size` bytes, at most one word.
     let kernel = unsafe {
         ptr::copy_nonoverlapping(value.cast::<u8>(), (&raw mut word).cast(), size);
         &*kernel.cast::<Kernel>()
@@ -188,7 +188,7 @@ unsafe extern "system" fn clEnqueueNDRangeKernel(
     _: Handle,
     _: Handle,
 ) -> i32 {
-    // SAFETY: queue and kernel are ours, and there is one dimension with a group.
+    // SAFETY: queue and kernel are ours, and there is one dimension with a local size.
     let (entered, kernel, global, local) =
         unsafe { (enter(queue), &*kernel.cast::<Kernel>(), *global, *local) };
     ended(entered.and_then(|(cuda, _)| {
@@ -197,7 +197,7 @@ unsafe extern "system" fn clEnqueueNDRangeKernel(
             arguments.iter().map(|word| ptr::from_ref(word).cast_mut().cast()).collect();
         let Ok(groups) = u32::try_from(global / local) else { return Err(FAILED) };
         let function = ptr::with_exposed_provenance_mut(kernel.function);
-        // SAFETY: all arguments are set, each no longer than its word; the call copies them.
+        // SAFETY: all arguments are set and at most one word long; the call copies them.
         let code = unsafe {
             let (none, words) = (ptr::null_mut(), words.as_mut_ptr());
             (cuda.launch)(function, groups, 1, 1, local as u32, 1, 1, 0, none, words, ptr::null_mut())

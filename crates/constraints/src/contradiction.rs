@@ -1,11 +1,13 @@
-//! Why a constraint cannot hold.
+//! Explanations of contradictory constraints.
 
 use super::factor::{SPANNED, norm, subtract};
 use super::{ConstraintError, Constraints};
 
-/// Why constraint k cannot hold: what it is a combination of, by least squares over the others of its group, `members`.
+/// Writes constraint k as a combination of the other constraints of its group `members` and returns the error
+/// that explains the contradiction.
 pub(super) fn explain(constraints: &Constraints, members: &[u32], k: u32) -> ConstraintError {
-    // Rows over all unknowns named, each with its value and with the combination that it has become.
+    // A row has one coefficient for each unknown of the group. It is stored with its value and with the
+    // combination of constraints that gives it.
     let others: Vec<usize> = members.iter().filter(|&&m| m != k).map(|&m| m as usize).collect();
     let mut unknowns: Vec<usize> =
         members.iter().flat_map(|&m| constraints.terms(m as usize)).map(|t| t.0).collect();

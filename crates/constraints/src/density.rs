@@ -1,36 +1,36 @@
-//! What constraints do to a system.
+//! Statistics of constraints in a system.
 
 use std::fmt;
 
 use super::error::Names;
 
-/// What constraints do to a system; `Display` says it in a line.
+/// Statistics of constraints in a system; `Display` prints one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Density {
-    /// Constraints: rows of C.
+    /// The number of constraints: rows of C.
     pub constraints: usize,
-    /// Those that follow from others, and are left out.
+    /// The number of constraints that depend on others and are left out.
     pub dependent: usize,
-    /// The nodes that they name, rising.
+    /// The nodes of dependent constraints, increasing.
     pub dependent_nodes: Vec<u32>,
-    /// The rank of C: unknowns taken away.
+    /// The rank of C: the number of eliminated unknowns.
     pub rank: usize,
-    /// Nodes of the system.
+    /// The number of nodes of the system.
     pub nodes: usize,
-    /// Those that a constraint names.
+    /// The number of nodes in constraints.
     pub filtered: usize,
-    /// Connected groups of constraints.
+    /// The number of connected groups of constraints.
     pub groups: usize,
-    /// Nodes of the largest group.
+    /// The number of nodes of the largest group.
     pub largest: usize,
-    /// Blocks of A.
+    /// The number of blocks of A.
     pub blocks: usize,
-    /// Blocks of S A S.
+    /// The number of blocks of S A S.
     pub filled: usize,
 }
 
 impl Density {
-    /// Blocks of S A S for each of A.
+    /// The ratio of the numbers of blocks of S A S and of A.
     pub fn fill(&self) -> f64 {
         self.filled as f64 / self.blocks.max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Constraints that cannot be imposed, and why.
+//! Errors of constraints.
 
 use std::fmt;
 
@@ -6,23 +6,24 @@ use coarsen_core::Error;
 
 use coarsen_sparse::SparseError;
 
-/// A constraint, or a set of them, that no vector can satisfy or that cannot be filtered.
+/// A constraint that is invalid, contradicts others, or cannot be filtered.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConstraintError {
     /// A node outside the system.
-    #[error("constraint {constraint} names node {node}, but there are {nodes}; nodes are block rows")]
+    #[error("constraint {constraint} has node {node}, but there are {nodes} nodes; nodes are block rows")]
     Node {
-        /// The constraint, counted from 0.
+        /// The constraint, numbered from 0.
         constraint: usize,
-        /// The node named.
+        /// The node found.
         node: usize,
-        /// How many there are.
+        /// The number of nodes.
         nodes: usize,
     },
     /// A coefficient or a value that is NaN or infinite.
     #[error(
-        "constraint {constraint} on {} has a coefficient or a value that is not finite; look at what computed it",
+        "constraint {constraint} on {} has a coefficient or a value that is not finite; check the code \
+         that computed it",
         Names(nodes)
     )]
     NotFinite {
@@ -31,9 +32,10 @@ pub enum ConstraintError {
         /// Its nodes.
         nodes: Vec<u32>,
     },
-    /// Coefficients that are all zero, or that cancel because a node is named twice.
+    /// Coefficients that are all zero, or that cancel because a node occurs twice.
     #[error(
-        "constraint {constraint} on {} has no coefficient left once those of a node are added up; is a normal zero?",
+        "constraint {constraint} on {} has only zero coefficients after those of each node are added; \
+         check for a zero normal",
         Names(nodes)
     )]
     Vanishing {
@@ -44,7 +46,8 @@ pub enum ConstraintError {
     },
     /// A contact of a node with itself.
     #[error(
-        "constraint {constraint} pairs node {node} with itself; leave out a face or an edge that the vertex belongs to"
+        "constraint {constraint} pairs node {node} with itself; leave out faces and edges that contain \
+         the vertex"
     )]
     Itself {
         /// The constraint.
@@ -52,61 +55,64 @@ pub enum ConstraintError {
         /// The node.
         node: usize,
     },
-    /// A constraint that those it depends on exclude.
+    /// A constraint that contradicts others on which it depends.
     #[error(
-        "constraint {constraint} asks for {asked:.6e} where constraints {others:?} leave {left:.6e}, on {}; drop one of them, or give them values that agree",
+        "constraint {constraint} requires {asked:.6e}, but constraints {others:?} imply {left:.6e}, on \
+         {}; remove one of them, or make their values consistent",
         Names(nodes)
     )]
     Contradiction {
-        /// The constraint, scaled to unit length.
+        /// The constraint; its row is scaled to unit length.
         constraint: usize,
-        /// Those that it is a combination of.
+        /// The constraints it is a combination of.
         others: Vec<usize>,
-        /// The nodes of all of them.
+        /// The nodes of all of these constraints.
         nodes: Vec<u32>,
-        /// Its value.
+        /// The value of the constraint.
         asked: f64,
-        /// The value that the others give it.
+        /// The value implied by the others.
         left: f64,
     },
-    /// Constraints that chain more nodes together than a dense block is for.
+    /// A group of constraints that connects too many nodes.
     #[error(
-        "constraints chain {found} nodes together, among them {}, and {limit} are allowed: S A S would be dense between them; weaken some to penalties, or raise Prefilter::largest_group",
+        "constraints connect {found} nodes, among them {}, but the limit is {limit}, because S A S is \
+         dense between connected nodes; replace some constraints by penalties, or raise \
+         Prefilter::largest_group",
         Names(nodes)
     )]
     Chain {
-        /// Nodes of the group.
+        /// The number of nodes of the group.
         found: usize,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
         /// Its first nodes.
         nodes: Vec<u32>,
     },
-    /// A constrained node whose row stores no diagonal block.
-    #[error("node {node} is constrained, but its diagonal block is not stored; add a zero there")]
+    /// A constrained node without a stored diagonal block.
+    #[error("node {node} is constrained, but its diagonal block is not stored; store a zero block there")]
     NoDiagonal {
         /// The node.
         node: usize,
     },
-    /// A matrix, vector or list that does not fit.
+    /// A matrix, vector or list of the wrong size.
     #[error(transparent)]
     Fit(#[from] Error),
-    /// A matrix that cannot be made.
+    /// A matrix that cannot be constructed.
     #[error(transparent)]
     Matrix(#[from] SparseError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for ConstraintError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// `node 3`, `nodes 3, 5 and 7`, `nodes 0, 1, 2 ... (9 in all)`.
+/// Formats nodes as `node 3`, `nodes 3, 5 and 7` or `nodes 0, 1, 2 ... (9 in all)`.
 pub(super) struct Names<'a>(pub(super) &'a [u32]);
 
-/// Nodes that a message names.
+/// The maximum number of nodes in a message.
 const NAMED: usize = 8;
 
 impl fmt::Display for Names<'_> {

@@ -12,10 +12,11 @@ use super::project::Projector;
 use super::symbolic::Symbolic;
 use super::{ConstraintError, Constraints};
 
-/// How to prefilter.
+/// Options of prefiltering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// Nodes that constraints may chain together: S A S is dense between them, and S costs the square of their number.
+    /// The maximum number of nodes in a group. S A S is dense between them, and the cost of S grows with the
+    /// square of their number.
     pub largest_group: usize,
 }
 
@@ -25,7 +26,7 @@ impl Default for Prefilter {
     }
 }
 
-/// The system that leaves constrained unknowns alone: [`Prefilter::build`] with its defaults.
+/// The filtered system of A and the constraints C x = d: [`Prefilter::build`] with default options.
 ///
 /// # Errors
 /// As [`Prefilter::build`].
@@ -37,13 +38,13 @@ pub fn prefilter<'a, T: Real>(
 }
 
 impl Prefilter {
-    /// S A S + σ (I − S) for A and constraints C x = d, with all that belongs to it.
+    /// Computes S A S + σ (I − S) for A and constraints C x = d, with all data for solving.
     ///
-    /// *Cost* one pass over A; groups of several nodes add their fill, which [`Filtered::density`] reports.
+    /// *Cost* one pass over A. Groups of several nodes add fill-in, which [`Filtered::density`] reports.
     ///
     /// # Errors
-    /// [`ConstraintError`] names the nodes of contradictory constraints, of chains that are too long, and of constrained nodes without a
-    /// stored diagonal block; [`Error::Shape`] for parts of different sizes.
+    /// [`ConstraintError`] gives the nodes of contradictory constraints, of groups that are too large, and of
+    /// constrained nodes without a stored diagonal block; [`Error::Shape`] for parts of different sizes.
     pub fn build<'a, T: Real>(
         &self,
         system: impl Into<System<'a, T>>,
@@ -72,7 +73,7 @@ impl Prefilter {
     }
 }
 
-/// So many values, new ones zero, where there is room; none changes where there is not.
+/// Resizes a list and fills new entries with zeros. If memory is insufficient, nothing changes.
 fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError> {
     let memory =
         |_| SparseError::Memory { what: "the filtered matrix", bytes: length.saturating_mul(size_of::<T>()) };
@@ -81,7 +82,8 @@ fn resize<T: Real>(values: &mut Vec<T>, length: usize) -> Result<(), SparseError
     Ok(())
 }
 
-/// The pattern of the filtered matrix, unless that for wide groups is `known`, and room for its values; as they were after an error.
+/// Computes the pattern of the filtered matrix and resizes its values. For groups of several nodes, a `known`
+/// pattern is kept. On error, nothing changes.
 fn structure<T: Real>(
     symbolic: &mut Symbolic,
     a: &Bsr<T>,
@@ -90,7 +92,8 @@ fn structure<T: Real>(
     (place, values): (&mut Arc<Pattern>, &mut Vec<T>),
 ) -> Result<(), SparseError> {
     let size = a.block().0 * a.block().1;
-    // Room for the values comes before their pattern, so that nothing is half done where there is none.
+    // The values are resized before the pattern is replaced, so that insufficient memory leaves both
+    // unchanged.
     if !(0..groups.count()).any(|g| groups.is_wide(g)) {
         if !Arc::ptr_eq(place, a.pattern()) {
             resize(values, a.pattern().len() * size)?;
@@ -104,16 +107,20 @@ fn structure<T: Real>(
     Ok(())
 }
 
-/// A system A x = b under constraints C x = d, filtered for any method, preconditioner and backend: made by [`prefilter`].
+/// A system A x = b under constraints C x = d, filtered for any method, preconditioner and backend; created
+/// by [`prefilter`].
 ///
-/// x = y + z, where z is the shortest vector with C z = d and y solves (S A S + σ (I − S)) y = S (b − A z), a symmetric positive definite
-/// system wherever A is, of the same size and block size. Its condition is never worse than that of A: σ lies in the field of values
-/// of A. [`solve`](Self::solve) does the whole way; [`right_hand_side`](Self::right_hand_side), [`start`](Self::start) and
-/// [`recover`](Self::recover) are its steps, for vectors that live elsewhere.
+/// x = y + z, where z is the shortest vector with C z = d, and y solves (S A S + σ (I − S)) y = S (b − A z).
+/// This system has the same size and block size as A. It is symmetric positive definite if A is. Its
+/// condition number is never larger than that of A, because σ lies in the field of values of A.
+/// [`solve`](Self::solve) performs all steps. [`right_hand_side`](Self::right_hand_side),
+/// [`start`](Self::start) and [`recover`](Self::recover) are the individual steps, for example for vectors on
+/// a device.
 ///
-/// *Use* with every preconditioner that is more than a diagonal: one that is made from A alone moves x off the constraints, and projecting
-/// back undoes most of the step. Build it from [`system`](Self::system), which has the near-kernel S K that multigrid needs.
-/// *Cost* of an update: a pass over A, a product with A where d ≠ 0; memory as much as A.
+/// *Use* with every preconditioner other than a diagonal one. A preconditioner built from A alone moves x off
+/// the constraints, and projecting back cancels most of the step. Build it from [`system`](Self::system),
+/// which contains the near-kernel S K that multigrid needs.
+/// *Cost* of an update: a pass over A, and a product with A if d ≠ 0. *Memory* as much as A.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
 ///
 /// ```
@@ -125,7 +132,7 @@ fn structure<T: Real>(
 /// together.equation(&[(0, &[1.0]), (1, &[-1.0])], 0.0)?; // x₀ = x₁
 /// let mut filtered = prefilter(&a, &together)?;
 /// let mut x = vec![0.0_f64; 2];
-/// // "Solves" with the inverse of S A S + σ (I − S), which has the eigenvalues 1 on (1, 1) and σ = 2 on (1, −1).
+/// // Applies the inverse of S A S + σ (I − S), whose eigenvalues are 1 for (1, 1) and σ = 2 for (1, −1).
 /// filtered.solve(&[3.0, 1.0], &mut x, |_, c, y| y.clone_from(c))?;
 /// assert!(x.iter().all(|v| (v - 2.0).abs() < 1e-15)); // (1, 1)ᵀ (b − A x) = 0
 /// # Ok::<(), coarsen_constraints::ConstraintError>(())
@@ -135,15 +142,15 @@ pub struct Filtered<T> {
     projector: Projector,
     /// S A S + σ (I − S).
     matrix: Bsr<T>,
-    /// The pattern of an empty matrix, which stands in for ours while its parts are out.
+    /// The pattern of an empty placeholder, which replaces `matrix` while an update moves its parts out.
     nowhere: Arc<Pattern>,
     /// The pattern of A.
     source: Arc<Pattern>,
     /// S K.
     near_kernel: NearKernel,
-    /// A with its contact, where it has some.
+    /// A merged with its contact, if it has contact.
     merged: Option<Bsr<T>>,
-    /// A z; empty where z = 0.
+    /// A z; empty if z = 0.
     az: Vec<f64>,
     /// S (b − A z) of the last solve.
     c: Vec<T>,
@@ -153,13 +160,15 @@ pub struct Filtered<T> {
 }
 
 impl<T: Real> Filtered<T> {
-    /// Another system, other constraints, or both; allocates nothing once it has seen as many of each, but where contact joins other nodes than before
-    /// (a new pattern, and a matrix for it) or where somebody else still holds a pattern that is replaced.
+    /// Replaces the system, the constraints, or both. Allocates only if either is larger than ever before, if
+    /// contact joins other nodes than before (a new pattern and a matrix for it), or if a replaced pattern is
+    /// still in use elsewhere.
     ///
-    /// The pattern stays the same object where that of A, the places of its contact and the groups of nodes do, so that preconditioners can be updated.
+    /// The pattern remains the same object if the pattern of A, the places of its contact and the groups of
+    /// nodes stay the same. Preconditioners can then be updated.
     ///
     /// # Errors
-    /// As [`Prefilter::build`]; everything is as it was then.
+    /// As [`Prefilter::build`]. On error, nothing changes.
     pub fn update<'a>(
         &mut self,
         system: impl Into<System<'a, T>>,
@@ -186,7 +195,8 @@ impl<T: Real> Filtered<T> {
         if let Some(&node) = groups.nodes.iter().find(|&&i| !stored(i)) {
             return Err(ConstraintError::NoDiagonal { node: node as usize });
         }
-        // The structure, unless it is known. An empty matrix stands in while the parts of ours are out: they fit again whatever comes of it.
+        // Recompute the structure unless it is known. A placeholder replaces the matrix while its parts are
+        // moved out; they fit together again even after an error.
         let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
         let (mut place, block, mut values) = std::mem::replace(&mut self.matrix, empty).into_parts();
         let known =
@@ -212,14 +222,15 @@ impl<T: Real> Filtered<T> {
         self.filter_near_kernel(&system)
     }
 
-    /// A with its contact, in the memory there is where the pattern is the same.
+    /// Merges A with its contact, in the existing memory if the pattern is the same.
     fn merge(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
         let Some(contact) = system.contact.filter(|contact| !contact.is_empty()) else {
             self.merged = None;
             return Ok(());
         };
         let sum = Sum { elastic: system.matrix, contact };
-        // Not a block more than a matrix merged anew has, so that the same system gives the same pattern whatever was there before.
+        // The target must have exactly the blocks of a newly merged matrix, so that the pattern depends only
+        // on the system and not on earlier ones.
         let again = self.merged.as_mut().is_some_and(|merged| sum.merge_exactly_into(merged).is_ok());
         if !again {
             self.merged = Some(sum.merge()?);
@@ -227,7 +238,7 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// S K, where K is that of the system, or what multigrid would take without one.
+    /// Computes S K, where K is the near-kernel of the system or the default of multigrid.
     fn filter_near_kernel(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
         let (n, b) = (system.matrix.shape().0, system.matrix.block().0);
         match (system.near_kernel, system.positions) {
@@ -245,7 +256,7 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// S A S + σ (I − S): what the method and its preconditioner work on.
+    /// S A S + σ (I − S): the matrix for the method and its preconditioner.
     pub fn matrix(&self) -> &Bsr<T> {
         &self.matrix
     }
@@ -260,23 +271,24 @@ impl<T: Real> Filtered<T> {
         &self.projector
     }
 
-    /// The filtered matrix with its near-kernel and the neighbours in A: what a preconditioner is built from. Positions are those of the nodes, as
-    /// without constraints.
+    /// The filtered matrix with its near-kernel and the links of A, for building a preconditioner. Positions
+    /// are those of the nodes, as without constraints.
     pub fn system<'s>(&'s self, positions: Option<&'s [[f64; 3]]>) -> System<'s, T> {
-        // Deviation: aggregates follow couplings of A alone. Nodes that constraints tie slide past each other, and one coarse node for both would
-        // not let them: 44 iterations instead of 15 in a fold.
+        // Deviation: aggregates follow the couplings of A only. Constrained nodes can slide past each other,
+        // which a common coarse node would prevent: 44 iterations instead of 15 in a fold.
         let links = (self.matrix.pattern().len() != self.source.len()).then_some(&*self.source);
         System { positions, near_kernel: Some(&self.near_kernel), links, ..System::from(&self.matrix) }
     }
 
-    /// Solves A x = b under the constraints: `method` is given the filtered matrix, its right-hand side and a starting guess that it
-    /// improves; x is the guess before and satisfies C x = d after, whatever the method made of it.
+    /// Solves A x = b under the constraints. `method` gets the filtered matrix, its right-hand side and a
+    /// starting guess to improve. On entry, x is the starting guess. On return, it satisfies C x = d, even if
+    /// the method did not converge.
     ///
-    /// What the method calls the residual is S (b − A x): forces on the constraints do not count.
-    /// *Cost* two passes over vectors beside the method.
+    /// The residual of the method is S (b − A x): constraint forces are excluded. *Cost* two passes over
+    /// vectors in addition to the method.
     ///
     /// # Errors
-    /// [`Error::Shape`] for vectors of another length.
+    /// [`Error::Shape`] for vectors of a wrong length.
     pub fn solve<R>(
         &mut self,
         b: &[T],
@@ -296,7 +308,7 @@ impl<T: Real> Filtered<T> {
     /// c = S (b − A z).
     ///
     /// # Errors
-    /// [`Error::Shape`] for vectors of another length.
+    /// [`Error::Shape`] for vectors of a wrong length.
     pub fn right_hand_side<V: Real>(&self, b: &[V], c: &mut [V]) -> Result<(), Error> {
         self.check("right-hand side", b.len())?;
         self.check("filtered right-hand side", c.len())?;
@@ -308,10 +320,10 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// x ← S (x − z) = S x: where a method begins that should begin at x.
+    /// x ← S (x − z) = S x: the starting guess of the method for a starting guess x of the full system.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector of another length.
+    /// [`Error::Shape`] for a vector of a wrong length.
     pub fn start<V: Real>(&mut self, x: &mut [V]) -> Result<(), Error> {
         self.check("starting guess", x.len())?;
         self.scratch.clear();
@@ -321,17 +333,17 @@ impl<T: Real> Filtered<T> {
         Ok(())
     }
 
-    /// y ← S y + z: the solution from what the method found; S only removes round-off.
+    /// y ← S y + z: the solution of the full system from that of the method; S removes round-off only.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector of another length.
+    /// [`Error::Shape`] for a vector of a wrong length.
     pub fn recover<V: Real>(&mut self, y: &mut [V]) -> Result<(), Error> {
         self.start(y)?;
         self.projector.complete(y);
         Ok(())
     }
 
-    /// How many nodes and blocks there are with and without constraints.
+    /// Statistics of constraints and fill-in.
     pub fn density(&self) -> Density {
         let s = &self.projector;
         Density {

@@ -1,34 +1,36 @@
-//! Which constraints share nodes, directly or through others: each group is factored on its own.
+//! Connected groups of constraints, which share nodes directly or through others. Each group is factored
+//! independently.
 
 use coarsen_core::Buckets;
 
 use super::Constraints;
 
-/// No group.
+/// The marker of a node without a group.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Connected groups of constraints, in the order of their smallest nodes.
+/// Connected groups of constraints, ordered by their smallest node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConstraintGroups {
     /// The group of each node, or [`NONE`].
     pub(super) of: Vec<u32>,
-    /// Which of its group's nodes a node is.
+    /// The index of each node within its group.
     pub(super) place: Vec<u32>,
-    /// Where the nodes of each group begin; one more for the end.
+    /// The start of the nodes of each group, and the end of the last.
     pub(super) starts: Vec<usize>,
-    /// The nodes of all groups, rising in each.
+    /// The nodes of all groups, increasing within each.
     pub(super) nodes: Vec<u32>,
-    /// Where the constraints of each group begin; one more for the end.
+    /// The start of the constraints of each group, and the end of the last.
     pub(super) rows: Vec<usize>,
-    /// The constraints of all groups, rising in each until they are factored.
+    /// The constraints of all groups, increasing within each until they are factored.
     pub(super) members: Vec<u32>,
 }
 
 impl ConstraintGroups {
-    /// Groups anew, in the memory there is.
+    /// Computes new groups in the existing memory.
     pub(super) fn find(&mut self, constraints: &Constraints) {
         let n = constraints.nodes();
-        // Until groups are numbered, `place` holds the parent of each node in a forest whose roots are smallest nodes.
+        // Until groups are numbered, `place` is a forest: it contains the parent of each node, and roots are
+        // smallest nodes.
         refill(&mut self.of, n, NONE);
         self.place.clear();
         self.place.extend(0..n as u32);
@@ -39,7 +41,8 @@ impl ConstraintGroups {
                 join(&mut self.place, nodes[0], node);
             }
         }
-        // A root comes before its other nodes, so it has its number when they look it up.
+        // A root is visited before the other nodes of its tree, so its group number is known when they need
+        // it.
         let mut count = 0;
         for i in 0..n {
             if self.of[i] == NONE {
@@ -65,7 +68,7 @@ impl ConstraintGroups {
         }
     }
 
-    /// How many there are.
+    /// The number of groups.
     pub(super) fn count(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -81,25 +84,25 @@ impl ConstraintGroups {
         &self.members[self.rows[g]..self.rows[g + 1]]
     }
 
-    /// Whether group g has more nodes than one.
+    /// Whether group g has several nodes.
     #[inline]
     pub(super) fn is_wide(&self, g: usize) -> bool {
         self.starts[g + 1] - self.starts[g] > 1
     }
 
-    /// Whether two sets of groups hold the same nodes, whatever their constraints.
+    /// Whether two sets of groups have the same nodes. Constraints are not compared.
     pub(super) fn same_nodes(&self, other: &Self) -> bool {
         self.starts == other.starts && self.nodes == other.nodes
     }
 }
 
-/// That many of one value, in the memory there is.
+/// Fills a list with n copies of a value, in its existing memory.
 pub(super) fn refill<T: Copy>(list: &mut Vec<T>, n: usize, value: T) {
     list.clear();
     list.resize(n, value);
 }
 
-/// Puts items, rising, into `count` buckets: where each begins, and all of them.
+/// Sorts increasing items into `count` buckets: the start of each bucket, and all items.
 fn sort(
     count: usize,
     items: impl Iterator<Item = usize> + Clone,
@@ -114,7 +117,7 @@ fn sort(
     *starts = buckets.into_starts();
 }
 
-/// The root of node i; nodes on the way are hung higher.
+/// The root of node i; shortens the paths it follows.
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
         let above = parent[parent[i as usize] as usize];
@@ -124,7 +127,7 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
     i
 }
 
-/// One tree of two, under the smaller root.
+/// Joins two trees under the smaller root.
 fn join(parent: &mut [u32], i: u32, j: u32) {
     let (i, j) = (root(parent, i), root(parent, j));
     parent[i.max(j) as usize] = i.min(j);

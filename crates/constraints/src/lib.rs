@@ -1,20 +1,21 @@
-//! What x must satisfy: equality constraints, filtered out of a system before anything is solved, and given values.
+//! Linear equality constraints, filtered out of a system before it is solved, and prescribed values.
 //!
-//! Given values are imposed or eliminated by [`Dirichlet`], in `dirichlet`. All else here is PPCG of Tamstorf, Jones, McCormick 2015, §8.
+//! [`Dirichlet`], in `dirichlet`, imposes or eliminates prescribed values. The rest implements PPCG of
+//! Tamstorf, Jones, McCormick 2015, §8.
 //!
 //! | symbol | here | file |
 //! |---|---|---|
 //! | C, d | [`Constraints`]: C x = d | `constraints` |
-//! | | constraints that share nodes, directly or through others | `groups` |
+//! | | groups of constraints that share nodes, directly or through others | `groups` |
 //! | W, z | orthonormal basis of the rows of C; the shortest z with C z = d | `factor` |
-//! | | why a constraint has no z | `contradiction` |
+//! | | explanation of a contradictory constraint | `contradiction` |
 //! | S | I − W Wᵀ, the orthogonal projector onto C x = 0: [`Projector`] (eq. 3) | `project` |
-//! | S A S + I − S | the prefiltered matrix (eq. 7): where its blocks are, and what they hold | `symbolic`, `numeric` |
+//! | S A S + I − S | the prefiltered matrix (eq. 7): pattern and values | `symbolic`, `numeric` |
 //! | c, y | S (b − A z) and x − z: [`Filtered`] | `filtered` |
-//! | | how many nodes and blocks there are with and without: [`Density`] | `density` |
+//! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
-//! The paper filters single nodes and says that general equality constraints are as easy; here both are groups, of one node or of several.
-//! Equation numbers at line ends are the paper's.
+//! The paper filters single nodes and notes that general equality constraints are equally simple. Here both
+//! are groups of one or more nodes. Equation numbers at line ends refer to the paper.
 
 mod constraints;
 mod contradiction;

@@ -1,7 +1,8 @@
 //! The values of S A S + σ (I − S), eq. (7).
 //!
-//! With S = I − W Wᵀ, a block row is projected on the right group by group, B ← B − (B q) qᵀ for the columns q of W, and then on the left.
-//! Rows of one node do both at once; groups of several nodes wait until all their rows are projected on the right.
+//! With S = I − W Wᵀ, each block row is first projected on the right, group by group: B ← B − (B q) qᵀ for
+//! the columns q of W. Then it is projected on the left. For groups of one node, one task does both for a
+//! row. For groups of several nodes, all their rows must first be projected on the right.
 
 use std::ops::Range;
 
@@ -12,34 +13,37 @@ use coarsen_sparse::{BlockRows, Bsr, Pattern};
 use super::factor::Factors;
 use super::groups::{NONE, refill};
 
-/// σ as a share of the mean diagonal: between the stiff motions that smoothers see and the soft ones that coarse levels see, so that a coarse
-/// motion which does not quite satisfy the constraints is not made stiff by σ.
+/// σ as a fraction of the mean diagonal. It lies between the stiff modes that smoothers reduce and the soft
+/// modes that coarse levels reduce, so σ does not stiffen coarse modes that violate the constraints slightly.
 const SHARE: f64 = 0.1;
 
-/// σ of a group whose nodes have no positive diagonal at all.
+/// σ of a group without a positive diagonal block.
 const NO_SCALE: f64 = 1.0;
 
-/// Rows that one task adds up.
+/// Rows per task of the sum.
 const LEAF: usize = 1024;
 
-/// Room for the numeric phase.
+/// Memory of the numeric phase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numeric {
-    /// Where Wᵀ (A S) of each wide group begins; one more for the end.
+    /// The start of Wᵀ (A S) of each group with several nodes, and the end of the last.
     starts: Vec<usize>,
-    /// These products, basis vector after basis vector, with the columns of the rows of the group.
+    /// These products, one basis vector after the other, with the columns of the rows of the group.
     products: Vec<f64>,
     /// σ of each group.
     scales: Vec<f64>,
 }
 
 impl Numeric {
-    /// Writes S A S + σ (I − S) over `pattern` to `values`; in `f64`, rounded once or, in wide groups, twice.
+    /// Writes S A S + σ (I − S) over `pattern` to `values`. It is computed in `f64` and rounded once, or
+    /// twice in groups of several nodes.
     ///
-    /// σ is a tenth of the stiffness that A has in the directions of a group's constraints, the mean of qᵀ A q over one node at a time, but not
-    /// below the Rayleigh quotient of translations.
-    // Deviation: one σ for each group instead of one for all, so that a light node and a stiff one each get a value of their own size.
-    // Rayleigh quotients lie in the field of values, and so do their means and all between them, as the bound on the condition number asks.
+    /// σ is a tenth of the stiffness of A in the directions of a group's constraints, which is the mean of qᵀ
+    /// A q restricted to one node at a time. It is at least the mean Rayleigh quotient of translations, and
+    /// at most that stiffness.
+    // Deviation: each group has its own σ instead of one for all, so that light and stiff nodes get values of
+    // their own scale. Rayleigh quotients, their means and all values in between lie in the field of values
+    // of A, as the bound on the condition number requires.
     pub(super) fn fill<T: Real>(&mut self, a: &Bsr<T>, f: &Factors, pattern: &Pattern, values: &mut [T]) {
         let (b, groups) = (f.block, &f.groups);
         self.scales.clear();
@@ -57,7 +61,7 @@ impl Numeric {
                 add_complement(f, g, i, scales[g], pattern.row(i), row);
             }
         });
-        // The rest belongs to wide groups.
+        // What follows is for groups of several nodes.
         refill(&mut self.starts, groups.count() + 1, 0);
         for g in 0..groups.count() {
             let columns = if groups.is_wide(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
@@ -85,7 +89,7 @@ impl Numeric {
     }
 }
 
-/// σ for a group, in the field of values of A; 1 where A has no positive diagonal block there.
+/// σ of a group, within the field of values of A; 1 if A has no positive diagonal block there.
 fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
@@ -116,7 +120,7 @@ fn trace<T: Real>(block: &[T], b: usize) -> f64 {
     block.iter().step_by(b + 1).map(|d| d.wide()).sum()
 }
 
-/// Row i of A over the columns of S A S.
+/// Row i of A, expanded to the columns of S A S.
 fn spread<T: Real>(a: &Bsr<T>, i: usize, columns: &[u32], row: &mut [T]) {
     let (size, own) = (a.block().0 * a.block().1, a.pattern().row(i));
     let range = a.pattern().range(i);
@@ -134,12 +138,12 @@ fn spread<T: Real>(a: &Bsr<T>, i: usize, columns: &[u32], row: &mut [T]) {
     }
 }
 
-/// B ← B S for a block row.
+/// B ← B S for one block row.
 fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     let (b, groups) = (f.block, &f.groups);
     for (at, &j) in columns.iter().enumerate() {
         let g = groups.of[j as usize];
-        // The columns of a group are there together, behind that of its first node.
+        // The columns of a group occur together, from that of its first node on.
         if g == NONE || groups.place[j as usize] > 0 {
             continue;
         }
@@ -166,7 +170,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
     }
 }
 
-/// B ← S B for one block of the row of a node that is a group.
+/// B ← S B for one block in the row of a node that is a group of its own.
 fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     let b = f.block;
     for q in f.basis(g) {
@@ -177,7 +181,7 @@ fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     }
 }
 
-/// Wᵀ B over the rows of a wide group.
+/// Wᵀ B over the rows of a group of several nodes.
 fn multiply<T: Real>(f: &Factors, g: usize, pattern: &Pattern, values: &[T], products: &mut [f64]) {
     let (b, nodes) = (f.block, f.groups.nodes(g));
     let width = products.len() / f.rank(g);
@@ -225,7 +229,7 @@ fn add_complement<T: Real>(f: &Factors, g: usize, i: usize, sigma: f64, columns:
     }
 }
 
-/// Where column k is, which stands at `from` or behind.
+/// The index of column k, which is at `from` or later.
 #[inline]
 fn seek(columns: &[u32], from: usize, k: u32) -> usize {
     let mut at = from;

@@ -1,4 +1,4 @@
-//! S x: the part of x that constraints leave free.
+//! The projector S onto the vectors with C x = 0.
 
 use std::ops::Range;
 
@@ -9,16 +9,20 @@ use super::factor::Factors;
 use super::groups::NONE;
 use super::{ConstraintError, Constraints};
 
-/// Nodes that one task projects.
+/// Nodes per task.
 const LEAF: usize = 2048;
 
-/// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z = d.
+/// The orthogonal projector S = I − Cᵀ (C Cᵀ)⁻¹ C onto the vectors with C x = 0, and the shortest z with C z
+/// = d.
 ///
-/// It is factored for each connected group of constraints: S = I − W Wᵀ with an orthonormal basis W of the rows of C there, found with
-/// pivots, so that dependent constraints are left out and named, and contradictory ones refused.
-/// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors; to solve a system, filter
-/// its matrix too with [`prefilter`](super::prefilter): preconditioners that do not know the constraints undo most of each step.
-/// *Cost* of a product: 4 b m operations for each node of a group of m independent constraints, times the nodes of the group.
+/// It is factored per connected group of constraints: S = I − W Wᵀ, where W is an orthonormal basis of the
+/// rows of C of the group. Pivoting detects dependent constraints, which are left out and listed, and
+/// contradictory ones, which are errors.
+/// *Use* as the filter of a modified conjugate gradient method (Baraff & Witkin 1998), or on vectors. To
+/// solve a system, also filter its matrix with [`prefilter`](super::prefilter): with a preconditioner built
+/// from A alone, the projection cancels most of each step.
+/// *Cost* of a product: 4 b m n operations for each node of a group of n nodes with m independent
+/// constraints.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3).
 ///
 /// ```
@@ -37,19 +41,20 @@ const LEAF: usize = 2048;
 #[derive(Clone, Debug)]
 pub struct Projector {
     pub(super) factors: Factors,
-    /// What the next update is made in, so that a refused one changes nothing.
+    /// The result of an update in progress, so that an error leaves `factors` unchanged.
     pub(super) next: Factors,
     largest_group: usize,
     pub(super) constraints: usize,
 }
 
 impl Projector {
-    /// The projector of some constraints; groups that chain more than `largest_group` nodes together are refused.
+    /// The projector for `constraints`. Groups that connect more than `largest_group` nodes are errors.
     ///
-    /// *Cost* a few passes over nodes and constraints, and m² b n for each group of m constraints on n nodes.
+    /// *Cost* a few passes over nodes and constraints, and m² b n operations for a group of m constraints on
+    /// n nodes.
     ///
     /// # Errors
-    /// [`ConstraintError::Contradiction`] and [`ConstraintError::Chain`] name the nodes.
+    /// [`ConstraintError::Contradiction`] and [`ConstraintError::Chain`], with the nodes.
     pub fn new(constraints: &Constraints, largest_group: usize) -> Result<Self, ConstraintError> {
         let (factors, next) = (Factors::default(), Factors::default());
         let mut projector = Self { factors, next, largest_group, constraints: 0 };
@@ -57,63 +62,64 @@ impl Projector {
         Ok(projector)
     }
 
-    /// Other constraints, which may be on other nodes; allocates nothing once it has seen as many.
+    /// Replaces the constraints, which may be on other nodes. Allocates only if there are more than ever
+    /// before.
     ///
     /// # Errors
-    /// As [`new`](Self::new); the old projector is kept then.
+    /// As [`new`](Self::new). On error, the old projector is kept.
     pub fn update(&mut self, constraints: &Constraints) -> Result<(), ConstraintError> {
         self.prepare(constraints)?;
         self.commit(constraints);
         Ok(())
     }
 
-    /// The first half of an update, which may fail.
+    /// The first half of an update, which can fail.
     pub(super) fn prepare(&mut self, constraints: &Constraints) -> Result<(), ConstraintError> {
         self.next.find(constraints, self.largest_group)
     }
 
-    /// The second half.
+    /// The second half of an update, which cannot fail.
     pub(super) fn commit(&mut self, constraints: &Constraints) {
         std::mem::swap(&mut self.factors, &mut self.next);
         self.constraints = constraints.len();
     }
 
-    /// Scalar unknowns.
+    /// The number of scalar unknowns.
     pub fn size(&self) -> usize {
         self.factors.groups.of.len() * self.factors.block
     }
 
-    /// Nodes that a constraint names.
+    /// The number of nodes in constraints.
     pub fn filtered(&self) -> usize {
         self.factors.groups.nodes.len()
     }
 
-    /// Connected groups of constraints.
+    /// The number of connected groups of constraints.
     pub fn groups(&self) -> usize {
         self.factors.groups.count()
     }
 
-    /// Nodes of the largest group.
+    /// The number of nodes of the largest group.
     pub fn largest(&self) -> usize {
         (0..self.groups()).map(|g| self.factors.groups.nodes(g).len()).max().unwrap_or(0)
     }
 
-    /// The rank of C: how many unknowns are taken away.
+    /// The rank of C: the number of eliminated unknowns.
     pub fn rank(&self) -> usize {
         (0..self.groups()).map(|g| self.factors.rank(g)).sum()
     }
 
-    /// Constraints left out because they follow from others, rising.
+    /// Dependent constraints, which are left out; increasing.
     pub fn dependent(&self) -> &[u32] {
         &self.factors.dependent
     }
 
-    /// The nodes that these name, rising, once each.
+    /// The nodes of dependent constraints, increasing and distinct.
     pub fn dependent_nodes(&self) -> &[u32] {
         &self.factors.dependent_nodes
     }
 
-    /// x ← x + z: what S leaves free, completed by what is given. *Panics* for another length.
+    /// x ← x + z, for x in the range of S: the result satisfies C x = d. *Panics* for a wrong length.
     pub fn complete<V: Real>(&self, x: &mut [V]) {
         self.each_node(1, x, |i, x| {
             if let Some(z) = self.given(i) {
@@ -122,7 +128,7 @@ impl Projector {
         });
     }
 
-    /// z of a node, where it is not 0 by being free.
+    /// z of a node; `None` for a node without constraints, where z = 0.
     #[inline]
     pub(super) fn given(&self, node: usize) -> Option<&[f64]> {
         let Factors { block: b, groups, z, .. } = &self.factors;
@@ -139,7 +145,7 @@ impl Projector {
         self.factors.z.iter().all(|z| *z == 0.0)
     }
 
-    /// y of a node = (S x) of that node, where x of scalar i is `x(i)`.
+    /// y = (S x) of one node, where `x(i)` is scalar i of x.
     #[inline]
     pub(super) fn node<V: Real>(&self, node: usize, x: impl Fn(usize) -> f64, y: &mut [V]) {
         let Factors { block, groups, .. } = &self.factors;
@@ -164,7 +170,7 @@ impl Projector {
         }
     }
 
-    /// The same for k vectors at once, x and the rows of the node holding k numbers an unknown.
+    /// The same for k vectors at once; x and `rows` have k numbers per unknown.
     pub(super) fn node_columns(&self, node: usize, k: usize, x: &[f64], rows: &mut [f64]) {
         let Factors { block: b, groups, .. } = &self.factors;
         rows.copy_from_slice(&x[node * b * k..(node + 1) * b * k]);
@@ -184,10 +190,15 @@ impl Projector {
         }
     }
 
-    /// Calls `body` with every node and its part of x, k numbers an unknown.
+    /// Calls `body` with every node and its part of x, with k numbers per unknown.
     pub(super) fn each_node<V: Send>(&self, k: usize, x: &mut [V], body: impl Fn(usize, &mut [V]) + Sync) {
         let (expected, part) = (self.size() * k, self.factors.block * k);
-        assert_eq!(x.len(), expected, "a vector of {} met a projector that needs {expected}", x.len());
+        assert_eq!(
+            x.len(),
+            expected,
+            "the vector has {} entries, but the projector needs {expected}",
+            x.len()
+        );
         if part == 0 {
             return;
         }
@@ -205,7 +216,13 @@ impl<V: Real> LinearOperator<Vec<V>> for Projector {
     }
 
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
-        assert_eq!(x.len(), self.size(), "a vector of {} met a projector of {}", x.len(), self.size());
+        assert_eq!(
+            x.len(),
+            self.size(),
+            "the vector has {} entries, but the projector has size {}",
+            x.len(),
+            self.size()
+        );
         self.each_node(1, y, |i, y| self.node(i, |k| x[k].wide(), y));
     }
 }

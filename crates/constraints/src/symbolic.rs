@@ -1,7 +1,8 @@
-//! Where S A S has blocks.
+//! The pattern of S A S.
 //!
-//! Filters of single nodes scale rows and columns: the pattern is that of A. A group of several nodes couples its rows and its columns, so a row
-//! that meets one of its nodes meets all of them, and its own rows share the columns of all of them.
+//! Filters of single nodes scale rows and columns, so the pattern is that of A. A group of several nodes
+//! couples its rows and columns: a row that contains one of its nodes contains all of them, and the rows of
+//! the group all have the same columns.
 
 use std::sync::Arc;
 
@@ -10,28 +11,29 @@ use coarsen_sparse::{BlockRows, Pattern, SparseError};
 
 use super::groups::{ConstraintGroups, NONE, refill};
 
-/// Fills what is left of a list that is too long.
+/// Fills the end of a list that is longer than its content.
 const END: u32 = u32::MAX;
 
-/// Memory for patterns that change from step to step.
+/// Memory for patterns that change between steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbolic {
-    /// Where the columns of each row begin that meets a wide group without belonging to one; behind them, those of each group.
+    /// The start of each column list. A row has a list if it is in no group of several nodes but contains a
+    /// node of one. The lists of the groups follow those of the rows.
     bounds: Vec<usize>,
-    /// These columns, each list sorted and followed by [`END`].
+    /// The columns: each list is sorted and padded with [`END`].
     wide: Vec<u32>,
     offsets: Vec<usize>,
     indices: Vec<u32>,
-    /// A pattern that was still in use elsewhere when another took its place.
+    /// A replaced pattern that was still in use elsewhere.
     lent: Option<Arc<Pattern>>,
 }
 
 impl Symbolic {
-    /// The pattern of S A S where some groups have more nodes than one.
+    /// The pattern of S A S if some groups have several nodes.
     pub(super) fn find(&mut self, a: &Pattern, groups: &ConstraintGroups) -> Result<Pattern, SparseError> {
         let n = a.rows();
         let worth = a.len();
-        // How many columns each list may have.
+        // An upper bound for the length of each list.
         refill(&mut self.bounds, n + groups.count() + 1, 0);
         let nodes_met = |j: u32| groups.wide_nodes(j as usize).map_or(1, <[u32]>::len);
         let bound = |unit: usize| match unit.checked_sub(n) {
@@ -54,7 +56,7 @@ impl Symbolic {
             units.zip(bounds).for_each(|(unit, b)| *b = bound(unit));
         });
         sum_up(&mut self.bounds);
-        // The lists.
+        // The column lists.
         refill(&mut self.wide, self.bounds[n + groups.count()], END);
         BlockRows::new(&self.bounds, 1, &mut self.wide).for_each(worth, |unit, list| {
             if list.is_empty() {
@@ -84,7 +86,7 @@ impl Symbolic {
             let distinct = distinct(list);
             list[distinct..].fill(END);
         });
-        // One row after the other, from its list, from that of its group, or from A.
+        // Each row is copied from its list, from the list of its group, or from A.
         let row = |i: usize| {
             let unit = if groups.wide_nodes(i).is_some() { n + groups.of[i] as usize } else { i };
             let list = &self.wide[self.bounds[unit]..self.bounds[unit + 1]];
@@ -100,7 +102,7 @@ impl Symbolic {
         Pattern::new(a.columns(), parts.0, parts.1)
     }
 
-    /// Puts `pattern` in the place of another, whose memory is kept for the next.
+    /// Replaces the pattern in `place`. The memory of the old pattern is reused for the next.
     pub(super) fn replace(&mut self, place: &mut Arc<Pattern>, pattern: Pattern) {
         match Arc::get_mut(place) {
             Some(old) => {
@@ -110,7 +112,7 @@ impl Symbolic {
         }
     }
 
-    /// Keeps the memory of a pattern that is needed no more, now or when nobody else uses it.
+    /// Keeps the memory of an unused pattern for reuse, as soon as no one else holds it.
     pub(super) fn retire(&mut self, pattern: Arc<Pattern>) {
         for old in [self.lent.take(), Some(pattern)].into_iter().flatten() {
             match Arc::try_unwrap(old) {
@@ -121,10 +123,10 @@ impl Symbolic {
     }
 }
 
-/// Rows that one task counts.
+/// Rows per task of the count.
 const LEAF: usize = 1024;
 
-/// Numbers by the sums up to them.
+/// Replaces counts by their running sums.
 fn sum_up(counts: &mut [usize]) {
     let mut sum = 0;
     for count in counts {
@@ -133,7 +135,7 @@ fn sum_up(counts: &mut [usize]) {
     }
 }
 
-/// Moves the distinct numbers of a sorted list to its front; returns how many there are.
+/// Moves the distinct numbers of a sorted list to the front and returns how many there are.
 fn distinct(list: &mut [u32]) -> usize {
     let mut end = 0;
     for at in 0..list.len() {
@@ -146,7 +148,7 @@ fn distinct(list: &mut [u32]) -> usize {
 }
 
 impl ConstraintGroups {
-    /// The nodes of the group of a node, where it has several.
+    /// The nodes of the group of a node, if the group has several.
     #[inline]
     pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {
         match self.of[node] {

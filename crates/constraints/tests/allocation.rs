@@ -1,4 +1,5 @@
-//! An update of a filtered system allocates nothing: new values and constraints cost no memory, at one thread and at several.
+//! An update of a filtered system with new values and constraints does not allocate, with one thread or
+//! several.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
@@ -8,7 +9,7 @@ use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{Bsr, System, assembly};
 use counting::bytes;
 
-/// Full blocks of 3 x 3: each node with its `reach` neighbours on both sides.
+/// Full 3 x 3 blocks that couple each node with `reach` neighbours on both sides.
 fn band(nodes: u32, reach: u32) -> Bsr<f64> {
     let places: Vec<(u32, u32)> = (0..nodes)
         .flat_map(|i| (i.saturating_sub(reach)..=(i + reach).min(nodes - 1)).map(move |j| (i, j)))
@@ -33,7 +34,7 @@ fn constrain(c: &mut Constraints, first: usize) {
 fn main() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
-            let n = 12_000; // A is shared between threads
+            let n = 12_000; // large enough for several threads
             let a = band(n, 3);
             let x = vec![1.0; 3 * n as usize];
             let points = vec![[0.0, 1.0, 2.0]; n as usize];
@@ -52,7 +53,8 @@ fn main() {
                 }
             };
             numeric();
-            // What allocates does so every time; a thread of the pool that wakes late does so once.
+            // A repeated allocation occurs in every run; a thread of the pool that starts late allocates
+            // once.
             let least = (0..5).map(|_| bytes(&mut numeric)).min();
             assert_eq!(least, Some(0), "{threads} threads");
         })

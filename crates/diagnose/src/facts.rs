@@ -1,4 +1,4 @@
-//! One pass over the rows.
+//! Properties of single rows, computed in one pass.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use coarsen_sparse::Bsr;
 
 use super::{Finding, Sample};
 
-/// What one scalar row says.
+/// The properties of a scalar row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     pub(super) diagonal: f64,
     /// Σ_j≠i |a_ij|
     pub(super) off: f64,
-    /// Nonzero off-diagonal entries.
+    /// The number of nonzero off-diagonal entries.
     pub(super) entries: u32,
-    /// Those with the sign of the diagonal.
+    /// The number of these with the sign of the diagonal.
     pub(super) same_sign: u32,
-    /// Whether the sum of the row is round-off.
+    /// Whether the row sums to zero up to round-off.
     pub(super) sums_vanish: bool,
     finite: bool,
 }
@@ -28,32 +28,32 @@ impl Row {
         self.entries == 0 && self.diagonal == 0.0
     }
 
-    /// A diagonal entry alone.
+    /// Whether the diagonal entry is the only nonzero of the row.
     pub(super) fn is_alone(&self) -> bool {
         self.entries == 0 && self.diagonal != 0.0
     }
 
-    /// |a_ii| − Σ|a_ij|, 0 where that is round-off.
+    /// |a_ii| − Σ|a_ij|; 0 if that is round-off.
     pub(super) fn slack(&self, tolerance: f64) -> f64 {
         let slack = self.diagonal.abs() - self.off;
         if self.off.is_finite() && slack.abs() <= tolerance * self.off { 0.0 } else { slack }
     }
 }
 
-/// What all rows say.
+/// The properties of all rows.
 pub(super) struct Facts {
     pub(super) rows: Vec<Row>,
     /// |a_ii|^-½
     pub(super) roots: Vec<f64>,
-    /// The rows with NaN or infinity, and the first column of the first.
+    /// The rows with NaN or infinity, and the first such column of the first row.
     pub(super) not_finite: Option<(Sample, usize)>,
-    /// What counts as round-off, relative to the entries of a row.
+    /// The round-off tolerance, relative to the entries of a row.
     pub(super) tolerance: f64,
 }
 
 impl Facts {
-    /// The diagonal may span this much before it is worth a word: beyond it, the smallest rows are below
-    /// the residual tolerance of the largest ones.
+    /// A finding is reported if the diagonal spans more than this factor. The smallest rows are then below
+    /// the residual tolerance of the largest rows.
     pub(super) const SCALE: f64 = 1e8;
 
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> Self {
@@ -82,13 +82,13 @@ impl Facts {
         facts
     }
 
-    /// The rows that satisfy a condition.
+    /// A sample of the rows that satisfy a condition.
     pub(super) fn sample(&self, is: impl Fn(&Row) -> bool + Sync) -> Option<Sample> {
         let leaf = |rows: Range<usize>| Sample::of(rows.filter(|&i| is(&self.rows[i])));
         tree(0..self.rows.len(), 4096, parallel::worth(self.rows.len()), &leaf, &Sample::join)
     }
 
-    /// What holds for matrices of any shape.
+    /// The findings for matrices of any shape.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let bad = self.not_finite.clone().map(|(rows, column)| Finding::NotFinite { rows, column });
         let empty = self.sample(|row| row.finite && row.is_empty()).map(Finding::EmptyRows);
@@ -96,7 +96,8 @@ impl Facts {
     }
 }
 
-/// Sums over the blocks of a row, entry by entry: an array for each, so that several entries are added at a time. Counts are exact numbers.
+/// Sums over the blocks of a row, with one array per sum, so that the loop over entries is vectorised. Counts
+/// are stored as exact floating-point numbers.
 struct Sums {
     /// Σ a_ij
     sum: Vec<f64>,
@@ -148,7 +149,7 @@ impl Sums {
     }
 }
 
-/// Reads the rows of block row i.
+/// Computes the properties of the rows of block row i.
 fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut Sums, rows: &mut [Row]) {
     let (r, c) = a.block();
     sums.clear();
@@ -178,12 +179,13 @@ fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut Sums, rows: &m
         row.sums_vanish = size.is_finite() && sum.abs() <= tolerance * size;
         row.entries = positive + negative;
         row.same_sign = if row.diagonal < 0.0 { negative } else { positive };
-        // Infinities and NaN go through every sum of sizes; finite entries may overflow it.
+        // Infinity and NaN propagate to every sum of absolute values. A sum of finite entries can overflow
+        // too, which `is_finite` checks.
         row.finite = (row.diagonal.abs() + row.off).is_finite() || is_finite(a, i, s);
     }
 }
 
-/// Whether the entries of row s of block row i are numbers.
+/// Whether the entries of row s of block row i are finite.
 fn is_finite<T: Real>(a: &Bsr<T>, i: usize, s: usize) -> bool {
     let c = a.block().1;
     a.row(i).all(|(_, block)| block[s * c..(s + 1) * c].iter().all(|v| v.is_finite()))

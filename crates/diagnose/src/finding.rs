@@ -1,13 +1,13 @@
-//! Findings, how grave they are and what to do.
+//! Findings, with severity and cure.
 
 use std::fmt;
 
 use super::Witness;
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Good to know: it helps to choose a method.
+    /// Useful for the choice of a method.
     Note,
     /// Some methods fail or are slow.
     Warning,
@@ -25,20 +25,20 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Some scalar rows: how many, and the first few.
+/// A sample of scalar rows: their number and the first few.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// How many there are.
+    /// The number of rows.
     pub count: usize,
-    /// The first of them, at most [`Sample::NAMED`].
+    /// The first rows, at most [`Sample::NAMED`].
     pub rows: Vec<usize>,
 }
 
 impl Sample {
-    /// How many rows are named.
+    /// The maximum number of rows listed.
     pub const NAMED: usize = 5;
 
-    /// The rows listed, unless there are none.
+    /// A sample of the given rows; `None` if there are none.
     pub(super) fn of(rows: impl Iterator<Item = usize>) -> Option<Self> {
         let mut sample = Self { count: 0, rows: Vec::new() };
         for row in rows {
@@ -50,7 +50,7 @@ impl Sample {
         (sample.count > 0).then_some(sample)
     }
 
-    /// Of earlier and later rows together.
+    /// Joins samples of earlier and later rows.
     pub(super) fn join(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
         let (mut all, later) = match (earlier, later) {
             (Some(earlier), Some(later)) => (earlier, later),
@@ -71,107 +71,107 @@ impl fmt::Display for Sample {
     }
 }
 
-/// One thing that deserves a word before solving. Rows and columns are scalar, from 0.
+/// A property of a matrix that is reported before solving. Rows and columns are scalar, numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// More rows than columns, or fewer; or blocks that are not square.
+    /// Different numbers of rows and columns, or blocks that are not square.
     NotSquare {
-        /// Rows.
+        /// The number of rows.
         rows: usize,
-        /// Columns.
+        /// The number of columns.
         columns: usize,
     },
     /// NaN or infinity.
     NotFinite {
-        /// The rows that hold some.
+        /// The rows with such values.
         rows: Sample,
-        /// The first column, in the first of these rows.
+        /// The first such column in the first of these rows.
         column: usize,
     },
-    /// Rows without a value other than zero: the matrix is singular.
+    /// Rows without nonzero entries: the matrix is singular.
     EmptyRows(Sample),
     /// Zero or missing diagonal entries, in rows that are not empty.
     ZeroDiagonal(Sample),
-    /// Negative diagonal entries, but not everywhere.
+    /// Some, but not all, diagonal entries are negative.
     NegativeDiagonal(Sample),
     /// All diagonal entries are negative.
     Negate,
-    /// A is not symmetric because constraints replaced rows but not columns.
+    /// A is unsymmetric because constraints replaced rows but not columns.
     OneSidedConstraints(Sample),
     /// A is not symmetric.
     Unsymmetric {
-        /// The worst pair (i, j).
+        /// The pair (i, j) with the largest relative difference.
         pair: (usize, usize),
         /// a_ij and a_ji.
         values: (f64, f64),
         /// |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½).
         relative: f64,
-        /// Nonzeros a_ij with a_ji = 0.
+        /// The number of nonzeros a_ij with a_ji = 0.
         one_sided: usize,
     },
     /// A is symmetric only up to a small relative difference.
     NearlySymmetric {
-        /// The worst relative difference, as in [`Unsymmetric`](Self::Unsymmetric).
+        /// The largest relative difference, as in [`Unsymmetric`](Self::Unsymmetric).
         relative: f64,
     },
-    /// A is symmetric, but neither positive nor negative semidefinite.
+    /// A is symmetric, and neither positive nor negative semidefinite.
     Indefinite(Witness),
-    /// Connected components whose row sums all vanish: constants are in the kernel, the matrix is singular.
+    /// Connected components with vanishing row sums: constants are in the kernel, so the matrix is singular.
     Floating {
-        /// How many components float.
+        /// The number of such components.
         components: usize,
-        /// A row of each of the first few.
+        /// One row of each of the first few components.
         rows: Sample,
     },
-    /// The diagonal spans many orders of magnitude, rows of a diagonal entry alone left out.
+    /// A diagonal that spans many orders of magnitude; rows with only a diagonal entry are excluded.
     Scale {
         /// The smallest |a_ii| and its row.
         least: (usize, f64),
         /// The largest |a_ii| and its row.
         most: (usize, f64),
     },
-    /// Identity rows: Dirichlet conditions left in the system.
+    /// Identity rows, usually from Dirichlet conditions.
     Fixed(Sample),
-    /// Rows with a diagonal entry alone that is not 1.
+    /// Rows whose only nonzero is a diagonal entry other than 1.
     DiagonalOnly(Sample),
     /// Rows with Σ|a_ij| > |a_ii|.
     NotDominant {
-        /// The share of all rows.
+        /// The fraction of all rows.
         share: f64,
         /// The rows.
         rows: Sample,
     },
-    /// Off-diagonal entries with the sign of the diagonal: not an M-matrix.
+    /// Off-diagonal entries with the sign of the diagonal: A is not an M-matrix.
     PositiveOffDiagonal {
-        /// The share of nonzero off-diagonal entries.
+        /// The fraction of nonzero off-diagonal entries.
         share: f64,
-        /// The rows that hold some.
+        /// The rows with such entries.
         rows: Sample,
     },
-    /// Parts that know nothing of each other; rows alone do not count.
+    /// Several unconnected components; components of a single row are not counted.
     Components {
-        /// How many parts have several rows.
+        /// The number of components with several rows.
         count: usize,
-        /// Block rows of the largest.
+        /// The number of block rows in the largest.
         largest: usize,
     },
-    /// A scalar matrix that is worth storing in blocks.
+    /// A scalar matrix that should be stored in blocks.
     Blocks {
         /// The block size.
         size: usize,
-        /// The share of each block's entries that is stored.
+        /// The fraction of each block's entries that is stored.
         fill: f64,
     },
-    /// Most entries are stored: sparse methods waste their indices.
+    /// A nearly dense matrix, for which dense methods are faster.
     Dense {
-        /// The share of all entries that is stored.
+        /// The fraction of all entries that is stored.
         density: f64,
     },
 }
 
 impl Finding {
-    /// How grave it is.
+    /// The severity.
     pub fn severity(&self) -> Severity {
         match self {
             Self::NotSquare { .. } | Self::NotFinite { .. } | Self::EmptyRows(_) => Severity::Error,
@@ -201,40 +201,58 @@ impl fmt::Display for Finding {
             Self::NotSquare { rows, columns } => {
                 write!(
                     f,
-                    "{rows} rows and {columns} columns; solve the normal equations, or a least-squares problem"
+                    "{rows} rows and {columns} columns; solve the normal equations, or a least-squares \
+                     problem"
                 )
             }
             Self::NotFinite { rows, column } => {
                 write!(f, "NaN or infinity in {} {rows}, first in column {column}; ", rows.count)?;
-                f.write_str("look at what computed it")
+                f.write_str("check the code that computed it")
             }
             Self::EmptyRows(rows) => {
                 write!(f, "{} empty {rows}: the matrix is singular; ", rows.count)?;
-                f.write_str("drop these unknowns, or put 1 on their diagonal")
+                f.write_str("remove these unknowns, or set their diagonal to 1")
             }
             Self::ZeroDiagonal(rows) => {
                 write!(f, "zero diagonal in {} {rows}; Jacobi, Gauss-Seidel and incomplete ", rows.count)?;
-                f.write_str("factors need one: use a direct method, or MINRES or GMRES without them")
+                f.write_str(
+                    "factors require a nonzero diagonal; use a direct method, or MINRES \
+                     or GMRES without these preconditioners",
+                )
             }
             Self::NegativeDiagonal(rows) => {
                 write!(f, "negative diagonal in {} {rows}, positive elsewhere: not definite; ", rows.count)?;
-                f.write_str("use MINRES, GMRES or a direct method, or look for a sign error in the assembly")
+                f.write_str("use MINRES, GMRES or a direct method, or check the assembly for a sign error")
             }
             Self::Negate => f.write_str(
-                "every diagonal entry is negative; negate matrix and right-hand side, and CG may work",
+                "every diagonal entry is negative; negate the matrix and the right-hand side; CG may \
+                     then work",
             ),
             Self::OneSidedConstraints(rows) => {
-                write!(f, "unsymmetric only because {} constrained {rows} kept their columns; ", rows.count)?;
-                f.write_str("impose values on rows and columns (Dirichlet::impose), and CG may work")
+                write!(
+                    f,
+                    "unsymmetric only because the columns of {} constrained {rows} were \
+                     kept; ",
+                    rows.count
+                )?;
+                f.write_str("impose values on rows and columns (Dirichlet::impose); CG may then work")
             }
             Self::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided } => {
                 write!(f, "unsymmetric: entry ({i}, {j}) is {ij:.4e}, but ({j}, {i}) is {ji:.4e}, ")?;
-                write!(f, "a relative difference of {relative:.1e}; {one_sided} entries have no partner; ")?;
+                write!(
+                    f,
+                    "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
+                     have a_ji = 0; "
+                )?;
                 f.write_str("use GMRES, BiCGStab or LU")
             }
             Self::NearlySymmetric { relative } => {
-                write!(f, "symmetric up to a relative difference of {relative:.1e}, as files and parallel ")?;
-                f.write_str("assemblies leave it; average A and its transpose if CG stalls above that level")
+                write!(
+                    f,
+                    "symmetric up to a relative difference of {relative:.1e}, usual after \
+                     rounding in files and parallel "
+                )?;
+                f.write_str("assembly; if CG stagnates above that level, replace A by (A + A^T) / 2")
             }
             Self::Indefinite(witness) => {
                 write!(f, "indefinite: {witness}; use MINRES or LDL^T, not CG or Cholesky")
@@ -249,15 +267,23 @@ impl fmt::Display for Finding {
                 f.write_str("scale unknowns, and compare residuals in the scaled norm")
             }
             Self::Fixed(rows) => {
-                write!(f, "{} identity {rows}, as Dirichlet conditions leave them; ", rows.count)?;
-                f.write_str("eliminate them (Dirichlet::eliminate), or keep their near-kernel rows zero")
+                write!(f, "{} identity {rows}, usually from Dirichlet conditions; ", rows.count)?;
+                f.write_str(
+                    "eliminate them (Dirichlet::eliminate), or set their rows of the \
+                     near-kernel to zero",
+                )
             }
             Self::DiagonalOnly(rows) => {
-                write!(f, "{} {rows} with a diagonal entry alone; solve them apart by division", rows.count)
+                write!(
+                    f,
+                    "{} {rows} with only a diagonal entry; solve them separately by \
+                     division",
+                    rows.count
+                )
             }
             Self::NotDominant { share, rows } => {
                 write!(f, "{:.0} % not diagonally dominant: {rows}; ", 100.0 * share)?;
-                f.write_str("plain Jacobi may diverge: damp it, use the l1 variant or Chebyshev")
+                f.write_str("undamped Jacobi may diverge: use damping, the l1 variant or Chebyshev")
             }
             Self::PositiveOffDiagonal { share, rows } => {
                 write!(
@@ -268,8 +294,8 @@ impl fmt::Display for Finding {
                 f.write_str("not an M-matrix: incomplete Cholesky may need a shift, classical AMG may fail")
             }
             Self::Components { count, largest } => {
-                write!(f, "{count} unconnected parts, the largest of {largest} block rows; ")?;
-                f.write_str("they may be solved apart")
+                write!(f, "{count} unconnected components, the largest with {largest} block rows; ")?;
+                f.write_str("they can be solved separately")
             }
             Self::Blocks { size, fill } => {
                 write!(
@@ -277,12 +303,12 @@ impl fmt::Display for Finding {
                     "stored by scalars, but {size} x {size} blocks would be {:.0} % full; ",
                     100.0 * fill
                 )?;
-                f.write_str("blocks are faster and let methods see nodes")
+                f.write_str("blocks are faster and group the unknowns of a node")
             }
             Self::Dense { density } => {
                 write!(
                     f,
-                    "{:.0} % of all entries are stored; a dense direct solver is better",
+                    "{:.0} % of all entries are stored; a dense direct solver is faster",
                     100.0 * density
                 )
             }

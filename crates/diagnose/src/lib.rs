@@ -1,14 +1,14 @@
-//! What is wrong, unusual or useful to know about a system, before anyone solves it.
+//! Diagnosis of a matrix before it is solved with: errors, and properties that affect the choice of a method.
 //!
 //! | file | what |
 //! |---|---|
-//! | `structure` | sizes, components, blocks, memory: what the pattern says |
+//! | `structure` | properties of the pattern: sizes, components, blocks, memory |
 //! | `facts` | one pass over the rows: diagonal, sums, signs |
-//! | `values` | what follows from all rows together |
-//! | `symmetry` | A against Aᵀ |
-//! | `definiteness` | what the diagonal, dominance and small minors prove |
-//! | `pair`, `witness` | couplings that come near to indefiniteness; what proves it |
-//! | `finding` | findings, their severity and what to do |
+//! | `values` | properties of all rows together |
+//! | `symmetry` | comparison of A with Aᵀ |
+//! | `definiteness` | conclusions from the diagonal, dominance and small minors |
+//! | `pair`, `witness` | large couplings; proofs of indefiniteness |
+//! | `finding` | findings, with severity and cure |
 
 mod definiteness;
 mod facts;
@@ -32,24 +32,24 @@ use coarsen_sparse::Bsr;
 
 use facts::Facts;
 
-/// All that [`diagnose`] found out; numbers for programs, `Display` for people.
+/// The result of [`diagnose`]: numbers for programs; `Display` prints text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What the pattern says.
+    /// Properties of the pattern.
     pub structure: Structure,
-    /// What the values say; `None` unless the matrix is square and finite.
+    /// Properties of the values; `None` unless the matrix is square and finite.
     pub values: Option<Values>,
-    /// What deserves a word, the gravest first.
+    /// The findings, the most severe first.
     pub findings: Vec<Finding>,
 }
 
-/// Inspects a matrix: never fails, solves nothing.
+/// Inspects a matrix. Never fails, and solves nothing.
 ///
-/// It looks at shape, pattern, diagonal, row sums, symmetry and 2x2 minors, and says of each finding which rows show it and
-/// what to do. It proves little: a matrix without findings may still be singular or indefinite. Tolerances are relative to the round-off of
-/// `T`, not tighter than 12 digits, since files round.
-/// *Cost* two passes over the matrix and one over its pattern, for scalar ones another; 48 bytes a row for the time being. A matrix in blocks
-/// takes half of the seconds.
+/// It inspects shape, pattern, diagonal, row sums, symmetry and 2x2 minors. Each finding lists the affected
+/// rows and a cure. The absence of findings proves little: the matrix may still be singular or indefinite.
+/// Tolerances are relative to the round-off of `T`, but at least 1e-12, because files are rounded.
+/// *Cost* two passes over the matrix and one over its pattern, or two over the pattern of a scalar matrix. A
+/// matrix in blocks takes half the time. *Memory* 48 bytes a row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};
@@ -76,12 +76,12 @@ pub fn diagnose<T: Real>(a: &Bsr<T>) -> Diagnosis {
 }
 
 impl Diagnosis {
-    /// The gravest severity found.
+    /// The highest severity of the findings.
     pub fn severity(&self) -> Option<Severity> {
         self.findings.iter().map(Finding::severity).max()
     }
 
-    /// Whether A = Aᵀ up to the round-off of an assembly; false where that is unknown.
+    /// Whether A = Aᵀ up to the round-off of an assembly; false if unknown.
     pub fn is_symmetric(&self) -> bool {
         self.values.as_ref().is_some_and(|v| v.symmetry.holds())
     }

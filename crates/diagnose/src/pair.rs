@@ -1,11 +1,11 @@
-//! Pairs of rows that a large coupling brings near to indefiniteness.
+//! Pairs of rows with a large coupling, which may prove that the matrix is indefinite.
 
 use super::facts::Facts;
 
 /// a_ij² / (a_ii a_jj) with i and j.
 pub(super) type Pair = (f64, usize, usize);
 
-/// The larger ratio; the earlier pair wins ties.
+/// The pair with the larger ratio; of equal pairs, the earlier.
 pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     match (p, q) {
         (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),
@@ -15,6 +15,6 @@ pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
 
 /// a_ij² / (a_ii a_jj).
 pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
-    // Two divisions, since the product of two diagonals may overflow or vanish.
+    // Two divisions, because the product of two diagonal entries may overflow or underflow.
     (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()
 }

@@ -1,4 +1,4 @@
-//! What the pattern says.
+//! Properties of the pattern.
 
 use std::fmt;
 
@@ -16,44 +16,48 @@ pub struct Structure {
     pub columns: usize,
     /// Rows and columns of a block.
     pub block: (usize, usize),
-    /// Stored scalars, zeros included.
+    /// The number of stored scalars, including zeros.
     pub stored: usize,
-    /// The fewest and the most scalars stored in a row; 0 and 0 without rows.
+    /// The smallest and largest number of scalars stored in a row; 0 and 0 without rows.
     pub row_lengths: (usize, usize),
-    /// Stored scalars over all.
+    /// The number of stored scalars divided by that of all entries.
     pub density: f64,
-    /// Connected components of the block graph, single rows included; 0 for matrices that are not square.
+    /// The number of connected components of the block graph, including single rows; 0 if the matrix is not
+    /// square.
     pub components: usize,
-    /// Connected components of several block rows.
+    /// The number of connected components with several block rows.
     pub connected: usize,
-    /// Block rows of the largest component.
+    /// The number of block rows in the largest component.
     pub largest_component: usize,
-    /// For a square scalar matrix, the larger blocks it is worth storing in, as [`detect_block_size`](coarsen_sparse::detect_block_size) finds them.
+    /// For a square scalar matrix, the larger block size recommended by
+    /// [`detect_block_size`](coarsen_sparse::detect_block_size).
     pub blocking: Option<Blocking>,
-    /// Bytes.
+    /// Memory in bytes.
     pub memory: Memory,
 }
 
-/// Memory in bytes, known before anything is set up. (How much a direct factor takes only its symbolic analysis can say.)
+/// Memory in bytes, known before setup. The memory of a direct factor requires its symbolic analysis and is
+/// not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// The matrix as it is.
+    /// The matrix in its current block size.
     pub matrix: usize,
     /// The matrix in 1x1 blocks.
     pub scalar_matrix: usize,
-    /// One vector; CG keeps 5 of them, GMRES its restart length and a few.
+    /// One vector. CG uses 5 vectors; GMRES uses its restart length and a few more.
     pub vector: usize,
-    /// The factors of IC(0), a triangle of the scalar matrix; ILU(0) takes twice that.
+    /// The factor of IC(0), one triangle of the scalar matrix; ILU(0) uses twice as much.
     pub incomplete_factor: usize,
-    /// A dense matrix, which no factor exceeds.
+    /// A dense matrix: an upper bound for any factor.
     pub dense: usize,
 }
 
 impl Structure {
-    /// The share of stored entries above which dense methods win: they run near peak where sparse ones wait for memory.
+    /// The fraction of stored entries above which dense methods are faster: they run near peak arithmetic
+    /// speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
-    /// Also the components, for square patterns.
+    /// Also returns the components, for square patterns.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
@@ -104,11 +108,12 @@ impl Structure {
     }
 }
 
-/// The connected components of a square pattern, numbered by their first nodes; (i, j) connects where it is stored, (j, i) or not.
+/// The connected components of a square pattern, numbered by their first nodes. Nodes i and j are connected
+/// if (i, j) or (j, i) is stored.
 ///
 /// *Cost* one pass over the pattern, 4 bytes a node.
 fn components(pattern: &Pattern) -> Classes {
-    // A forest whose roots are the first nodes of their trees.
+    // A forest whose roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
         let mut here = root(&mut parent, i as u32);
@@ -124,7 +129,7 @@ fn components(pattern: &Pattern) -> Classes {
     }
     let mut count = 0;
     for i in 0..parent.len() {
-        // Parents come first, and hold their numbers already.
+        // Parents have smaller indices, so they already contain component numbers.
         parent[i] = if parent[i] as usize == i {
             count += 1;
             count - 1

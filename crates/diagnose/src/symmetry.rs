@@ -1,4 +1,4 @@
-//! A against Aᵀ.
+//! Comparison of A with Aᵀ.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,38 +11,40 @@ use super::facts::Facts;
 use super::pair::{Pair, ratio, worse};
 use super::{Finding, Sample};
 
-/// How far A is from Aᵀ.
+/// The difference between A and Aᵀ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symmetry {
-    /// Nonzeros a_ij with a_ji = 0, stored or not.
+    /// The number of nonzeros a_ij with a_ji = 0, stored or not.
     pub one_sided: usize,
-    /// The largest |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½): 0 for a symmetric matrix, whatever its scale.
+    /// The largest |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½): 0 for a symmetric matrix;
+    /// independent of scaling.
     pub relative: f64,
-    /// Where that is, and a_ij and a_ji there.
+    /// The pair (i, j) of the largest difference, with a_ij and a_ji.
     pub worst: Option<(usize, usize, f64, f64)>,
-    /// The same as `relative`, leaving out the rows and columns of unknowns whose row is diagonal only.
+    /// As `relative`, without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
-    /// The round-off of the matrix, up to which a difference does not count.
+    /// The round-off of the matrix; smaller differences are ignored.
     pub tolerance: f64,
 }
 
-/// What a range of rows says.
+/// The result for a range of rows.
 #[derive(Clone, Copy, Default)]
 struct Part {
     one_sided: usize,
     worst: Option<(usize, usize, f64, f64)>,
     relative: f64,
     unconstrained: f64,
-    /// Blocks below the diagonal, and those above it that have their mirror there.
+    /// The number of blocks below the diagonal, and of blocks above it whose transposed block is stored.
     below: usize,
     mirrored: usize,
-    /// The pair of an entry above the diagonal with the largest ratio, and its root, less a margin for the rounding of [`Facts::roots`].
+    /// The entry above the diagonal with the largest ratio, and the root of this ratio, reduced to allow for
+    /// the rounding of [`Facts::roots`].
     pair: Option<Pair>,
     root: f64,
 }
 
 impl Symmetry {
-    /// Also the pair of rows with the largest minor, for [`Definiteness`](super::Definiteness).
+    /// Also returns the pair of rows with the largest ratio, for [`Definiteness`](super::Definiteness).
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
         let compared = |triangle: Triangle| {
             let leaf = |rows: Range<usize>| {
@@ -53,7 +55,7 @@ impl Symmetry {
             tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
         };
         let above = compared(Triangle::Above);
-        // Where the counts agree, every block below the diagonal is the mirror of one above it.
+        // If the counts agree, every block below the diagonal has been compared with one above it.
         let whole =
             if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
         let symmetry = Self {
@@ -66,7 +68,7 @@ impl Symmetry {
         (symmetry, above.pair)
     }
 
-    /// Whether A = Aᵀ up to half the digits of its numbers: enough for CG.
+    /// Whether A = Aᵀ up to half the digits of its numbers, which suffices for CG.
     pub fn holds(&self) -> bool {
         self.relative <= self.tolerance
     }
@@ -88,14 +90,15 @@ impl Symmetry {
     }
 }
 
-/// What is compared with its mirror: blocks on and above the diagonal, or those below it that have none.
+/// The blocks to compare: those on and above the diagonal, or those below it without a stored transposed
+/// block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Triangle {
     Above,
     Below,
 }
 
-/// Compares a block row with its column.
+/// Compares a block row with the corresponding block column.
 fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, part: &mut Part) {
     let (b, pattern) = (a.block().0, a.pattern());
     for (j, here) in a.row(i) {
@@ -106,7 +109,7 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
         let mirror = pattern.find(j, i).map(|k| a.value(k));
         part.mirrored += usize::from(j > i && mirror.is_some());
         if j < i && mirror.is_some() {
-            continue; // compared from row j
+            continue; // compared in row j
         }
         let roots = &facts.roots[j * b..(j + 1) * b];
         let of_row = &facts.roots[i * b..(i + 1) * b];
@@ -129,7 +132,8 @@ fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, p
     }
 }
 
-/// Whether a block is its mirror to the bit, and no entry of it couples more than one before: nothing that [`Part`] would note.
+/// Whether a block equals its transposed block bit for bit and has no larger ratio than `most`, so that it
+/// does not change [`Part`].
 fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
     match roots.0.len() {
         1 => are_quiet::<T, 1>(here, mirror, roots, most),
@@ -140,7 +144,7 @@ fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f6
     }
 }
 
-/// The same for blocks of B, without a branch on each entry.
+/// The same for blocks of size B, without a branch per entry.
 fn are_quiet<T: Real, const B: usize>(
     here: &[T],
     mirror: &[T],
@@ -160,12 +164,12 @@ fn are_quiet<T: Real, const B: usize>(
 }
 
 impl Part {
-    /// Notes that a_ij is not a_ji; inside a diagonal block both are seen.
+    /// Records that a_ij ≠ a_ji. In a diagonal block, both (i, j) and (j, i) are visited.
     fn differ(&mut self, facts: &Facts, (i, j): (usize, usize), (ij, ji): (f64, f64), inside: bool) {
         let (p, q) = (&facts.rows[i], &facts.rows[j]);
         let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
         let relative = (ij - ji).abs() / scale;
-        // an entry of a diagonal block counts once, from its own side
+        // In a diagonal block each entry counts once, when it is visited itself.
         self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
         self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
         if relative > self.relative {
@@ -177,14 +181,14 @@ impl Part {
         }
     }
 
-    /// Notes a pair that may have the largest ratio so far.
+    /// Records a pair if it has the largest ratio so far.
     fn couple(&mut self, facts: &Facts, (i, j): (usize, usize), ij: f64) {
         self.pair = worse(self.pair, Some((ratio(facts, (i, j, ij)), i, j)));
         self.root = self.pair.map_or(0.0, |(ratio, ..)| ratio.sqrt() * (1.0 - 1e-9));
     }
 }
 
-/// Both parts together; the earlier one wins ties.
+/// Joins two parts; of equal differences, the earlier is kept.
 fn join(p: Part, q: Part) -> Part {
     let later = q.relative > p.relative;
     Part {
@@ -203,8 +207,8 @@ impl fmt::Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.holds(), self.one_sided) {
             (true, _) => f.write_str("symmetric"),
-            (false, 0) => write!(f, "symmetric in structure, not in values ({:.1e})", self.relative),
-            (false, n) => write!(f, "unsymmetric ({n} entries without partner)"),
+            (false, 0) => write!(f, "symmetric pattern, unsymmetric values ({:.1e})", self.relative),
+            (false, n) => write!(f, "unsymmetric ({n} nonzeros a_ij with a_ji = 0)"),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Every finding on matrices small enough to check by hand, and the claims about real ones.
+//! Every finding on matrices small enough to check by hand, and the results for real matrices.
 
 use coarsen_core::parallel;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
 
 use super::*;
 
-/// A dense list of rows as a matrix; zeros are not stored.
+/// A matrix from dense rows; zeros are not stored.
 fn matrix<const N: usize, const M: usize>(rows: [[f64; M]; N]) -> Bsr<f64> {
     let all = (0..N * M).map(|e| ((e / M) as u32, (e % M) as u32, rows[e / M][e % M]));
     from_triplets(N, M, &all.filter(|e| e.2 != 0.0).collect::<Vec<_>>()).unwrap()
@@ -28,7 +28,7 @@ fn a_good_matrix_has_no_finding() {
         [0.0, 0.0, -1.0, 2.0, -1.0],
         [0.0, 0.0, 0.0, -1.0, 2.0],
     ]));
-    let dense = Finding::Dense { density: 13.0 / 25.0 }; // as small matrices are
+    let dense = Finding::Dense { density: 13.0 / 25.0 }; // for small matrices
     assert_eq!(d.findings, [dense]);
     assert_eq!((values(&d).definiteness.clone(), d.is_symmetric()), (Definiteness::Positive, true));
     assert_eq!((d.structure.row_lengths, d.structure.components, values(&d).nonzeros), ((2, 3), 1, 13));
@@ -66,7 +66,7 @@ fn zero_and_negative_diagonals() {
     assert_eq!((values(&d).zero_diagonal, values(&d).negative_diagonal), (1, 1));
 }
 
-/// Every pair of rows of a matrix of ones is tight: comparing them all takes minutes.
+/// In a matrix of ones every pair of rows is tight, and comparing them all would take minutes.
 #[test]
 fn rows_in_proportion_are_compared_once() {
     let n = 1500_u32;
@@ -105,7 +105,8 @@ fn tight_pairs_prove_indefiniteness_only_with_a_third() {
     assert_eq!(values(&ones).definiteness, Definiteness::MaybePositive);
 }
 
-/// All symmetric 3x3 matrices with entries −2..=2, against their principal minors, which are exact in integers.
+/// All symmetric 3x3 matrices with entries −2..=2, compared with their principal minors, which are exact in
+/// integers.
 #[test]
 fn what_is_proved_is_true() {
     let mut proved = [0; 3];
@@ -212,7 +213,7 @@ fn floating_is_seen_for_each_component_of_a_block() {
     assert_eq!(values(&spring(2.0)).floating, 0);
 }
 
-/// Sums of sizes that overflow say nothing of sums that vanish.
+/// If sums of absolute values overflow, row sums are not reported as vanishing.
 #[test]
 fn huge_entries_do_not_float() {
     let (d, off) = (1.7e308, -0.8e308);
@@ -220,7 +221,7 @@ fn huge_entries_do_not_float() {
     assert_eq!(values(&diagnose(&a)).floating, 0);
 }
 
-/// Scalars that happen to be stored in blocks: constants are in the kernel, one value for all of them.
+/// A scalar problem stored in blocks: the kernel consists of constants that are equal for all unknowns.
 #[test]
 fn laplacians_float_whatever_their_blocks() {
     let n = 8_u32;
@@ -303,10 +304,10 @@ fn every_finding_prints_and_says_what_to_do() {
     assert_eq!(rows().to_string(), "rows (0, 1, 2, 3, 4, ...)");
 }
 
-/// A matrix of the data folder, if there is one.
+/// A matrix of the data folder, if available.
 fn real(name: &str) -> Option<Bsr<f64>> {
     let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
         return None;
     };
     println!("{name}");

@@ -1,4 +1,4 @@
-//! What follows from all rows together.
+//! Properties of all rows together.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,50 +10,51 @@ use coarsen_sparse::{Bsr, Classes};
 use super::facts::{Facts, Row};
 use super::{Definiteness, Finding, Sample, Symmetry};
 
-/// What the values of a square finite matrix say.
+/// The properties of the values of a square finite matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// A against Aᵀ.
+    /// The comparison of A with Aᵀ.
     pub symmetry: Symmetry,
-    /// What is proved about the signs of the eigenvalues, or not contradicted.
+    /// The proven or possible signs of the eigenvalues.
     pub definiteness: Definiteness,
-    /// Scalars that are not zero.
+    /// The number of nonzero scalars.
     pub nonzeros: usize,
-    /// Rows without a nonzero.
+    /// The number of rows without nonzeros.
     pub empty: usize,
-    /// Rows that are not empty but have a zero diagonal.
+    /// The number of nonempty rows with a zero diagonal entry.
     pub zero_diagonal: usize,
-    /// Rows with a negative diagonal.
+    /// The number of rows with a negative diagonal entry.
     pub negative_diagonal: usize,
-    /// Rows of the identity.
+    /// The number of identity rows.
     pub fixed: usize,
-    /// Rows with a diagonal entry alone that is not 1.
+    /// The number of rows whose only nonzero is a diagonal entry other than 1.
     pub diagonal_only: usize,
-    /// The smallest and largest |a_ii| other than 0, of rows with more than a diagonal entry; 0 and 0 without any.
+    /// The smallest and largest nonzero |a_ii| of rows with other nonzeros; 0 and 0 if there are none.
     pub diagonal_range: (f64, f64),
-    /// The share of rows with Σ_j≠i |a_ij| > |a_ii|.
+    /// The fraction of rows with Σ_j≠i |a_ij| > |a_ii|.
     pub not_dominant: f64,
-    /// The share of nonzero off-diagonal entries with the sign of their row's diagonal; 0 for an M-matrix.
+    /// The fraction of nonzero off-diagonal entries with the sign of the diagonal entry of their row; 0 for
+    /// an M-matrix.
     pub positive_off_diagonal: f64,
-    /// Connected components whose rows all sum to zero.
+    /// The number of connected components whose row sums all vanish.
     pub floating: usize,
 }
 
-/// What is counted of the rows.
+/// Counts over the rows.
 #[derive(Clone, Copy)]
 pub(super) struct Tally {
     pub(super) positive_diagonal: usize,
     pub(super) negative_diagonal: usize,
     empty: usize,
-    /// Rows that are not empty, with a zero diagonal.
+    /// The number of nonempty rows with a zero diagonal entry.
     zero_diagonal: usize,
     fixed: usize,
     diagonal_only: usize,
     weak: usize,
-    /// Off-diagonal nonzeros, and those with the sign of the diagonal.
+    /// The number of off-diagonal nonzeros, and of those with the sign of the diagonal.
     off: usize,
     same_sign: usize,
-    /// The smallest and largest diagonal entry of rows with others.
+    /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
     range: (f64, f64),
 }
 
@@ -108,14 +109,14 @@ impl Tally {
         }
     }
 
-    /// Whether a diagonal entry is zero, in an empty row or in another.
+    /// Whether a diagonal entry is zero, in an empty or nonempty row.
     pub(super) fn any_zero(&self) -> bool {
         self.empty + self.zero_diagonal > 0
     }
 }
 
 impl Values {
-    /// What the values say, and the first rows of the components that float.
+    /// The properties of the values, and the first rows of components with vanishing row sums.
     pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
         let tally = Tally::of(facts);
         let (symmetry, pair) = Symmetry::of(a, facts);
@@ -143,7 +144,7 @@ impl Values {
     pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
         let rows = &facts.rows;
         let mut findings = Vec::from_iter(self.symmetry.finding(facts));
-        // A sample is a pass over the rows: only where there is something to see.
+        // A sample takes a pass over the rows, so it is computed only if the count is positive.
         let sample =
             |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
         let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
@@ -178,7 +179,7 @@ impl Values {
     }
 }
 
-/// The first scalar row of each component of several nodes whose rows all sum to zero.
+/// The first scalar row of each component of several nodes whose row sums all vanish.
 fn floating(facts: &Facts, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let b = facts.rows.len() / components.of().len().max(1);
@@ -197,6 +198,6 @@ impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (least, most) = self.diagonal_range;
         writeln!(f, "{}, {}", self.symmetry, self.definiteness)?;
-        write!(f, "diagonal from {least:.2e} to {most:.2e} in size, {} nonzeros", self.nonzeros)
+        write!(f, "absolute diagonal from {least:.2e} to {most:.2e}, {} nonzeros", self.nonzeros)
     }
 }

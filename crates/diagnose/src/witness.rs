@@ -1,35 +1,36 @@
-//! What is known about definiteness, and what proves it.
+//! Definiteness, and proofs of indefiniteness.
 
 use std::fmt;
 
-/// What is known about the eigenvalues of a symmetric matrix without computing any.
+/// The signs of the eigenvalues of a symmetric matrix, as far as they are known without computing
+/// eigenvalues.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Definiteness {
-    /// All eigenvalues are positive: a positive diagonal that dominates everywhere, and strictly somewhere in each connected
-    /// component (Gershgorin; Varga 2000, Theorem 1.21), up to round-off.
+    /// All eigenvalues are positive: the diagonal is positive and dominant everywhere, and strictly dominant
+    /// somewhere in each connected component (Gershgorin; Varga 2000, Theorem 1.21), up to round-off.
     Positive,
-    /// All eigenvalues are negative, in the same way.
+    /// All eigenvalues are negative, by the same criterion.
     Negative,
-    /// The diagonal is positive and nothing speaks against positive definiteness.
+    /// The diagonal is positive, and no criterion excludes positive definiteness.
     MaybePositive,
-    /// The diagonal is negative and nothing speaks against negative definiteness.
+    /// The diagonal is negative, and no criterion excludes negative definiteness.
     MaybeNegative,
     /// There are positive and negative eigenvalues.
     Indefinite(Witness),
-    /// There are zeros on the diagonal, in empty rows, or no rows: nothing can be said.
+    /// The diagonal has zeros, there are empty rows, or there are no rows.
     Unknown,
     /// The matrix is not symmetric.
     Unsymmetric,
 }
 
-/// What proves that a symmetric matrix is indefinite. Rows are scalar.
+/// A proof that a symmetric matrix is indefinite. Rows are scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Witness {
     /// Diagonal entries of both signs.
     Diagonal {
         /// A row with a positive diagonal entry.
         positive: usize,
-        /// A row with a negative one.
+        /// A row with a negative diagonal entry.
         negative: usize,
     },
     /// a_ij² > a_ii a_jj: the 2x2 minor is negative.
@@ -39,7 +40,8 @@ pub enum Witness {
         /// a_ij² / (a_ii a_jj), the largest of all pairs; infinite for a zero diagonal.
         ratio: f64,
     },
-    /// a_ij² = a_ii a_jj, so that x = a_jj e_i − a_ij e_j has xᵀ A x = 0, but (A x)_k ≠ 0: the 3x3 minor is negative.
+    /// a_ij² = a_ii a_jj, so x = a_jj e_i − a_ij e_j has xᵀ A x = 0, but (A x)_k ≠ 0: the 3x3 minor is
+    /// negative.
     Triple {
         /// The rows i, j and k.
         rows: (usize, usize, usize),
@@ -55,7 +57,7 @@ impl fmt::Display for Definiteness {
             Self::MaybeNegative => "negative diagonal, possibly negative definite",
             Self::Indefinite(_) => "indefinite",
             Self::Unknown => "signs of eigenvalues unknown",
-            Self::Unsymmetric => "signs of eigenvalues not looked at",
+            Self::Unsymmetric => "signs of eigenvalues not determined",
         })
     }
 }
@@ -69,7 +71,8 @@ impl fmt::Display for Witness {
             Self::Pair { rows: (i, j), ratio } => {
                 write!(
                     f,
-                    "rows {i} and {j} have a_ij^2 = {ratio:.3} a_ii a_jj, more than a definite matrix allows"
+                    "rows {i} and {j} have a_ij^2 = {ratio:.3} a_ii a_jj, but a definite matrix requires \
+                     a_ij^2 < a_ii a_jj"
                 )
             }
             Self::Triple { rows: (i, j, k) } => {

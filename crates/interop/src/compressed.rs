@@ -1,4 +1,4 @@
-//! Compressed rows in, compressed rows out.
+//! Conversion between compressed rows and block matrices.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use coarsen_sparse::{Bsr, Pattern, TransposePlan, Zeros, assembly};
 
 use crate::InteropError;
 
-/// Offsets, columns and values of the scalar rows of a matrix; the arrays move where blocks are 1x1 and the pattern is not shared.
+/// Offsets, columns and values of the scalar rows of a matrix. The arrays are moved if blocks are 1x1 and the
+/// pattern is not shared.
 pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
     let scalars = if a.block() == (1, 1) { a } else { a.reblock((1, 1), Zeros::Keep)? };
     let (pattern, _, values) = scalars.into_parts();
@@ -15,7 +16,7 @@ pub(crate) fn into_rows<T: Real>(a: Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec
     Ok((offsets, indices, values))
 }
 
-/// The scalar columns of a matrix: the rows of its transpose.
+/// The scalar columns of a matrix, which are the rows of its transpose.
 pub(crate) fn into_columns<T: Real>(a: &Bsr<T>) -> Result<(Vec<usize>, Vec<u32>, Vec<T>), InteropError> {
     into_rows(transpose(a)?)
 }
@@ -25,7 +26,7 @@ pub(crate) fn transpose<T: Real>(a: &Bsr<T>) -> Result<Bsr<T>, InteropError> {
     Ok(TransposePlan::new(a.pattern())?.build(a)?)
 }
 
-/// A matrix of compressed rows whose arrays have our types.
+/// A matrix from compressed rows whose arrays have our types.
 pub(crate) fn from_parts<T: Real>(
     columns: usize,
     (offsets, indices, values): (Vec<usize>, Vec<u32>, Vec<T>),
@@ -33,9 +34,9 @@ pub(crate) fn from_parts<T: Real>(
     Ok(Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), (1, 1), values)?)
 }
 
-/// A matrix whose row i has the columns and values `row(i)`; columns are narrowed in one pass.
+/// A matrix whose row i has the columns and values `row(i)`. Columns are converted to `u32` in one pass.
 ///
-/// Rows out of order are sorted, and duplicates summed in the order given.
+/// Unsorted rows are sorted, and duplicates are summed in the given order.
 pub(crate) fn from_rows<'a, T: Real, C: Iterator<Item = usize>>(
     (rows, columns): (usize, usize),
     row: impl Fn(usize) -> (C, &'a [T]),
@@ -70,18 +71,18 @@ pub(crate) fn from_rows<'a, T: Real, C: Iterator<Item = usize>>(
     Ok(assembly::from_triplets(rows, columns, &entries)?)
 }
 
-/// A count or index as `u32`.
+/// Converts a count or index to `u32`.
 pub(crate) fn narrow(what: &'static str, count: usize) -> Result<u32, InteropError> {
     u32::try_from(count).map_err(|_| InteropError::TooLarge { what, count, limit: u32::MAX as usize })
 }
 
-/// Columns as `usize`, in one pass.
+/// Converts columns to `usize`, in one pass.
 #[cfg(any(feature = "nalgebra-sparse", feature = "faer"))]
 pub(crate) fn widen(indices: Vec<u32>) -> Vec<usize> {
     indices.into_iter().map(|j| j as usize).collect()
 }
 
-/// Refuses blocks larger than 1x1.
+/// Checks for 1x1 blocks.
 #[cfg(any(feature = "sprs", feature = "faer"))]
 pub(crate) fn check_scalar<T: Real>(a: &Bsr<T>) -> Result<(), InteropError> {
     match a.block() {

@@ -1,40 +1,42 @@
-//! What cannot be converted, and why.
+//! Errors of conversions.
 
 use coarsen_sparse::SparseError;
 
-/// A matrix that does not fit the other library's types, or that breaks the rules of compressed rows.
+/// A matrix that does not fit the types of the other library, or invalid compressed rows.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InteropError {
-    /// More rows, columns or entries than the index type can name.
+    /// More rows, columns or entries than the index type can represent.
     #[error(
         "{what}: {count} exceeds the limit {limit} of the index type; use wider indices, or split the system"
     )]
     TooLarge {
-        /// What is counted.
+        /// The quantity.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         count: usize,
-        /// How many there may be.
+        /// The largest number allowed.
         limit: usize,
     },
-    /// Offsets that do not fit the matrix they are given for.
+    /// Offsets that do not fit the matrix.
     #[error(
-        "the offsets belong to another matrix: expected {expected} of them ending at {entries}, found {found} ending at {end}"
+        "the offsets belong to another matrix: expected {expected} offsets with last value {entries}, \
+         found {found} with last value {end}"
     )]
     Offsets {
-        /// Block rows + 1.
+        /// The number of block rows + 1.
         expected: usize,
-        /// Entries of the matrix.
+        /// The number of entries of the matrix.
         entries: usize,
-        /// Offsets found.
+        /// The number of offsets found.
         found: usize,
-        /// The last of them.
+        /// The last offset found.
         end: usize,
     },
-    /// A view is asked of a matrix in larger blocks.
+    /// A view of a matrix with larger blocks than 1x1.
     #[error(
-        "blocks of {rows} x {columns} cannot be viewed as scalars; convert by into_*, or reblock to (1, 1) first"
+        "blocks of {rows} x {columns} cannot be viewed as scalars; convert the matrix with into_*, or \
+         reblock it to (1, 1) first"
     )]
     Blocks {
         /// Rows of a block.
@@ -42,12 +44,12 @@ pub enum InteropError {
         /// Columns of a block.
         columns: usize,
     },
-    /// A structure that is not a matrix.
+    /// Invalid compressed rows.
     #[error(transparent)]
     Sparse(#[from] SparseError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for InteropError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

@@ -1,8 +1,9 @@
-//! `faer` matrices: one integer type for offsets and columns, rows possibly with gaps or out of order.
+//! Conversions for `faer`, whose matrices have one integer type for offsets and columns, and may have
+//! unsorted rows and gaps between rows.
 //!
-//! Our columns are `u32` and our offsets `usize`, so no index type of faer borrows both: [`view`] borrows columns and values
-//! and takes the offsets, 4 bytes a row, from [`narrow_offsets`]; the owned conversions move offsets and values and widen
-//! the columns to faer's usual `usize`.
+//! Our columns are `u32` and our offsets `usize`, so no index type of faer can borrow both. [`view`] borrows
+//! columns and values and takes the offsets, 4 bytes a row, from [`narrow_offsets`]. The owned conversions
+//! move offsets and values, and convert the columns to `usize`, the usual type of faer.
 
 use ::faer::Index;
 use ::faer::sparse::{
@@ -24,7 +25,7 @@ pub fn narrow_offsets<T: Real>(a: &Bsr<T>) -> Result<Vec<u32>, InteropError> {
     a.pattern().offsets().iter().map(|&o| narrow("entries", o)).collect()
 }
 
-/// A borrowed view of a matrix in 1x1 blocks: columns and values are not copied.
+/// A borrowed view of a matrix with 1x1 blocks; columns and values are not copied.
 ///
 /// *Cost* one pass over offsets and columns, in which faer checks the structure.
 ///
@@ -37,7 +38,7 @@ pub fn narrow_offsets<T: Real>(a: &Bsr<T>) -> Result<Vec<u32>, InteropError> {
 /// ```
 ///
 /// # Errors
-/// [`InteropError::Blocks`] for larger blocks, [`InteropError::Offsets`] for offsets of another matrix.
+/// [`InteropError::Blocks`] for larger blocks, [`InteropError::Offsets`] for offsets of a different matrix.
 pub fn view<'a, T: Real>(
     a: &'a Bsr<T>,
     offsets: &'a [u32],
@@ -57,10 +58,10 @@ pub fn view<'a, T: Real>(
     Ok(SparseRowMatRef::new(symbolic, a.values()))
 }
 
-/// The matrix by rows; values and offsets are moved where blocks are 1x1 and no other matrix shares the pattern.
+/// The matrix by rows. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// # Errors
-/// [`InteropError::Sparse`] where scalars are too many for our own indices.
+/// [`InteropError::Sparse`] if there are too many scalars for our index types.
 pub fn into_row_mat<T: Real>(a: Bsr<T>) -> Result<SparseRowMat<usize, T>, InteropError> {
     let (rows, columns) = a.shape();
     let (offsets, indices, values) = into_rows(a)?;
@@ -68,7 +69,7 @@ pub fn into_row_mat<T: Real>(a: Bsr<T>) -> Result<SparseRowMat<usize, T>, Intero
     Ok(SparseRowMat::new(symbolic, values))
 }
 
-/// The matrix by columns: the compressed rows of its transpose.
+/// The matrix by columns, which are the compressed rows of its transpose.
 ///
 /// # Errors
 /// As [`into_row_mat`].
@@ -79,7 +80,8 @@ pub fn to_col_mat<T: Real>(a: &Bsr<T>) -> Result<SparseColMat<usize, T>, Interop
     Ok(SparseColMat::new(symbolic, values))
 }
 
-/// A matrix from rows with any index type: one narrowing pass. Gaps go, rows out of order are sorted, duplicates summed.
+/// A matrix from rows with any index type, in one pass. Gaps are removed, unsorted rows are sorted,
+/// duplicates are summed.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -87,7 +89,7 @@ pub fn from_row_mat<T: Real, I: Index>(m: SparseRowMatRef<'_, I, T>) -> Result<B
     from_rows((m.nrows(), m.ncols()), |i| (m.symbolic().col_idx_of_row(i), m.val_of_row(i)))
 }
 
-/// A matrix from columns with any index type: one narrowing pass and a transpose.
+/// A matrix from columns with any index type, in one pass and a transpose.
 ///
 /// # Errors
 /// As [`from_row_mat`].

@@ -1,9 +1,9 @@
-//! Conversions to and from other sparse matrix libraries, each behind a feature of its name.
+//! Conversions to and from other sparse matrix libraries, each behind a feature with the name of the library.
 //!
-//! Ours are compressed rows with `u32` columns and `usize` offsets, in blocks. What can be borrowed is borrowed, what can
-//! be moved is moved; an index type that differs costs one pass over the indices. Blocks are written out as scalars on the
-//! way out (stored zeros stay), and every import is checked and comes back in 1x1 blocks:
-//! [`Bsr::reblock`](coarsen_sparse::Bsr::reblock) makes larger ones.
+//! Our matrices are compressed rows in blocks, with `u32` columns and `usize` offsets. Arrays are borrowed or
+//! moved if possible; a different index type costs one pass over the indices. Exports convert blocks to
+//! scalars and keep stored zeros. Imports are checked and have 1x1 blocks;
+//! [`Bsr::reblock`](coarsen_sparse::Bsr::reblock) converts them to larger blocks.
 //!
 //! | module | feature | borrowed | moved | copied |
 //! |---|---|---|---|---|
@@ -11,9 +11,9 @@
 //! | `nalgebra_sparse` | `nalgebra-sparse` | nothing | values, offsets | columns (`usize`) |
 //! | `faer` | `faer` | `view`: columns and values | values, offsets | `view`: offsets as `u32`; `into_*`: columns |
 //!
-//! Compressed columns of A are compressed rows of Aᵀ: CSC conversions transpose, so an unsymmetric matrix stays itself.
-//! Dense vectors need no copy: a `Vec<T>` or slice becomes `DVector::from_vec(v)`, `ColRef::from_slice(&v)`, and back by
-//! `Vec::from(dvector.data)`, `col.try_as_col_major()?.as_slice()`.
+//! Compressed columns of A are compressed rows of Aᵀ, so CSC conversions transpose, also for unsymmetric
+//! matrices. Dense vectors need no copy: convert a `Vec<T>` or slice with `DVector::from_vec(v)` or
+//! `ColRef::from_slice(&v)`, and back with `Vec::from(dvector.data)` or `col.try_as_col_major()?.as_slice()`.
 
 #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
 mod compressed;

@@ -1,6 +1,7 @@
-//! `nalgebra-sparse` matrices: owned, `usize` indices.
+//! Conversions for `nalgebra-sparse`, whose matrices are owned and have `usize` indices.
 //!
-//! There is no borrowed matrix type. Offsets and values move, columns are widened (8 bytes an entry) or narrowed.
+//! The library has no borrowed matrix type. Offsets and values are moved; columns are converted (8 bytes an
+//! entry).
 
 use ::nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
 use coarsen_core::Real;
@@ -9,7 +10,7 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 use crate::InteropError;
 use crate::compressed::{from_rows, into_columns, into_rows, narrow, transpose, widen};
 
-/// The matrix as CSR; values and offsets are moved where blocks are 1x1 and no other matrix shares the pattern.
+/// The matrix as CSR. Values and offsets are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// ```
 /// let m = coarsen_interop::nalgebra_sparse::into_csr(coarsen_sparse::Bsr::<f64>::identity(2, 2)?)?;
@@ -19,7 +20,7 @@ use crate::compressed::{from_rows, into_columns, into_rows, narrow, transpose, w
 /// ```
 ///
 /// # Errors
-/// [`InteropError::TooLarge`] where the library refuses the structure: its count overflows.
+/// [`InteropError::TooLarge`] if the library rejects the structure because a count overflows.
 pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsrMatrix<T>, InteropError> {
     let (rows, columns) = a.shape();
     let (offsets, indices, values) = into_rows(a)?;
@@ -50,7 +51,7 @@ pub fn into_coo<T: Real>(a: Bsr<T>) -> Result<CooMatrix<T>, InteropError> {
     CooMatrix::try_from_triplets(rows, columns, places, widen(indices), values).map_err(|_| refused(count))
 }
 
-/// A matrix from CSR: one narrowing pass.
+/// A matrix from CSR; columns are converted in one pass.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -59,7 +60,7 @@ pub fn from_csr<T: Real>(m: &CsrMatrix<T>) -> Result<Bsr<T>, InteropError> {
     lanes((m.nrows(), m.ncols()), offsets, indices, values)
 }
 
-/// A matrix from CSC: one narrowing pass and a transpose.
+/// A matrix from CSC, in one pass and a transpose.
 ///
 /// # Errors
 /// As [`from_csr`].
@@ -68,7 +69,7 @@ pub fn from_csc<T: Real>(m: &CscMatrix<T>) -> Result<Bsr<T>, InteropError> {
     transpose(&lanes((m.ncols(), m.nrows()), offsets, indices, values)?)
 }
 
-/// A matrix from triplets, duplicates summed in their order.
+/// A matrix from triplets; duplicates are summed in the order of the list.
 ///
 /// # Errors
 /// As [`from_csr`].
@@ -96,7 +97,7 @@ fn lanes<T: Real>(
     })
 }
 
-/// What the library refuses of a structure that is already checked: its size.
+/// The error if the library rejects a structure that has been checked: it is too large.
 fn refused(count: usize) -> InteropError {
     InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
 }

@@ -1,7 +1,7 @@
-//! `sprs` matrices: CSR and CSC by a flag at run time, any integer as index.
+//! Conversions for `sprs`, whose matrices are CSR or CSC at run time and have any integer type as index.
 //!
-//! `CsMatI<T, u32, usize>` has exactly our arrays: it is viewed or moved without a copy. Prefer it to `CsMat<T>`, whose
-//! `usize` columns cost 12 bytes of traffic an entry to convert.
+//! `CsMatI<T, u32, usize>` has our array types and is viewed or moved without a copy. Prefer it to
+//! `CsMat<T>`, whose `usize` columns cost 12 bytes of traffic per entry to convert.
 
 use std::ops::Deref;
 
@@ -12,7 +12,7 @@ use coarsen_sparse::Bsr;
 use crate::InteropError;
 use crate::compressed::{check_scalar, from_parts, from_rows, into_columns, into_rows, transpose};
 
-/// A borrowed CSR view of a matrix in 1x1 blocks: no array is copied.
+/// A borrowed CSR view of a matrix with 1x1 blocks; no array is copied.
 ///
 /// *Cost* one pass over the columns, in which `sprs` checks the structure.
 ///
@@ -24,18 +24,18 @@ use crate::compressed::{check_scalar, from_parts, from_rows, into_columns, into_
 /// ```
 ///
 /// # Errors
-/// [`InteropError::Blocks`] for larger blocks; [`InteropError::TooLarge`] where `sprs` refuses the structure, which it does
-/// for more entries than `isize` can name.
+/// [`InteropError::Blocks`] for larger blocks; [`InteropError::TooLarge`] if `sprs` rejects the structure,
+/// which happens for more entries than `isize` can count.
 pub fn view<T: Real>(a: &Bsr<T>) -> Result<CsMatViewI<'_, T, u32, usize>, InteropError> {
     check_scalar(a)?;
     let (offsets, indices) = (a.pattern().offsets(), a.pattern().indices());
     CsMatViewI::try_new(a.shape(), offsets, indices, a.values()).map_err(|_| refused(indices.len()))
 }
 
-/// The matrix as CSR; its arrays are moved where blocks are 1x1 and no other matrix shares the pattern.
+/// The matrix as CSR. Its arrays are moved if blocks are 1x1 and the pattern is not shared.
 ///
 /// # Errors
-/// As [`view`], but any block size is written out as scalars.
+/// As [`view`], except that any block size is accepted and converted to scalars.
 pub fn into_csr<T: Real>(a: Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError> {
     let shape = a.shape();
     let (offsets, indices, values) = into_rows(a)?;
@@ -52,10 +52,10 @@ pub fn to_csc<T: Real>(a: &Bsr<T>) -> Result<CsMatI<T, u32, usize>, InteropError
         .map_err(|(_, indices, _, _)| refused(indices.len()))
 }
 
-/// A matrix from CSR or CSC with our index types; CSR arrays are moved.
+/// A matrix from CSR or CSC with our index types; the arrays of CSR are moved.
 ///
 /// # Errors
-/// [`InteropError::Sparse`] names the first row that is not sorted, or a size beyond `u32`.
+/// [`InteropError::Sparse`] for the first row that is not sorted, or a size beyond `u32`.
 pub fn from_owned<T: Real>(m: CsMatI<T, u32, usize>) -> Result<Bsr<T>, InteropError> {
     if m.is_csr() {
         let columns = m.cols();
@@ -66,7 +66,7 @@ pub fn from_owned<T: Real>(m: CsMatI<T, u32, usize>) -> Result<Bsr<T>, InteropEr
     }
 }
 
-/// A matrix from CSR or CSC with any storage and index types: one narrowing pass, and a transpose for CSC.
+/// A matrix from CSR or CSC with any storage and index types, in one pass, and a transpose for CSC.
 ///
 /// # Errors
 /// [`InteropError::TooLarge`] for sizes beyond `u32`.
@@ -88,7 +88,7 @@ where
     if m.is_csr() { Ok(a) } else { transpose(&a) }
 }
 
-/// What `sprs` refuses of a structure that is already checked: its size.
+/// The error if `sprs` rejects a structure that has been checked: it is too large.
 fn refused(count: usize) -> InteropError {
     InteropError::TooLarge { what: "entries", count, limit: isize::MAX as usize }
 }

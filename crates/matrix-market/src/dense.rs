@@ -1,11 +1,11 @@
-//! A dense matrix: right-hand sides, coordinates, near-kernels.
+//! Dense matrices for right-hand sides, coordinates and near-kernels.
 
 use coarsen_sparse::SparseError;
 
-/// A dense matrix by columns, as an array file stores it: a column is a right-hand side, a coordinate axis, a kernel
-/// vector.
+/// A dense matrix stored by columns, as in array files. A column is a right-hand side, a coordinate axis or a
+/// near-kernel vector.
 ///
-/// *Memory* 8 bytes a place.
+/// *Memory* 8 bytes an entry.
 ///
 /// ```
 /// use coarsen_matrix_market::Dense;
@@ -21,7 +21,7 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// A matrix from its values, column after column.
+    /// A matrix from its values, column by column.
     ///
     /// # Errors
     /// [`SparseError::Length`] unless there are rows · columns values.
@@ -33,7 +33,7 @@ impl Dense {
         Ok(Self { rows, columns, values })
     }
 
-    /// As [`new`](Self::new), for values that were counted before.
+    /// As [`new`](Self::new), for values whose number has been checked.
     pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
         debug_assert_eq!(rows * columns, values.len());
         Self { rows, columns, values }
@@ -44,17 +44,17 @@ impl Dense {
         Self { rows, columns, values: vec![0.0; rows * columns] }
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// All values, column after column.
+    /// All values, column by column.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -69,12 +69,12 @@ impl Dense {
         self.column(j)[i]
     }
 
-    /// The place (i, j).
+    /// The entry (i, j), for writing.
     pub(super) fn at(&mut self, i: usize, j: usize) -> &mut f64 {
         &mut self.values[j * self.rows + i]
     }
 
-    /// The values themselves, column after column.
+    /// The values, column by column.
     pub fn into_values(self) -> Vec<f64> {
         self.values
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a file, on which line, and what to do about it.
+//! Errors of reading and writing, with the line, the problem and the cure.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use coarsen_sparse::SparseError;
 
-/// A Matrix Market file that cannot be read: `file:line: what is wrong, what was expected, and the cure`.
+/// An error in a Matrix Market file, printed as `file:line: the problem, what was expected, and the cure`.
 ///
 /// ```
 /// use coarsen_matrix_market::{Problem, Source};
@@ -15,15 +15,15 @@ use coarsen_sparse::SparseError;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ReadError {
-    /// The path as given, or `<stdin>`, or `<stream>`.
+    /// The given path, or `<stdin>`, or `<stream>`.
     pub file: PathBuf,
-    /// The line, counted from 1; none where the file could not be opened.
+    /// The line, numbered from 1; `None` if the file could not be opened.
     pub line: Option<usize>,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -42,29 +42,29 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What is wrong in a file; `found` quotes it, shortened.
+/// A problem in a file; `found` is a shortened quotation.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The file could not be opened.
     #[error("cannot be opened ({kind}); check the path and its permissions")]
     Open {
-        /// What the system said.
+        /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// Reading failed half-way.
-    #[error("reading failed ({kind}); check the disk, or the program at the other end of the pipe")]
+    /// Reading failed after the file was opened.
+    #[error("reading failed ({kind}); check the disk, or the program that writes to the pipe")]
     Read {
-        /// What the system said.
+        /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// The file starts like gzip but does not decompress.
-    #[error("the gzip stream is damaged or cut short ({kind}); fetch or compress the file again")]
+    /// The file has a gzip header but cannot be decompressed.
+    #[error("the gzip stream is damaged or cut short ({kind}); download or compress the file again")]
     Gzip {
-        /// What the decompressor said.
+        /// The error of the decompressor.
         kind: ErrorKind,
     },
-    /// Nothing there.
+    /// The file is empty.
     #[error(
         "the file is empty, expected `%%MatrixMarket matrix ...`; the program that wrote it may have failed"
     )]
@@ -72,138 +72,140 @@ pub enum Problem {
     /// The first line is not a banner.
     #[error(
         "expected a banner like `%%MatrixMarket matrix coordinate real general`, found `{found}`; \
-         this is another format, or an archive to unpack first, or the banner was cut off"
+         the file has another format, is an archive that must be unpacked, or lost its first line"
     )]
     Banner {
         /// The first line.
         found: String,
     },
-    /// A word of the banner that the format does not know.
+    /// An unknown word in the banner.
     #[error("unknown {what} `{found}` in the banner, expected {expected}; correct the first line")]
     Word {
-        /// Which of the four words.
+        /// The name of the word: object, format, field or symmetry.
         what: &'static str,
-        /// The word.
+        /// The word found.
         found: String,
-        /// The words known.
+        /// The words allowed.
         expected: &'static str,
     },
     /// Complex values.
     #[error(
-        "the file holds complex values, but systems here are real; \
+        "the file has complex values, but only real systems are supported; \
          write A + iB as the real system [A -B; B A] of twice the size"
     )]
     Complex,
     /// A hermitian matrix.
-    #[error("hermitian matrices are complex, but systems here are real; declare a real one `symmetric`")]
+    #[error(
+        "hermitian matrices are complex, but only real systems are supported; declare a real matrix \
+         `symmetric`"
+    )]
     Hermitian,
     /// A dense matrix without values.
-    #[error("an array has values at all places, so it cannot be `pattern`; declare it `real`")]
+    #[error("an array has a value for every entry, so it cannot be `pattern`; declare it `real`")]
     PatternArray,
-    /// The file ends before the sizes.
+    /// The file ends before the size line.
     #[error("the file ends before its size line `{expected}`; it was cut short")]
     NoSize {
-        /// What the line must hold.
+        /// The expected content of the line.
         expected: &'static str,
     },
-    /// A size line that cannot be read.
+    /// An invalid size line.
     #[error("expected the size line `{expected}` in whole numbers, found `{found}`; comments start with %")]
     Size {
-        /// What the line must hold.
+        /// The expected content of the line.
         expected: &'static str,
         /// The line.
         found: String,
     },
-    /// A size beyond what indices can name.
+    /// A size beyond the range of the index type.
     #[error("{count} {what} exceed the limit {limit}; the size line is damaged, or the system must be split")]
     TooLarge {
-        /// What is counted.
+        /// The quantity.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         count: u64,
-        /// How many there may be.
+        /// The largest number allowed.
         limit: u64,
     },
     /// A symmetric matrix that is not square.
     #[error("a {rows} x {columns} matrix cannot be symmetric; declare it `general`, or correct its sizes")]
     SymmetricRectangle {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Columns declared.
+        /// The declared number of columns.
         columns: usize,
     },
-    /// Entries of a matrix without places.
-    #[error("a {rows} x {columns} matrix cannot hold {entries} entries; correct the size line")]
+    /// Entries in a matrix without rows or columns.
+    #[error("a {rows} x {columns} matrix cannot have {entries} entries; correct the size line")]
     NoPlaces {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Columns declared.
+        /// The declared number of columns.
         columns: usize,
-        /// Entries declared.
+        /// The declared number of entries.
         entries: usize,
     },
     /// A system that is not square.
     #[error(
         "the matrix is {rows} x {columns}, but a system to solve must be square; \
-         for least squares form the normal equations"
+         for least squares, form the normal equations"
     )]
     Rectangular {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Columns declared.
+        /// The declared number of columns.
         columns: usize,
     },
-    /// A square system that must be singular.
+    /// A square system with empty rows, which is singular.
     #[error(
-        "row without entries: {entries} entries fill at most {filled} of {rows} rows, so the system is singular; \
+        "some rows are empty: {entries} entries lie in at most {filled} of {rows} rows, so the system is singular; \
          the file is incomplete, or its sizes are wrong"
     )]
     EmptyRows {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Entries declared.
+        /// The declared number of entries.
         entries: usize,
-        /// Rows that they can reach, the mirrored triangle included.
+        /// The largest number of rows that they can reach, including the mirrored triangle.
         filled: usize,
     },
-    /// Far more rows, columns or places than entries.
+    /// A declared size that is far larger than the number of entries.
     #[error(
-        "{entries} entries in a {rows} x {columns} matrix leave nearly all of it empty; \
-         the size line is damaged, or the index space must be compressed"
+        "a {rows} x {columns} matrix with {entries} entries is nearly empty; \
+         the size line is damaged, or unused rows and columns must be removed"
     )]
     Hollow {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Columns declared.
+        /// The declared number of columns.
         columns: usize,
-        /// Entries declared.
+        /// The declared number of entries.
         entries: usize,
     },
-    /// A line without end.
-    #[error("the line is longer than {limit} bytes; the file is binary, or its line ends are lost")]
+    /// A line that is too long.
+    #[error("the line is longer than {limit} bytes; the file is binary, or has lost its line breaks")]
     LongLine {
-        /// Bytes allowed.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// Too few or too many words on a line.
+    /// The wrong number of words on a line.
     #[error(
-        "expected `{expected}`, found `{found}`; the line is cut, or the banner names another kind of file"
+        "expected `{expected}`, found `{found}`; the line is incomplete, or the banner does not match \
+         the content"
     )]
     Words {
-        /// What the line must hold.
+        /// The expected content of the line.
         expected: &'static str,
         /// The line.
         found: String,
     },
     /// An index 0.
-    #[error(
-        "the {what} index is 0, but indices start at 1; add 1 to all indices of a file that counts from 0"
-    )]
+    #[error("the {what} index is 0, but indices start at 1; if the file counts from 0, add 1 to all indices")]
     ZeroIndex {
         /// Row or column.
         what: &'static str,
     },
-    /// An index that is no number, negative, or outside the matrix.
+    /// An index that is not a number, is negative, or is outside the matrix.
     #[error(
         "the {what} index must be a whole number from 1 to {limit}, found `{found}`; \
          the line is damaged, or the sizes are wrong"
@@ -211,72 +213,73 @@ pub enum Problem {
     Index {
         /// Row or column.
         what: &'static str,
-        /// The word.
+        /// The word found.
         found: String,
         /// The number of rows or columns.
         limit: usize,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("expected a number, found `{found}`; write it like -1.5e-3")]
     Value {
-        /// The word.
+        /// The word found.
         found: String,
     },
-    /// A fraction in an integer file.
-    #[error("the banner says `integer`, but `{found}` is none; declare the file `real`")]
+    /// A fraction in an `integer` file.
+    #[error("the banner declares `integer`, but `{found}` is not an integer; declare the file `real`")]
     NotInteger {
-        /// The word.
+        /// The word found.
         found: String,
     },
     /// NaN, infinity, or a number beyond the range of `f64`.
-    #[error("the value `{found}` is not finite; look at the computation that wrote it")]
+    #[error("the value `{found}` is not finite; check the computation that wrote it")]
     NotFinite {
-        /// The word.
+        /// The word found.
         found: String,
     },
-    /// A symmetric file that stores both triangles.
+    /// A symmetric file with entries in both triangles.
     #[error(
-        "({row}, {column}) lies in the other triangle than the entries before, but a {structure} file stores one; \
-         declare a matrix stored in full `general`"
+        "entry ({row}, {column}) lies in a different triangle than earlier entries, but a {structure} file stores only one; \
+         if both triangles are stored, declare the file `general`"
     )]
     Triangles {
-        /// What the banner says.
+        /// The structure in the banner.
         structure: &'static str,
-        /// The row, counted from 1.
+        /// The row, numbered from 1.
         row: usize,
-        /// The column, counted from 1.
+        /// The column, numbered from 1.
         column: usize,
     },
-    /// A skew-symmetric matrix with a diagonal.
+    /// A skew-symmetric matrix with a nonzero diagonal entry.
     #[error(
-        "({row}, {row}) is {value:e}, but the diagonal of a skew-symmetric matrix is zero; declare it `general`"
+        "entry ({row}, {row}) is {value:e}, but the diagonal of a skew-symmetric matrix is zero; declare \
+         it `general`"
     )]
     SkewDiagonal {
-        /// The row, counted from 1.
+        /// The row, numbered from 1.
         row: usize,
         /// The value found.
         value: f64,
     },
-    /// The file ends early.
+    /// The file ends before the last entry.
     #[error("the file ends after {found} of {expected} entries; it was cut short, or its size line is wrong")]
     TooFew {
-        /// Entries declared.
+        /// The declared number of entries.
         expected: usize,
-        /// Entries found.
+        /// The number of entries found.
         found: usize,
     },
-    /// Another entry after the last.
+    /// More entries than declared.
     #[error("the size line declares {expected} entries, but more follow; correct the count, or remove them")]
     TooMany {
-        /// Entries declared.
+        /// The declared number of entries.
         expected: usize,
     },
-    /// A matrix where a vector is needed.
+    /// A matrix instead of a vector.
     #[error("expected a vector (one column, or one row), found a {rows} x {columns} matrix")]
     NotVector {
-        /// Rows declared.
+        /// The declared number of rows.
         rows: usize,
-        /// Columns declared.
+        /// The declared number of columns.
         columns: usize,
     },
     /// Entries that cannot be assembled.
@@ -284,40 +287,41 @@ pub enum Problem {
     Matrix(#[from] SparseError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// A file that cannot be written. Nothing is left behind, and an older file of that name stays as it was.
+/// A file that cannot be written. An existing file of that name is unchanged, and no partial file remains.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The system refused.
-    #[error("{file}: cannot be written ({kind}); check the folder, its permissions and the space left")]
+    /// The operating system reported an error.
+    #[error("{file}: cannot be written ({kind}); check the folder, its permissions and the free space")]
     File {
-        /// The file to be made.
+        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// NaN or infinity, which no reader would take back.
+    /// A value that is NaN or infinite, which cannot be read back.
     #[error(
-        "{file}: the value at row {row}, column {column} (from 1, as in the file) is not finite; look at what computed it"
+        "{file}: the value at row {row}, column {column} (numbered from 1, as in the file) is not \
+         finite; check the code that computed it"
     )]
     NotFinite {
-        /// The file to be made.
+        /// The file.
         file: PathBuf,
-        /// The row, counted from 1 as in the file.
+        /// The row, numbered from 1 as in the file.
         row: usize,
-        /// The column, counted from 1 as in the file.
+        /// The column, numbered from 1 as in the file.
         column: usize,
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for WriteError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

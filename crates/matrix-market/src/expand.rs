@@ -1,14 +1,14 @@
-//! From what a file stores to the whole matrix: the other triangle, duplicates summed, zeros between.
+//! Expansion of stored entries to the whole matrix: mirrored triangle, sums of duplicates, zeros.
 
 use coarsen_sparse::{Bsr, SparseError, assembly};
 
 use super::Dense;
 use super::header::{Header, Structure};
 
-/// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, mirrored ones in the same
-/// order, so that a symmetric file gives an exactly symmetric matrix.
+/// The sparse matrix of coordinate entries. Duplicates are summed in the order of the file, and mirrored ones
+/// in the same order, so a symmetric file gives an exactly symmetric matrix.
 pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> Result<Bsr<f64>, SparseError> {
-    entries.shrink_to_fit(); // a list that grew has room for twice as many
+    entries.shrink_to_fit(); // a growing list can have twice the necessary capacity
     match header.structure.mirror() {
         Some(sign) => assembly::from_half(header.rows, &entries, sign),
         None => assembly::from_triplets(header.rows, header.columns, &entries),
@@ -18,7 +18,7 @@ pub(super) fn to_sparse(header: &Header, mut entries: Vec<(u32, u32, f64)>) -> R
 /// The dense matrix of coordinate entries, duplicates summed.
 ///
 /// # Errors
-/// [`SparseError::NotFinite`] where duplicates add up to infinity.
+/// [`SparseError::NotFinite`] if duplicates sum to infinity.
 pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Result<Dense, SparseError> {
     let mut dense = Dense::zeros(header.rows, header.columns);
     for &(i, j, v) in entries {
@@ -36,7 +36,7 @@ pub(super) fn scatter(header: &Header, entries: &[(u32, u32, f64)]) -> Result<De
     }
 }
 
-/// The dense matrix of the values of an array file: all of them, or the lower triangle column by column.
+/// The dense matrix of an array file, which stores all values or the lower triangle, column by column.
 pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
     let (n, structure) = (header.rows, header.structure);
     let Some(sign) = structure.mirror() else {
@@ -54,7 +54,7 @@ pub(super) fn to_dense(header: &Header, values: Vec<f64>) -> Dense {
     dense
 }
 
-/// The sparse matrix of the entries of a dense one that are not zero.
+/// The sparse matrix of the nonzero entries of a dense one.
 pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
     let mut entries = Vec::new();
     for j in 0..dense.columns() {
@@ -68,7 +68,7 @@ pub(super) fn nonzeros(dense: &Dense) -> Result<Bsr<f64>, SparseError> {
 }
 
 impl Structure {
-    /// The factor of the mirrored triangle, if one is.
+    /// The factor of the mirrored triangle; `None` if it is not mirrored.
     fn mirror(self) -> Option<f64> {
         match self {
             Self::General => None,

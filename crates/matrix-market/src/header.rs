@@ -5,31 +5,34 @@
 //! % comments and blank lines
 //! rows columns entries                                 of an array: rows columns
 //! ```
-//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
+//! 5935.
 
 use super::Problem;
 use super::number::whole;
 use super::read::text::{is_comment, quote, words};
 
-/// Rows or columns that a sparse matrix may have beyond [`HOLLOW`] times its entries: assembly takes some 80
-/// bytes for each.
+/// The number of rows or columns that a sparse matrix may have in addition to [`HOLLOW`] times its entries;
+/// assembly uses about 80 bytes for each.
 const FREE_ROWS: usize = 1 << 20;
 
-/// Places that a dense matrix may have beyond [`HOLLOW`] times its entries, at 8 bytes each.
+/// The number of entries that a dense matrix may have in addition to [`HOLLOW`] times the stored ones, at 8
+/// bytes each.
 const FREE_PLACES: usize = 1 << 24;
 
-/// Rows, columns or places per entry above which the size line is taken for damaged: beyond the first 100 MB, memory
-/// grows with entries that arrived, never with a number that a file merely declares.
+/// If a matrix has more rows, columns or dense entries than this number times its stored entries, the size
+/// line is considered damaged. Beyond the first 100 MB, memory therefore grows with entries actually read,
+/// not with declared numbers.
 const HOLLOW: usize = 16;
 
-/// How the body is laid out.
+/// The format word of the banner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Format {
     Coordinate,
     Array,
 }
 
-/// What a value is.
+/// The field word of the banner: the type of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Field {
     Real,
@@ -37,7 +40,7 @@ pub(super) enum Field {
     Pattern,
 }
 
-/// Which part of the matrix is stored.
+/// The symmetry word of the banner: the part of the matrix that is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Structure {
     General,
@@ -45,7 +48,7 @@ pub(super) enum Structure {
     Skew,
 }
 
-/// All that a file says before its first entry.
+/// The information before the first entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) format: Format,
@@ -53,13 +56,13 @@ pub(super) struct Header {
     pub(super) structure: Structure,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Entries in the body.
+    /// The number of entries in the body.
     pub(super) entries: usize,
-    /// Where the size line is.
+    /// The number of the size line.
     pub(super) line: usize,
 }
 
-/// The three words of the banner that matter.
+/// The three relevant words of the banner.
 #[derive(Clone, Copy)]
 pub(super) struct Banner {
     format: Format,
@@ -68,7 +71,7 @@ pub(super) struct Banner {
 }
 
 impl Banner {
-    /// The first line.
+    /// Parses the first line.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
         let lower = line.to_ascii_lowercase();
         let all: Vec<&[u8]> = words(&lower).take(6).collect();
@@ -102,7 +105,7 @@ impl Banner {
         Ok(Self { format, field, structure })
     }
 
-    /// What the size line holds.
+    /// The expected content of the size line.
     pub(super) fn sizes(&self) -> &'static str {
         match self.format {
             Format::Coordinate => "rows columns entries",
@@ -110,7 +113,7 @@ impl Banner {
         }
     }
 
-    /// The header, if this line is the size line rather than a comment or blank.
+    /// Parses the size line; `None` for a comment or a blank line.
     pub(super) fn size_line(&self, text: &[u8], line: usize) -> Result<Option<Header>, Problem> {
         if is_comment(text) {
             return Ok(None);
@@ -145,7 +148,7 @@ impl Banner {
     }
 }
 
-/// A size that `u32` indices can name.
+/// A size within the range of `u32` indices.
 fn checked(what: &'static str, count: u64) -> Result<usize, Problem> {
     let limit = u64::from(u32::MAX);
     if count > limit {
@@ -155,7 +158,7 @@ fn checked(what: &'static str, count: u64) -> Result<usize, Problem> {
 }
 
 impl Structure {
-    /// The word of the banner.
+    /// The word in the banner.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::General => "general",
@@ -164,7 +167,8 @@ impl Structure {
         }
     }
 
-    /// Values that an array of this structure stores. Both sizes are below 2³², so the product fits.
+    /// The number of values in an array with this structure. Both sizes are below 2³², so the product does
+    /// not overflow.
     fn places(self, rows: usize, columns: usize) -> usize {
         match self {
             Self::General => rows * columns,
@@ -175,13 +179,13 @@ impl Structure {
 }
 
 impl Header {
-    /// Refuses what cannot be a system to solve, before any memory is spent on it.
+    /// Checks that the matrix can be a system to solve, before memory is allocated.
     pub(super) fn check_system(&self) -> Result<(), Problem> {
         let &Self { rows, columns, entries, .. } = self;
         if rows != columns {
             return Err(Problem::Rectangular { rows, columns });
         }
-        // A stored entry off the diagonal of a symmetric matrix fills two rows.
+        // An off-diagonal entry of a symmetric file lies in two rows.
         let filled = if self.structure == Structure::General { entries } else { entries.saturating_mul(2) };
         if filled < rows {
             return Err(Problem::EmptyRows { rows, entries, filled });
@@ -189,17 +193,17 @@ impl Header {
         Ok(())
     }
 
-    /// Refuses sizes that the declared entries cannot justify, for a sparse matrix.
+    /// Checks that the declared entries justify the sizes of a sparse matrix.
     pub(super) fn check_sparse(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.max(self.columns), FREE_ROWS)
     }
 
-    /// The same where every place will be stored.
+    /// The same for a dense matrix.
     pub(super) fn check_dense(&self) -> Result<(), Problem> {
         self.check_extent(self.rows.saturating_mul(self.columns), FREE_PLACES)
     }
 
-    /// Refuses for a vector what is neither a column nor a row.
+    /// Checks that the matrix is a vector: one column or one row.
     pub(super) fn check_vector(&self) -> Result<(), Problem> {
         let &Self { rows, columns, .. } = self;
         if rows != 1 && columns != 1 {

@@ -2,21 +2,23 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `header` | the banner and the size line, and which sizes are believed |
-//! | `read` | [`Source`]: streams, batches of lines, records, on several threads |
-//! | `number` | numbers from text, correctly rounded |
-//! | `expand` | mirrored triangles, duplicates, zeros |
-//! | `write` | whole files or none, numbers that come back |
+//! | `header` | the banner and the size line, with plausibility checks of sizes |
+//! | `read` | [`Source`]: streams, batches of lines, records, with several threads |
+//! | `number` | conversion of text to numbers, correctly rounded |
+//! | `expand` | mirrored triangles, sums of duplicates, zeros of dense matrices |
+//! | `write` | writing: complete files or none, with exact numbers |
 //! | `dense` | [`Dense`] |
 //! | `error` | [`ReadError`], [`WriteError`] |
 //!
-//! Read: `coordinate` and `array`; `real`, `integer`, `pattern` (values 1); `general`, `symmetric`, `skew-symmetric`; case
-//! does not matter. Comments and blank lines may stand anywhere after the banner. A symmetric file may store either
-//! triangle, but not both. Entries given twice are summed; zeros that are stored stay.
+//! Reading: `coordinate` and `array`; `real`, `integer` and `pattern` (all values 1); `general`, `symmetric`
+//! and `skew-symmetric`; case-insensitive. Comments and blank lines may occur anywhere after the banner. A
+//! symmetric file may contain either triangle, but not both. Duplicate entries are summed. Stored zeros are
+//! kept.
 //!
-//! Written: `real`, `coordinate` (symmetric where the matrix is) or `array`; plain, or gzip-ed by the extension.
+//! Writing: `real`, `coordinate` (`symmetric` if the matrix is) or `array`; plain or gzip, by the extension.
 //!
-//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR 5935.
+//! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
+//! 5935.
 
 mod dense;
 mod error;
@@ -35,21 +37,21 @@ pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::Source;
 pub use self::write::{Symmetry, write, write_dense, write_vector};
 
-/// The matrix of a file, plain or gzip-ed, with 1x1 blocks; rectangular ones allowed.
+/// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
 ///
-/// Both triangles of a symmetric file are filled. An array file gives its entries that are not zero.
-/// *Use* [`read_system`] for a matrix to solve with, which refuses what cannot be one; [`Source`] for other streams.
+/// For a symmetric file, both triangles are filled. For an array file, the nonzero entries are stored. *Use*
+/// [`read_system`] for a matrix to solve with, which checks that it can be one; [`Source`] for other streams.
 ///
 /// # Errors
-/// [`ReadError`] names the file, the line, what is wrong there and what to do.
+/// [`ReadError`] gives the file, the line, the problem and the cure.
 pub fn read(path: impl AsRef<Path>) -> Result<Bsr<f64>, ReadError> {
     Source::open(path)?.matrix()
 }
 
-/// The matrix of a square system, as [`read`] reads it.
+/// Reads the matrix of a square system, as [`read`].
 ///
-/// Refuses a rectangular matrix, and one whose entries cannot reach all rows, at its size line: before anything is
-/// allocated for a size that a file merely declares.
+/// A rectangular matrix, or one with too few entries to reach all rows, is an error at the size line, before
+/// memory is allocated for the declared sizes.
 ///
 /// # Errors
 /// As [`read`], [`Problem::Rectangular`] and [`Problem::EmptyRows`].
@@ -57,7 +59,8 @@ pub fn read_system(path: impl AsRef<Path>) -> Result<Bsr<f64>, ReadError> {
     Source::open(path)?.system()
 }
 
-/// A dense matrix: right-hand sides, coordinates, near-kernels. Coordinate files are filled up with zeros.
+/// Reads a dense matrix, for example right-hand sides, coordinates or a near-kernel. Missing entries of a
+/// coordinate file are zero.
 ///
 /// # Errors
 /// As [`read`].
@@ -65,7 +68,7 @@ pub fn read_dense(path: impl AsRef<Path>) -> Result<Dense, ReadError> {
     Source::open(path)?.dense()
 }
 
-/// A vector: a file of one column, or of one row.
+/// Reads a vector: a file with one column or one row.
 ///
 /// # Errors
 /// As [`read`], and [`Problem::NotVector`].

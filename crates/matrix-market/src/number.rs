@@ -1,19 +1,19 @@
-//! Numbers from text, fast where that is exact.
+//! Conversion of text to numbers, with a fast path that is exact.
 //!
-//! A decimal number is m · 10ᵉ. Where m < 2⁵³ and |e| ≤ 22, both m and 10^|e| are `f64` numbers, so that one product or
-//! quotient rounds once: the result is the nearest `f64` (Clinger 1990, "How to read floating point numbers
-//! accurately"). Everything else goes to `str::parse`, which rounds correctly, too.
+//! A decimal number is m · 10ᵉ. If m < 2⁵³ and |e| ≤ 22, both m and 10^|e| are exact `f64` numbers. One
+//! product or quotient then rounds once, and the result is the nearest `f64` (Clinger 1990, "How to read
+//! floating point numbers accurately"). All other numbers use `str::parse`, which also rounds correctly.
 
-/// The powers of ten that `f64` holds exactly.
+/// The powers of ten that are exact in `f64`.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Digits whose number always fits `u64`.
+/// The number of decimal digits that always fits `u64`.
 const DIGITS: usize = 19;
 
-/// The unsigned whole number at the start of `text`, and what follows it; none without digits or beyond `u64`.
+/// The unsigned integer at the start of `text`, and the rest; `None` without digits or beyond `u64`.
 #[inline]
 pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut n, mut rest) = (0, text);
@@ -21,9 +21,10 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     (1..=DIGITS).contains(&digits).then_some((n, rest))
 }
 
-/// The nearest `f64` to the decimal number at the start of `text`, and what follows it; none where there is no number.
+/// The nearest `f64` to the decimal number at the start of `text`, and the rest; `None` if there is no
+/// number.
 ///
-/// The exponent letter is e, E, or Fortran's d, D. Beyond the range of `f64` the result is infinite.
+/// The exponent letter is e, E, or the Fortran letters d, D. Numbers beyond the range of `f64` give infinity.
 #[inline]
 pub(super) fn real(text: &[u8]) -> Option<(f64, &[u8])> {
     let mut rest = text;
@@ -47,7 +48,7 @@ pub(super) fn real(text: &[u8]) -> Option<(f64, &[u8])> {
         match digits(&mut n, &mut rest) {
             0 => return None,
             1..=DIGITS if n < 1 << 32 => e += if negative { -(n as i64) } else { n as i64 },
-            _ => e = i64::MAX, // the slow path reads it from the text
+            _ => e = i64::MAX, // the slow path parses it again
         }
     }
     let power = e.unsigned_abs() as usize;
@@ -58,13 +59,13 @@ pub(super) fn real(text: &[u8]) -> Option<(f64, &[u8])> {
     Some((slow(&text[..text.len() - rest.len()])?, rest))
 }
 
-/// A scanned number as `str::parse` reads it, which knows no exponent letter but e.
+/// Parses a scanned number with `str::parse`, which accepts only e as exponent letter.
 fn slow(word: &[u8]) -> Option<f64> {
     let word = std::str::from_utf8(word).ok()?;
     word.parse().or_else(|_| word.replace(['d', 'D'], "e").parse()).ok()
 }
 
-/// Takes a sign, if there is one; true for minus.
+/// Consumes an optional sign; true for minus.
 #[inline]
 fn sign(text: &mut &[u8]) -> bool {
     match *text {
@@ -76,7 +77,7 @@ fn sign(text: &mut &[u8]) -> bool {
     }
 }
 
-/// Appends the digits at the start of `text` to n (modulo 2⁶⁴), takes them, and says how many there were.
+/// Appends the digits at the start of `text` to n (modulo 2⁶⁴), consumes them, and returns their number.
 #[inline]
 fn digits(n: &mut u64, text: &mut &[u8]) -> usize {
     let before = text.len();

@@ -1,4 +1,4 @@
-//! Writing: whole files or none, and numbers that come back with the same bits.
+//! Writing: complete files or none, and numbers that are read back with the same bits.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,21 +11,22 @@ use flate2::write::GzEncoder;
 
 use super::{Dense, WriteError};
 
-/// Whether a file may store one triangle alone.
+/// Whether a file may contain only one triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symmetry {
-    /// The lower triangle, where the matrix equals its transpose exactly, stored zeros included; else all of it.
+    /// The lower triangle, if the matrix equals its transpose exactly, including stored zeros; otherwise the
+    /// whole matrix.
     #[default]
     Detect,
-    /// All of it.
+    /// The whole matrix.
     General,
 }
 
-/// Writes a matrix as `coordinate real`, gzip-ed where the path ends in `.gz`.
+/// Writes a matrix as `coordinate real`; compressed with gzip if the path ends in `.gz`.
 ///
-/// All stored scalars are written, zeros included, in the shortest decimals that read back to the same number; only
-/// −0 comes back as 0. The file appears whole or not at all: it is written beside its place and renamed.
-/// *Cost* about 0.2 µs a scalar, several times that for gzip.
+/// All stored scalars are written, including zeros, in the shortest decimals that are read back to the same
+/// number; only −0 becomes 0. The file is written under a temporary name and renamed, so a partial file never
+/// appears. *Cost* about 0.2 µs a scalar, several times that with gzip.
 ///
 /// ```
 /// use coarsen_matrix_market::{self as matrix_market, Symmetry};
@@ -39,14 +40,14 @@ pub enum Symmetry {
 /// ```
 ///
 /// # Errors
-/// [`WriteError::File`], or [`WriteError::NotFinite`] names the first value that no reader would take.
+/// [`WriteError::File`], or [`WriteError::NotFinite`] for the first value that is NaN or infinite.
 pub fn write(path: impl AsRef<Path>, a: &Bsr<f64>, symmetry: Symmetry) -> Result<(), WriteError> {
     let path = path.as_ref();
     if let Some((row, column, _)) = scalars(a).find(|(_, _, v)| !v.is_finite()) {
         return Err(WriteError::NotFinite { file: path.into(), row: row + 1, column: column + 1 });
     }
     let symmetric = symmetry == Symmetry::Detect && is_symmetric(a);
-    // By rows, the upper triangle is the lower one by columns.
+    // The upper triangle by rows is the lower triangle by columns.
     let stored = || scalars(a).filter(|&(i, j, _)| !symmetric || j >= i);
     let (rows, columns) = a.shape();
     replace(path, |out| {
@@ -63,7 +64,7 @@ pub fn write(path: impl AsRef<Path>, a: &Bsr<f64>, symmetry: Symmetry) -> Result
     })
 }
 
-/// Writes a dense matrix as `array real general`, as [`write`](fn@write) does.
+/// Writes a dense matrix as `array real general`; otherwise as [`write`](fn@write).
 ///
 /// # Errors
 /// As [`write`](fn@write).
@@ -71,7 +72,7 @@ pub fn write_dense(path: impl AsRef<Path>, a: &Dense) -> Result<(), WriteError> 
     write_array(path.as_ref(), (a.rows(), a.columns()), a.values())
 }
 
-/// Writes a vector as an array of one column, as [`write`](fn@write) does.
+/// Writes a vector as an array with one column; otherwise as [`write`](fn@write).
 ///
 /// # Errors
 /// As [`write`](fn@write).
@@ -90,7 +91,7 @@ fn write_array(path: &Path, (rows, columns): (usize, usize), values: &[f64]) -> 
     })
 }
 
-/// All stored scalars (row, column, value), row by row.
+/// All stored scalars as (row, column, value), row by row.
 fn scalars(a: &Bsr<f64>) -> impl Iterator<Item = (usize, usize, f64)> {
     let (r, c) = a.block();
     (0..a.shape().0).flat_map(move |i| {
@@ -101,26 +102,27 @@ fn scalars(a: &Bsr<f64>) -> impl Iterator<Item = (usize, usize, f64)> {
     })
 }
 
-/// Whether every stored block has its transpose opposite, to the bit.
+/// Whether every stored block has a stored transposed block with the same bits.
 fn is_symmetric(a: &Bsr<f64>) -> bool {
     let (r, c) = a.block();
     r == c && a.pattern().is_symmetric() && a.asymmetric_pair(0.0).is_none()
 }
 
-/// Makes a file by writing beside it and renaming; a device or a pipe is written directly.
+/// Writes a file under a temporary name and renames it. A device or a pipe is written directly.
 fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
     let special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
     let result = if special {
         File::options().write(true).open(path).and_then(|file| compressed(path, file, fill))
     } else {
-        // Through a link, so that the link stays.
+        // Resolves symbolic links, so that a link is kept.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let beside = beside(&place);
         let written = File::create_new(&beside)
             .and_then(|file| compressed(path, file, fill))
             .and_then(|()| fs::rename(&beside, &place));
         if written.is_err() {
-            // The error to tell is the first one; what is left to remove may not even exist.
+            // Report the first error. The temporary file may not exist, so an error of its removal is
+            // ignored.
             let _ = fs::remove_file(&beside);
         }
         written
@@ -128,7 +130,7 @@ fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     result.map_err(|error| WriteError::File { file: path.to_path_buf(), kind: error.kind() })
 }
 
-/// A name in the same folder that nobody else uses.
+/// A unique temporary name in the same folder.
 fn beside(path: &Path) -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let mut name = std::ffi::OsString::from(".");
@@ -137,7 +139,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Fills a file, through gzip where its name says so.
+/// Writes a file; compressed with gzip if its extension is `gz`.
 fn compressed(
     path: &Path,
     file: File,
@@ -168,7 +170,7 @@ mod tests {
         *a.values_mut().last_mut().unwrap() = f64::MIN_POSITIVE;
         assert!(!is_symmetric(&a));
         let a = from_triplets_blocked(4, 4, (2, 2), &[(0, 3, 0.0)]).unwrap();
-        assert!(!is_symmetric(&a), "a stored zero has no stored zero opposite");
+        assert!(!is_symmetric(&a), "a stored zero without a stored transposed entry");
         let a = from_triplets_blocked(6, 6, (2, 3), &[(0, 0, 1.0)]).unwrap();
         assert!(!is_symmetric(&a));
     }

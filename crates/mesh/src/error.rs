@@ -1,19 +1,19 @@
-//! What is wrong with a mesh file, where, and what to do about it.
+//! Errors of mesh files, with the place, the problem and the cure.
 
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Where in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A line of a text file, counted from 1.
+    /// A line of a text file, numbered from 1.
     Line(usize),
-    /// A byte of a binary file, counted from 0.
+    /// A byte of a binary file, numbered from 0.
     Byte(usize),
 }
 
-/// A mesh file that cannot be read: `file:place: what is wrong, what was expected, and the cure`.
+/// An error in a mesh file, printed as `file:place: the problem, what was expected, and the cure`.
 ///
 /// ```
 /// use coarsen_mesh::{Format, Place, Problem, parse};
@@ -23,15 +23,15 @@ pub enum Place {
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ReadError {
-    /// The path as given, or `<bytes>`.
+    /// The given path, or `<bytes>`.
     pub file: PathBuf,
-    /// Where; none where the file could not be opened, or the mesh as a whole is wrong.
+    /// The place; `None` if the file could not be opened, or if the error concerns the whole mesh.
     pub place: Option<Place>,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -39,7 +39,7 @@ impl std::fmt::Debug for ReadError {
 }
 
 impl ReadError {
-    /// An error of the mesh as a whole.
+    /// An error that concerns the whole mesh.
     pub fn of_whole(file: impl Into<PathBuf>, problem: impl Into<Problem>) -> Self {
         Self { file: file.into(), place: None, problem: problem.into() }
     }
@@ -59,73 +59,75 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What is wrong in a file; `found` quotes it, shortened.
+/// A problem in a file; `found` is a shortened quotation.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The file could not be opened or read.
     #[error("cannot be read ({kind}); check the path and its permissions")]
     Open {
-        /// What the system said.
+        /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// The file starts like gzip but does not decompress.
-    #[error("the gzip stream is damaged or cut short ({kind}); fetch or compress the file again")]
+    /// The file has a gzip header but cannot be decompressed.
+    #[error("the gzip stream is damaged or cut short ({kind}); download or compress the file again")]
     Gzip {
-        /// What the decompressor said.
+        /// The error of the decompressor.
         kind: ErrorKind,
     },
-    /// More bytes than a mesh is read from.
-    #[error("the file holds more than {limit} bytes; cut the mesh, or raise the limit where it is read")]
+    /// A file that exceeds the size limit.
+    #[error("the file has more than {limit} bytes; divide the mesh into smaller files")]
     TooLarge {
         /// The limit.
         limit: u64,
     },
-    /// An extension that no reader knows.
+    /// An unknown extension.
     #[error(
-        "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without .gz; rename or convert the file"
+        "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without \
+         .gz; rename or convert the file"
     )]
     Extension {
         /// The extension.
         found: String,
     },
     /// The file ends too early.
-    #[error("the file ends where {what} is expected; it may have been cut short")]
+    #[error("the file ends, but {what} is expected; it may have been cut short")]
     End {
-        /// What should follow.
+        /// The item expected.
         what: &'static str,
     },
-    /// Another word than the format has there.
-    #[error("expected {expected}, found `{found}`; the file is another format, or damaged")]
+    /// An unexpected word.
+    #[error("expected {expected}, found `{found}`; the file has a different format, or is damaged")]
     Word {
-        /// What the format has there.
+        /// The expected content.
         expected: &'static str,
-        /// What the file has.
+        /// The content found.
         found: String,
     },
-    /// Not a number, or not one that fits.
+    /// A word that is not a number or is out of range.
     #[error("expected a number for {what}, found `{found}`; correct the line, or export the mesh again")]
     Number {
-        /// What the number is for.
+        /// The meaning of the number.
         what: &'static str,
-        /// What the file has.
+        /// The content found.
         found: String,
     },
     /// A coordinate that is NaN or infinite.
-    #[error("a coordinate is not finite; look at what computed it")]
+    #[error("a coordinate is not finite; check the program that wrote it")]
     NotFinite,
-    /// A corner that names no vertex.
+    /// A corner that is not a vertex.
     #[error(
-        "corner {index} names no vertex, there are {vertices}; the file is damaged or counts from another base"
+        "corner {index} is not one of the {vertices} vertices; the file is damaged, or its numbering \
+         starts at a different number"
     )]
     Index {
-        /// The index, as in the file.
+        /// The index as in the file.
         index: i64,
-        /// Vertices in the file.
+        /// The number of vertices in the file.
         vertices: usize,
     },
-    /// One number for two vertices.
-    #[error("vertex number {tag} is given twice; renumber the mesh where it was made")]
+    /// A vertex number that occurs twice.
+    #[error("vertex number {tag} occurs twice; renumber the vertices in the program that wrote the mesh")]
     Twice {
         /// The number.
         tag: i64,
@@ -133,108 +135,110 @@ pub enum Problem {
     /// A polygon with fewer than three corners.
     #[error("a face has {corners} corners, but needs 3 or more; remove it, or export the mesh again")]
     Corners {
-        /// Corners found.
+        /// The number of corners found.
         corners: usize,
     },
-    /// An element that is neither a triangle, a polygon nor a tetrahedron.
+    /// An element that is not a triangle, polygon or tetrahedron.
     #[error(
-        "element type {kind} is not read; export triangles or tetrahedra, of which curved ones are read by their corners"
+        "element type {kind} is not supported; export triangles or tetrahedra (curved ones are reduced \
+         to their corners)"
     )]
     Element {
         /// The number of the type in the format.
         kind: i64,
     },
-    /// A version or an encoding of the format that is not read.
-    #[error("{what} `{found}` is not read, expected {expected}; export the mesh again")]
+    /// A version or an encoding of the format that is not supported.
+    #[error("{what} `{found}` is not supported, expected {expected}; export the mesh again")]
     Version {
-        /// What has a version.
+        /// The name of the quantity with a version.
         what: &'static str,
         /// The version found.
         found: String,
-        /// The versions read.
+        /// The supported versions.
         expected: &'static str,
     },
-    /// Lists that belong together and differ in length.
+    /// Lists of inconsistent lengths.
     #[error("{what}: expected {expected}, found {found}; the file is damaged")]
     Count {
-        /// What is counted.
+        /// The quantity.
         what: &'static str,
         /// The number declared.
         expected: usize,
         /// The number found.
         found: usize,
     },
-    /// A mesh of other elements than those needed.
+    /// A mesh without the required elements.
     #[error(
-        "no {needed} in the file: triangles {triangles}, tetrahedra {tetrahedra}; mesh the body anew with {needed}, or name another file"
+        "no {needed} in the file: triangles {triangles}, tetrahedra {tetrahedra}; mesh the body again \
+         with {needed}, or choose another file"
     )]
     Missing {
-        /// Triangles or tetrahedra.
+        /// The required elements: triangles or tetrahedra.
         needed: &'static str,
-        /// Triangles found.
+        /// The number of triangles found.
         triangles: usize,
-        /// Tetrahedra found.
+        /// The number of tetrahedra found.
         tetrahedra: usize,
     },
-    /// A mesh that cannot be computed with.
+    /// A mesh that cannot be used in a computation.
     #[error(transparent)]
     Mesh(#[from] MeshError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// A mesh that cannot be computed with.
+/// A mesh that cannot be used in a computation.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeshError {
     /// A position that is NaN or infinite.
-    #[error("vertex {vertex} has a position that is not finite; look at what computed it")]
+    #[error("vertex {vertex} has a position that is not finite; check the program that computed it")]
     NotFinite {
         /// The vertex.
         vertex: usize,
     },
-    /// A corner that names no vertex.
+    /// A corner that is not a vertex.
     #[error("{kind} {element} has corner {corner}, but there are {vertices} vertices")]
     Corner {
         /// Triangle or tetrahedron.
         kind: &'static str,
-        /// Its number.
+        /// The index of the element.
         element: usize,
         /// The corner.
         corner: u32,
-        /// Vertices there are.
+        /// The number of vertices.
         vertices: usize,
     },
-    /// The same vertex twice in one element.
-    #[error("{kind} {element} has corner {corner} twice; remove it, it has no extent")]
+    /// A vertex that occurs twice in one element.
+    #[error("{kind} {element} has corner {corner} twice; remove this degenerate element")]
     Repeated {
         /// Triangle or tetrahedron.
         kind: &'static str,
-        /// Its number.
+        /// The index of the element.
         element: usize,
         /// The corner.
         corner: u32,
     },
-    /// An element whose corners lie in a plane, or on a line.
+    /// An element whose corners lie in a plane or on a line.
     #[error(
-        "{kind} {element} (from 0, in the order of the file) has no {what}; remove it, or mesh the body anew"
+        "{kind} {element} (from 0, in the order of the file) has no {what}; remove it, or mesh the body again"
     )]
     Flat {
         /// Triangle or tetrahedron.
         kind: &'static str,
-        /// Its number.
+        /// The index of the element.
         element: usize,
         /// Area or volume.
         what: &'static str,
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for MeshError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

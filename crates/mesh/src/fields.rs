@@ -1,33 +1,33 @@
-//! Words, numbers and bytes of a file, and where they stand.
+//! Words, numbers and bytes of a file with their places.
 
 use std::str::FromStr;
 
 use super::{Place, Problem, check_distinct};
 
-/// Characters that a quotation in a message shows at most.
+/// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 40;
 
-/// Something wrong at a place; the file joins it in [`ReadError`](super::ReadError).
+/// A problem at a place; [`ReadError`](super::ReadError) adds the file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) place: Option<Place>,
     pub(super) problem: Problem,
 }
 
-/// How numbers are written.
+/// The encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// As text between blanks.
+    /// Text separated by blanks.
     Text,
-    /// As bytes, the lowest first.
+    /// Bytes in little-endian order.
     Little,
-    /// As bytes, the highest first.
+    /// Bytes in big-endian order.
     Big,
 }
 
 /// A position in the bytes of a file.
 ///
-/// Nothing is allocated for a count that the file merely declares: lists grow as they are read.
+/// Memory is never allocated for a declared count: lists grow as they are read.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
     }
 
-    /// The same, with `#` and what follows it on a line left out.
+    /// The same, with comments from `#` to the end of the line skipped.
     pub(super) fn with_comments(bytes: &'a [u8]) -> Self {
         Self { comments: true, ..Self::new(bytes) }
     }
@@ -51,7 +51,7 @@ impl<'a> Fields<'a> {
         self.fault_at(self.at, problem)
     }
 
-    /// A problem at an earlier position, as [`position`](Self::position) gave it.
+    /// A problem at an earlier position, from [`position`](Self::position).
     #[cold]
     pub(super) fn fault_at(&self, at: usize, problem: Problem) -> Fault {
         let line = || 1 + self.bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
@@ -59,12 +59,12 @@ impl<'a> Fields<'a> {
         Fault { place: Some(place), problem }
     }
 
-    /// Where the next byte is.
+    /// The position of the next byte.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// The rest of this line, without its end; none at the end of the file.
+    /// The rest of the line, without its end; `None` at the end of the file.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next word; none at the end of the file.
+    /// The next word; `None` at the end of the file.
     pub(super) fn word(&mut self) -> Option<&'a [u8]> {
         self.skip_blanks();
         let rest = &self.bytes[self.at..];
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         (end > 0).then(|| &rest[..end])
     }
 
-    /// The next word, not taken.
+    /// The next word, without consuming it.
     pub(super) fn peek(&mut self) -> Option<&'a [u8]> {
         self.skip_blanks();
         let before = self.at;
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         word
     }
 
-    /// The next word, which must be there.
+    /// The next word; an error at the end of the file.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
         match self.word() {
             Some(word) => Ok(word),
@@ -114,7 +114,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next word, which must be this one, in any case.
+    /// The next word, which must be `expected`, ignoring case.
     pub(super) fn keyword(&mut self, expected: &'static str) -> Result<(), Fault> {
         let word = self.expect(expected)?;
         if word.eq_ignore_ascii_case(expected.as_bytes()) {
@@ -123,13 +123,13 @@ impl<'a> Fields<'a> {
         Err(self.fault(Problem::Word { expected, found: quote(word) }))
     }
 
-    /// A number written as text, whatever the encoding: sizes in headers.
+    /// A number as text, whatever the encoding; used for sizes in headers.
     pub(super) fn text<T: FromStr>(&mut self, what: &'static str) -> Result<T, Fault> {
         let word = self.expect(what)?;
         number(word).ok_or_else(|| self.fault(Problem::Number { what, found: quote(word) }))
     }
 
-    /// Bytes as they are.
+    /// The next N bytes.
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Fault> {
         let Some(bytes) = self.bytes[self.at..].first_chunk::<N>() else {
             return Err(self.fault(Problem::End { what }));
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    /// Skips the end of a line before binary data.
+    /// Skips the line end before binary data.
     pub(super) fn end_line(&mut self) -> Result<(), Fault> {
         match self.line() {
             Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
@@ -164,7 +164,8 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// An unsigned integer of 1, 2, 4 or 8 bytes, or text; above 2⁶³ it is no count of anything.
+    /// An unsigned integer of 1, 2, 4 or 8 bytes, or text; an error above 2⁶³, which is not a plausible
+    /// count.
     pub(super) fn unsigned(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
         if self.encoding == Encoding::Text {
             return self.text(what);
@@ -195,12 +196,12 @@ impl<'a> Fields<'a> {
         if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
     }
 
-    /// A count from a number that was read.
+    /// Converts a number to a count.
     pub(super) fn count(&self, value: i64, what: &'static str) -> Result<usize, Fault> {
         usize::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))
     }
 
-    /// The corner that a number means, where vertices are numbered from `base`.
+    /// The corner with number `index`, if vertices are numbered from `base`.
     pub(super) fn corner(&self, index: i64, base: i64, vertices: usize) -> Result<u32, Fault> {
         let corner = index.checked_sub(base).and_then(|i| u32::try_from(i).ok());
         match corner.filter(|&c| (c as usize) < vertices) {
@@ -209,7 +210,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a polygon, which ends here, as the fan of its first corner.
+    /// Adds a polygon as a fan of triangles around its first corner; errors are reported at the current
+    /// position.
     pub(super) fn fan(&self, corners: &[u32], triangles: &mut Vec<[u32; 3]>) -> Result<(), Fault> {
         for edge in corners.windows(2).skip(1) {
             let triangle = [corners[0], edge[0], edge[1]];
@@ -219,14 +221,14 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Adds a tetrahedron, which ends here.
+    /// Adds a tetrahedron; errors are reported at the current position.
     pub(super) fn tetrahedron(&self, corners: [u32; 4], tetrahedra: &mut Vec<[u32; 4]>) -> Result<(), Fault> {
         check_distinct("tetrahedron", tetrahedra.len(), &corners).map_err(|e| self.fault(e.into()))?;
         tetrahedra.push(corners);
         Ok(())
     }
 
-    /// Passes over bytes of a binary file.
+    /// Skips bytes of a binary file.
     pub(super) fn skip(&mut self, bytes: usize, what: &'static str) -> Result<(), Fault> {
         if bytes > self.bytes.len() - self.at {
             return Err(self.fault(Problem::End { what }));
@@ -235,7 +237,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Moves behind the next occurrence of `mark`.
+    /// Moves to the end of the next occurrence of `mark`.
     pub(super) fn skip_behind(&mut self, mark: &[u8], what: &'static str) -> Result<(), Fault> {
         match self.bytes[self.at..].windows(mark.len().max(1)).position(|window| window == mark) {
             Some(found) => {
@@ -247,12 +249,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A number from a word.
+/// Parses a word as a number.
 pub(super) fn number<T: FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// A quotation for a message: escaped where it is no text, and shortened.
+/// A quotation for a message: shortened, and with escaped control characters.
 #[cold]
 pub(super) fn quote(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);

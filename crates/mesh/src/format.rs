@@ -1,4 +1,4 @@
-//! Which format a file is, and its bytes.
+//! Detection of the format, and reading of the bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,36 +9,37 @@ use flate2::read::MultiGzDecoder;
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, vtk};
 
-/// Bytes read from a file at most, decompressed: a small file may unpack to a very large one.
+/// The maximum number of decompressed bytes: a small file can decompress to a very large one.
 const LIMIT: u64 = 1 << 32;
 
-/// What every gzip stream starts with (RFC 1952, §2.3.1).
+/// The first bytes of every gzip stream (RFC 1952, §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A format whose meshes are one file.
+/// Formats with one file per mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Wavefront OBJ: vertices and faces; normals, texture coordinates, groups and materials are passed over.
+    /// Wavefront OBJ: vertices and faces; normals, texture coordinates, groups and materials are skipped.
     Obj,
-    /// Stanford PLY, ascii and binary of both byte orders: `vertex` and `face`.
+    /// Stanford PLY, ascii and binary with both byte orders: `vertex` and `face`.
     Ply,
     /// Gmsh MSH 2.x and 4.1, ascii and binary.
     Msh,
-    /// Medit MESH, ascii, of two and three dimensions.
+    /// Medit MESH, ascii, in two and three dimensions.
     Medit,
     /// VTK legacy, ascii and binary: `POLYDATA` and `UNSTRUCTURED_GRID`, cells of versions 1 to 5.
     Vtk,
 }
 
-/// The mesh of a file, its format told by the extension: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node` and `ele`,
-/// either of which may be named. A last extension `.gz` is taken off; whether the bytes are gzip-ed is seen by themselves.
+/// Reads a mesh; the extension selects the format: `obj`, `ply`, `msh`, `mesh`, `vtk`, or a pair of `node`
+/// and `ele`, either of which may be given. A final extension `.gz` is ignored; compressed files are detected
+/// by their first bytes.
 ///
-/// Polygons become fans of triangles; points and lines are left out; curved elements (of higher order) are read by their corners;
-/// anything else that is no triangle or tetrahedron is refused. Vertices that no element uses stay, the middles of curved edges
-/// among them: see [`Mesh::without_unused`].
+/// Polygons are divided into fans of triangles. Points and lines are skipped. Curved elements (of higher
+/// order) are reduced to their corners. Other element types are errors. Vertices that no element uses are
+/// kept, including the mid-side nodes of curved elements: see [`Mesh::without_unused`].
 ///
 /// # Errors
-/// [`ReadError`] names the file, the place, what is wrong there and what to do.
+/// [`ReadError`] gives the file, the place, the problem and the cure.
 pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let path = path.as_ref();
     let (base, gz) = match path.extension() {
@@ -64,7 +65,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     parse_as(format, path, &bytes(path)?)
 }
 
-/// The triangles of a file alone, at least one, without vertices that they do not use.
+/// Reads only the triangles of a file, at least one, and removes unused vertices.
 ///
 /// # Errors
 /// As [`read`], and [`Problem::Missing`] for a file without triangles.
@@ -74,17 +75,17 @@ pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
 }
 
-/// The tetrahedra of a file alone, at least one and each with a volume, without vertices that they do not use.
+/// Reads only the tetrahedra of a file, at least one and each with a volume, and removes unused vertices.
 ///
 /// # Errors
-/// As [`read`], and those of [`Mesh::check_tetrahedra`].
+/// As [`read`], and the errors of [`Mesh::check_tetrahedra`].
 pub fn read_tetrahedra(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let mesh = read(&path)?;
     mesh.check_tetrahedra().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
     Ok(Mesh { triangles: Vec::new(), ..mesh }.without_unused())
 }
 
-/// The mesh that `bytes` hold, not gzip-ed.
+/// Reads a mesh from uncompressed bytes.
 ///
 /// # Errors
 /// As [`read`], for a file called `<bytes>`.
@@ -92,7 +93,7 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Mesh, ReadError> {
     parse_as(format, Path::new("<bytes>"), bytes)
 }
 
-/// The mesh of the two files of TetGen, not gzip-ed.
+/// Reads a mesh from the bytes of the two TetGen files, uncompressed.
 ///
 /// ```
 /// let node = b"4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
@@ -127,7 +128,7 @@ fn blame(file: &Path, fault: Fault) -> ReadError {
     ReadError { file: file.into(), place: fault.place, problem: fault.problem }
 }
 
-/// The last check, of what no single place is to blame for.
+/// The final check of the whole mesh, whose errors have no place.
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
     match mesh.check() {
         Ok(()) => Ok(mesh),

@@ -1,7 +1,8 @@
-//! Meshes from files: points, triangles and tetrahedra, checked when they are read.
+//! Readers of mesh files: points, triangles and tetrahedra, checked when they are read.
 //!
-//! The one reader of gallery, command and examples. A file that is good is read whatever wrote it; one that is not is refused with its
-//! place, what is wrong there and what to do. Nothing is allocated for a count that a file merely declares.
+//! The gallery, the command and the examples all use these readers. They accept valid files of any program.
+//! For an invalid file, they return the place, the problem and the cure. Memory is never allocated for a
+//! count that is only declared.
 //!
 //! | file | format |
 //! |---|---|
@@ -11,12 +12,12 @@
 //! | `medit` | Medit MESH, ascii |
 //! | `tetgen` | TetGen NODE and ELE |
 //! | `vtk` | VTK legacy, ascii and binary |
-//! | `format` | which of them a file is, and its bytes |
-//! | `fields` | words, numbers and bytes of a file, and where they stand |
-//! | `surface` | boundary, unused vertices, extent |
-//! | `shape` | generated bars; scaled, turned and divided meshes |
-//! | [`vector`] | sums and products of vectors in space |
-//! | `error` | what is wrong with a file or a mesh |
+//! | `format` | detection of the format; reading of the bytes |
+//! | `fields` | words, numbers and bytes of a file with their places |
+//! | `surface` | boundary, unused vertices, bounding box |
+//! | `shape` | generated bars; scaled, oriented and refined meshes |
+//! | [`vector`] | operations on 3D vectors |
+//! | `error` | errors of files and meshes |
 
 mod error;
 mod fields;
@@ -36,9 +37,10 @@ use vector::{cross, dot, sub};
 
 pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_triangles};
 
-/// Points with triangles and tetrahedra between them.
+/// A mesh of points, triangles and tetrahedra.
 ///
-/// Either list may be empty; a volume mesh may also carry triangles, those of its marked surfaces. Indices count from 0.
+/// Either list may be empty. A volume mesh may also contain triangles, for example of marked surfaces.
+/// Indices start at 0.
 ///
 /// ```
 /// use coarsen_mesh::{Format, parse};
@@ -48,19 +50,20 @@ pub use format::{Format, parse, parse_tetgen, read, read_tetrahedra, read_triang
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Vertices, in the unit of the file; z is 0 where it stores two coordinates.
+    /// The vertices, in the unit of the file. z is 0 if the file has two coordinates.
     pub positions: Vec<[f64; 3]>,
-    /// Corners of each triangle; larger polygons arrive as fans.
+    /// The corners of each triangle; larger polygons are read as fans of triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Corners of each tetrahedron.
+    /// The corners of each tetrahedron.
     pub tetrahedra: Vec<[u32; 4]>,
 }
 
 impl Mesh {
-    /// Finite positions, and corners that exist and differ within each element: what every mesh of a file has.
+    /// Checks that positions are finite, and that the corners of each element exist and are distinct. Every
+    /// reader calls it.
     ///
     /// # Errors
-    /// [`MeshError`] names the first vertex or element that is wrong.
+    /// [`MeshError`] for the first invalid vertex or element.
     pub fn check(&self) -> Result<(), MeshError> {
         if let Some(vertex) = self.positions.iter().position(|x| x.iter().any(|x| !x.is_finite())) {
             return Err(MeshError::NotFinite { vertex });
@@ -70,18 +73,20 @@ impl Mesh {
         check_elements("tetrahedron", &self.tetrahedra, vertices)
     }
 
-    /// At least one triangle.
+    /// Checks that there is at least one triangle.
     ///
     /// # Errors
-    /// [`Problem::Missing`] says what there is instead.
+    /// [`Problem::Missing`] gives the numbers of elements.
     pub fn check_triangles(&self) -> Result<(), Problem> {
         self.check_holds("triangles", self.triangles.len())
     }
 
-    /// At least one tetrahedron, and a volume for each as in [`check_volumes`](Self::check_volumes).
+    /// Checks that there is at least one tetrahedron, and that all have a volume, as in
+    /// [`check_volumes`](Self::check_volumes).
     ///
     /// # Errors
-    /// [`Problem::Missing`] says what there is instead, [`MeshError::Flat`] names the first without volume.
+    /// [`Problem::Missing`] gives the numbers of elements, [`MeshError::Flat`] the first tetrahedron without
+    /// volume.
     pub fn check_tetrahedra(&self) -> Result<(), Problem> {
         self.check_holds("tetrahedra", self.tetrahedra.len())?;
         Ok(self.check_volumes()?)
@@ -92,16 +97,17 @@ impl Mesh {
         if count == 0 { Err(Problem::Missing { needed, triangles, tetrahedra }) } else { Ok(()) }
     }
 
-    /// Tetrahedra with a volume beyond the round-off of their corners, so that their stiffness is finite.
+    /// Checks that the volume of each tetrahedron exceeds the round-off of its corners, so that its stiffness
+    /// is finite.
     ///
     /// # Errors
-    /// [`MeshError::Flat`] names the first without.
+    /// [`MeshError::Flat`] gives the first tetrahedron without volume.
     pub fn check_volumes(&self) -> Result<(), MeshError> {
         let flat = |t: &[u32; 4]| {
             let [a, b, c, d] = t.map(|v| self.positions[v as usize]);
             let edges = [sub(b, a), sub(c, a), sub(d, a), sub(c, b), sub(d, b), sub(d, c)];
             let size = edges.as_flattened().iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-            // Relative to its size, so that nothing overflows.
+            // Scaled to size 1, so that nothing overflows.
             let [p, q, r] = [0, 1, 2].map(|k| edges[k].map(|x| x / size));
             let volume = dot(cross(p, q), r).abs();
             !(size.is_finite() && volume > FLAT)
@@ -113,11 +119,12 @@ impl Mesh {
     }
 }
 
-/// Six times the volume of a tetrahedron of size 1 that is flat up to round-off: coordinates of 16 digits leave 1e-16 of a plane, those of a
-/// file in 32 bits 1e-8, where nobody can tell.
+/// The smallest six-fold volume of a tetrahedron of size 1 that is not considered flat. Coordinates of 16
+/// digits leave 1e-16 in a plane. Coordinates of 32 bits leave 1e-8, which cannot be distinguished from a
+/// thin tetrahedron.
 const FLAT: f64 = 1e-13;
 
-/// Corners that exist and differ.
+/// Checks that corners exist and are distinct.
 fn check_elements<const N: usize>(
     kind: &'static str,
     elements: &[[u32; N]],
@@ -134,7 +141,7 @@ fn check_elements<const N: usize>(
     Ok(())
 }
 
-/// Corners that differ.
+/// Checks that corners are distinct.
 fn check_distinct<const N: usize>(
     kind: &'static str,
     element: usize,

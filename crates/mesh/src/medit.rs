@@ -1,11 +1,11 @@
-//! Medit MESH: keywords, each with a count and a list.
+//! Medit MESH: keywords, each followed by a count and a list.
 //!
 //! *Reference* Frey 2001, "MEDIT: an interactive mesh visualization software", INRIA RT-0253, §3.
 
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Elements of volume that are no tetrahedra, of any order.
+/// Volume elements other than tetrahedra, of any order.
 const VOLUMES: [&[u8]; 4] = [b"hexahedra", b"hexaedra", b"prisms", b"pyramids"];
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
@@ -36,7 +36,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     mesh.positions.push(x);
                 }
             }
-            // Curved elements: the middles of edges and faces come after the corners.
+            // Curved elements: the mid-side nodes follow the corners.
             b"trianglesp2" => {
                 for _ in 0..fields.text::<usize>("the number of triangles")? {
                     let triangle: [u32; 3] = element(&mut fields, mesh.positions.len(), 3)?;
@@ -80,7 +80,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                 }));
             }
             b"end" => break,
-            // Edges, corners, normals, ...: a count and numbers.
+            // Other sections (edges, corners, normals, ...) have a count and numbers.
             other if other[0].is_ascii_alphabetic() => {
                 while fields.peek().is_some_and(|next| number::<f64>(next).is_some()) {
                     fields.word();
@@ -92,7 +92,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// The corners of an element, `middles` more of its vertices, and its reference.
+/// The corners of an element; skips its `middles` mid-side nodes and its reference.
 fn element<const N: usize>(
     fields: &mut Fields<'_>,
     vertices: usize,

@@ -5,7 +5,7 @@
 use super::fields::{Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Where a face stands, and where its corners end in the list of all: it may name vertices that follow.
+/// The position of a face, and the end of its corners in the list of all; a face may refer to later vertices.
 struct Face {
     at: usize,
     end: usize,
@@ -38,7 +38,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     let index = word.split(|&byte| byte == b'/').next().unwrap_or(word); // v/vt/vn
                     let index: i64 = number(index)
                         .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
-                    // Negative numbers count back from the last vertex so far.
+                    // Negative numbers count backwards from the last vertex so far.
                     let back = index < 0;
                     corners.push(if back { mesh.positions.len() as i64 + index + 1 } else { index });
                 }

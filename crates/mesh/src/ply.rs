@@ -5,7 +5,7 @@
 use super::fields::{Encoding, Fault, Fields, quote};
 use super::{Mesh, Problem};
 
-/// A number type, as bytes of a binary file.
+/// A number type, with its size in bytes in a binary file.
 #[derive(Clone, Copy)]
 enum Type {
     Signed(usize),
@@ -56,7 +56,7 @@ impl Type {
     }
 }
 
-/// A property: one value, or a list whose length comes first.
+/// A property: one value, or a list preceded by its length.
 struct Property<'a> {
     name: &'a [u8],
     length: Option<Type>,
@@ -75,7 +75,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let (encoding, elements) = header(&mut fields)?;
     fields.encoding = encoding;
     let (mut mesh, mut polygon) = (Mesh::default(), Vec::new());
-    // Faces may stand before the vertices they name.
+    // Faces may precede the vertices they refer to.
     let vertices = elements.iter().find(|e| e.name == b"vertex").map_or(0, |e| e.count);
     for element in elements.iter().filter(|e| !e.properties.is_empty()) {
         for _ in 0..element.count {
@@ -119,7 +119,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// Up to `end_header`.
+/// Parses the header up to `end_header`.
 fn header<'a>(fields: &mut Fields<'a>) -> Result<(Encoding, Vec<Element<'a>>), Fault> {
     fields.keyword("ply")?;
     let (mut encoding, mut elements) = (None, Vec::<Element<'_>>::new());
@@ -178,7 +178,7 @@ fn header<'a>(fields: &mut Fields<'a>) -> Result<(Encoding, Vec<Element<'a>>), F
     Ok((encoding, elements))
 }
 
-/// The type that comes next.
+/// Parses the next word as a type.
 fn declared(fields: &mut Fields<'_>) -> Result<Type, Fault> {
     let name = fields.expect("a type")?;
     known(fields, name)

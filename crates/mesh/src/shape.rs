@@ -1,15 +1,16 @@
-//! Bars, and meshes of another size, orientation or resolution.
+//! Generated bars, and meshes with a different size, orientation or resolution.
 
 use std::collections::HashMap;
 
 use super::Mesh;
 use super::vector::{cross, dot, sub};
 
-/// The six paths from corner 000 to corner 111 of a cube along its edges: Kuhn's subdivision, the same in every cell.
+/// The six edge paths from corner 000 to corner 111 of a cube: Kuhn's subdivision, the same in every cell.
 const PATHS: [[usize; 2]; 6] = [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]];
 
 impl Mesh {
-    /// A box of cells of side h, each cut into six tetrahedra around a diagonal; x slowest, from the origin.
+    /// A box of cells of side h from the origin, each divided into six tetrahedra around a diagonal; x varies
+    /// slowest.
     ///
     /// ```
     /// let bar = coarsen_mesh::Mesh::bar([4, 1, 1], 0.5);
@@ -32,14 +33,14 @@ impl Mesh {
                 let (b, c) = (corner(path[0]), corner(path[1]));
                 let d = corner(3 - path[0] - path[1]);
                 let a = number(cell);
-                let even = (path[1] + 3 - path[0]) % 3 == 1; // an even path turns right
+                let even = (path[1] + 3 - path[0]) % 3 == 1; // an even path is right-handed
                 tetrahedra.push(if even { [a, b, c, d] } else { [a, c, b, d] });
             }
         }
         Self { positions, triangles: Vec::new(), tetrahedra }
     }
 
-    /// The same mesh with every tetrahedron of positive volume: corners 2 and 3 of the others are swapped.
+    /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 where necessary.
     pub fn oriented(mut self) -> Self {
         for t in &mut self.tetrahedra {
             let [a, b, c, d] = t.map(|i| self.positions[i as usize]);
@@ -50,7 +51,7 @@ impl Mesh {
         self
     }
 
-    /// The same mesh with a bounding box whose longest side is `side`.
+    /// Scales the mesh so that the longest side of its bounding box is `side`.
     pub fn scaled(mut self, side: f64) -> Self {
         let [low, high] = self.bounds();
         let scale = side / sub(high, low).into_iter().fold(f64::MIN_POSITIVE, f64::max);
@@ -58,7 +59,7 @@ impl Mesh {
         self
     }
 
-    /// Every triangle divided into four by the middles of its edges; tetrahedra are dropped.
+    /// Divides every triangle into four at the midpoints of its edges; tetrahedra are dropped.
     pub fn divided(mut self) -> Self {
         let mut middles: HashMap<[u32; 2], u32> = HashMap::new();
         let mut finer = Vec::with_capacity(4 * self.triangles.len());

@@ -1,17 +1,20 @@
-//! What a program asks of a mesh before it computes or draws.
+//! The boundary, unused vertices and bounding box of a mesh.
 
 use std::collections::HashMap;
 
 use super::Mesh;
 use super::vector::{cross, dot, sub};
 
-/// The corners opposite to each corner of a positively oriented tetrahedron, seen counter-clockwise from outside.
+/// The face opposite to each corner of a positively oriented tetrahedron, counter-clockwise as seen from
+/// outside.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
 impl Mesh {
-    /// The outer triangles: those of a surface mesh, or the faces that belong to one tetrahedron only.
+    /// The boundary triangles: all triangles of a surface mesh, or the faces that belong to only one
+    /// tetrahedron.
     ///
-    /// Faces of tetrahedra are oriented outwards, whichever way the tetrahedron is. *Cost* a hash table of all faces.
+    /// Faces of tetrahedra are oriented outwards, for either orientation of the tetrahedron. *Cost* a hash
+    /// table of all faces.
     pub fn surface(&self) -> Vec<[u32; 3]> {
         if self.tetrahedra.is_empty() {
             return self.triangles.clone();
@@ -38,7 +41,7 @@ impl Mesh {
         outer
     }
 
-    /// The same mesh without the vertices that no element uses: their rows in a stiffness matrix would be empty.
+    /// Removes vertices that no element uses; their rows in a stiffness matrix would be empty.
     pub fn without_unused(mut self) -> Self {
         let mut used = vec![false; self.positions.len()];
         self.triangles
@@ -57,7 +60,7 @@ impl Mesh {
         self
     }
 
-    /// The smallest and the largest coordinate along each axis; zeros for a mesh without vertices.
+    /// The smallest and largest coordinate along each axis; zeros for a mesh without vertices.
     pub fn bounds(&self) -> [[f64; 3]; 2] {
         let Some(&first) = self.positions.first() else { return [[0.0; 3]; 2] };
         self.positions.iter().fold([first, first], |[low, high], x| {
@@ -71,14 +74,15 @@ impl Mesh {
 mod tests {
     use super::*;
 
-    /// Two tetrahedra that share a face, of opposite orientation.
+    /// Two tetrahedra with a common face and opposite orientations.
     fn pair() -> Mesh {
         let positions =
             vec![[9.0; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
         Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]] }
     }
 
-    /// The volume below the outer triangles (divergence theorem) is that of the tetrahedra, so all point outwards.
+    /// The volume enclosed by the boundary (divergence theorem) equals that of the tetrahedra, so all faces
+    /// point outwards.
     #[test]
     fn the_surface_encloses_the_volume() {
         let mesh = pair();

@@ -1,11 +1,13 @@
-//! TetGen NODE and ELE: a count and a list in each; those of Triangle, its elder of two dimensions, are the same.
+//! TetGen NODE and ELE: a count and a list in each. The files of Triangle, its two-dimensional predecessor,
+//! have the same layout.
 //!
-//! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2); manual, §5.2.
+//! *Reference* Si 2015, "TetGen, a Delaunay-based quality tetrahedral mesh generator", ACM TOMS 41(2);
+//! manual, §5.2.
 
 use super::fields::{Fault, Fields};
 use super::{Mesh, Problem};
 
-/// The vertices of a NODE file, numbered from 0 or 1 as its first line is.
+/// The vertices of a NODE file, numbered from 0 or 1 like its first vertex.
 pub(super) struct Vertices {
     pub(super) positions: Vec<[f64; 3]>,
     base: i64,
@@ -48,7 +50,7 @@ pub(super) fn mesh(bytes: &[u8], vertices: Vertices) -> Result<Mesh, Fault> {
     let mut fields = Fields::with_comments(bytes);
     let count: usize = fields.text("the number of elements")?;
     let nodes: usize = fields.text("the number of corners")?;
-    // Curved elements have the middles of their edges after the corners.
+    // In curved elements, the mid-side nodes follow the corners.
     let corners = match nodes {
         3 | 6 => 3,
         4 | 10 => 4,

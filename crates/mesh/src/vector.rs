@@ -1,4 +1,4 @@
-//! Vectors in space.
+//! Operations on 3D vectors.
 
 /// a − b.
 pub fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {

@@ -1,11 +1,11 @@
-//! Real mesh files are read as their index says, damaged ones are refused in words.
+//! Real mesh files match their index; damaged files give errors.
 
 use std::path::PathBuf;
 
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
 use proptest::prelude::*;
 
-/// Name, vertices, triangles, tetrahedra; `None` where the index of the data folder does not say.
+/// Name, vertices, triangles, tetrahedra; `None` if the index of the data folder does not give it.
 const FILES: [(&str, usize, Option<usize>, usize); 14] = [
     ("c3d_spot.obj.gz", 2930, Some(5856), 0),
     ("diffcloth_dress-v5k-f10k.obj.gz", 5563, Some(10180), 0),
@@ -26,7 +26,7 @@ const FILES: [(&str, usize, Option<usize>, usize); 14] = [
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("COARSEN_DATA").map(|f| PathBuf::from(f).join("meshes"));
     if folder.is_none() {
-        println!("skipped: COARSEN_DATA does not name the data folder");
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
     }
     folder
 }
@@ -89,7 +89,7 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
-/// One of each format and encoding, from which `tests/fuzz` begins.
+/// A file of each format and encoding; `tests/fuzz` starts from them.
 #[test]
 fn every_file_of_the_corpus_is_good() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
@@ -102,7 +102,7 @@ fn every_file_of_the_corpus_is_good() {
     assert!(seen > 25, "{seen} files");
 }
 
-/// What damage leaves: a mesh that holds together, or words.
+/// The result of a damaged file must be a consistent mesh or an error with a text.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {
         Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
@@ -121,7 +121,7 @@ fn samples_are_good_and_every_cut_is_harmless() {
     (0..NODE.len()).for_each(|end| harmless(parse_tetgen(&NODE[..end], ELE)));
 }
 
-/// TetGen's second order, and the triangles of Triangle: corners from 0.
+/// Second-order elements of TetGen, and triangles of Triangle, with corners numbered from 0.
 #[test]
 fn curved_tetrahedra_and_triangles_of_ele_files() {
     let points: String = (0..10).map(|k| format!("{k} {k} 0 0\n")).collect();
@@ -131,10 +131,13 @@ fn curved_tetrahedra_and_triangles_of_ele_files() {
     let mesh = parse_tetgen(b"3 2 0 0\n1 0 0\n2 1 0\n3 0 1\n", b"1 3 0\n1 1 2 3\n").unwrap();
     assert_eq!((mesh.triangles, mesh.tetrahedra.len()), (vec![[0, 1, 2]], 0));
     let twice = parse_tetgen(NODE, b"# one\n1 4 0\n1 1 2 3 1\n").unwrap_err();
-    assert_eq!(twice.to_string(), "<ele>:3: tetrahedron 0 has corner 0 twice; remove it, it has no extent");
+    assert_eq!(
+        twice.to_string(),
+        "<ele>:3: tetrahedron 0 has corner 0 twice; remove this degenerate element"
+    );
 }
 
-/// Bytes written over a sample, at random places.
+/// Bytes to overwrite at random places of a sample.
 fn damage() -> impl Strategy<Value = Vec<(usize, u8)>> {
     let byte = prop_oneof![any::<u8>(), prop::sample::select(&b"0123456789-.$e \n"[..])];
     prop::collection::vec((any::<usize>(), byte), 1..6)
@@ -171,7 +174,7 @@ fn messages_name_file_line_and_cure() {
         (error.place, &error.problem),
         (Some(Place::Line(3)), &Problem::Index { index: 3, vertices: 2 })
     );
-    assert!(error.to_string().starts_with("<bytes>:3: corner 3 names no vertex"), "{error}");
+    assert!(error.to_string().starts_with("<bytes>:3: corner 3 is not one of the 2 vertices"), "{error}");
     let error = read("no/such.msh.gz").unwrap_err();
     assert!(matches!(error.problem, Problem::Open { .. }));
     assert_eq!(read("mesh.stl").unwrap_err().problem, Problem::Extension { found: "stl".into() });

@@ -1,8 +1,8 @@
-//! Nodes told apart: by colour, by part, by connected component.
+//! Nodes divided into classes: colours, parts or connected components.
 
 use coarsen_core::{Error, by_bucket};
 
-/// A class for each node: what colourings, partitions and connected components all are.
+/// A class for each node: the result of colourings, partitions and connected components.
 ///
 /// *Memory* 4 bytes a node.
 ///
@@ -19,7 +19,7 @@ pub struct Classes {
     of: Vec<u32>,
 }
 
-/// The nodes of each class, in increasing order; made by [`Classes::members`].
+/// The nodes of each class, in increasing order; computed by [`Classes::members`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     offsets: Vec<usize>,
@@ -30,7 +30,8 @@ impl Classes {
     /// `of[i]` is the class of node i, below `count`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a class that does not exist, [`Error::TooLarge`] for more nodes than `u32` can name.
+    /// [`Error::Parameter`] for a class not below `count`, [`Error::TooLarge`] for more nodes than `u32` can
+    /// count.
     pub fn new(count: usize, of: Vec<u32>) -> Result<Self, Error> {
         let limit = u32::MAX as usize;
         if of.len() > limit {
@@ -44,7 +45,7 @@ impl Classes {
         }
     }
 
-    /// Classes, empty ones included.
+    /// The number of classes, including empty ones.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -54,14 +55,14 @@ impl Classes {
         &self.of
     }
 
-    /// Nodes in each class.
+    /// The number of nodes in each class.
     pub fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.count];
         self.of.iter().for_each(|&class| sizes[class as usize] += 1);
         sizes
     }
 
-    /// The nodes of each class. *Cost* two passes.
+    /// The nodes of each class. *Cost* two passes over the nodes.
     pub fn members(&self) -> Members {
         let (offsets, nodes) = by_bucket(self.count, self.of.iter().map(|&class| Some(class as usize)));
         Members { offsets, nodes }
@@ -74,7 +75,7 @@ impl Members {
         &self.nodes[self.offsets[class]..self.offsets[class + 1]]
     }
 
-    /// Where each class starts in [`nodes`](Self::nodes): one more than there are classes.
+    /// The offset of each class in [`nodes`](Self::nodes): one more entry than there are classes.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }

@@ -1,11 +1,13 @@
-//! Colours: nodes of one colour are not coupled, so that a sweep may treat them all at once.
+//! Colourings: nodes of one colour are not coupled, so a sweep can update them in parallel.
 
 use crate::{Classes, Graph};
 
-/// A distance-1 colouring: neighbours have different colours, by first fit in the order of the nodes.
+/// A distance-1 colouring: neighbours have different colours. Greedy first fit in the order of the nodes.
 ///
-/// Uses at most one colour more than the largest degree; about 7 on triangle meshes, 2 on grids. Deterministic.
-/// *Use* for Gauss-Seidel on devices and for parallel assembly; natural order converges faster where threads are few.
+/// Uses at most one colour more than the largest degree; about 7 on triangle meshes, 2 on grids.
+/// Deterministic.
+/// *Use* for Gauss-Seidel on devices and for parallel assembly. With few threads the natural order converges
+/// faster.
 /// *Cost* one pass over the edges.
 ///
 /// ```
@@ -19,9 +21,9 @@ use crate::{Classes, Graph};
 ///
 /// *Reference* Saad 2003, §3.3.3, "greedy multicoloring".
 pub fn greedy(graph: &Graph) -> Classes {
-    const NONE: u32 = u32::MAX; // there are fewer colours
+    const NONE: u32 = u32::MAX; // the number of colours is smaller
     let mut of = vec![NONE; graph.nodes()];
-    let mut used_by: Vec<u32> = vec![]; // the last node that saw this colour next to it
+    let mut used_by: Vec<u32> = vec![]; // the last node with a neighbour of this colour
     for i in 0..graph.nodes() {
         for &j in graph.neighbours(i) {
             if let Some(used) = used_by.get_mut(of[j as usize] as usize) {
@@ -37,12 +39,12 @@ pub fn greedy(graph: &Graph) -> Classes {
     Classes::new(used_by.len(), of).expect("colours are numbered below their count")
 }
 
-/// The first pair of neighbours with the same colour, if there is one: `None` means that the colouring is right.
+/// The first pair of neighbours with the same colour; `None` if the colouring is valid.
 ///
-/// *Panics* when `colors` belongs to another number of nodes.
+/// *Panics* if `colors` has a different number of nodes.
 pub fn conflict(graph: &Graph, colors: &Classes) -> Option<(usize, usize)> {
     let of = colors.of();
-    assert_eq!(of.len(), graph.nodes(), "conflict: a colouring of another graph");
+    assert_eq!(of.len(), graph.nodes(), "conflict: the colouring has a different number of nodes");
     (0..graph.nodes()).find_map(|i| {
         let same = graph.neighbours(i).iter().find(|&&j| of[j as usize] == of[i]);
         same.map(|&j| (i, j as usize))

@@ -1,19 +1,20 @@
-//! What cannot be a matrix, and why.
+//! Errors of matrices and patterns.
 
-/// A matrix or pattern that cannot be made.
+/// A matrix, pattern or operation with invalid input.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SparseError {
     /// Row offsets that do not start at 0, decrease, or do not end at the number of columns stored.
     #[error(
-        "row offsets are broken at block row {row}: they must start at 0, never fall, and end at the number of blocks"
+        "row offsets are broken at block row {row}: they must start at 0, never decrease, and end at the \
+         number of blocks"
     )]
     Offsets {
-        /// The first block row where they are broken.
+        /// The first block row with a wrong offset.
         row: usize,
     },
     /// A column outside the matrix.
-    #[error("block row {row} names column {column}, but there are {columns} block columns")]
+    #[error("block row {row} has a block in column {column}, but there are {columns} block columns")]
     Column {
         /// The block row.
         row: usize,
@@ -24,7 +25,8 @@ pub enum SparseError {
     },
     /// Columns of a row that are not strictly increasing.
     #[error(
-        "block row {row} is not sorted, or holds column {column} twice; assemble it with assembly::from_triplets"
+        "block row {row} is not sorted, or contains column {column} twice; assemble it with \
+         assembly::from_triplets"
     )]
     Unsorted {
         /// The block row.
@@ -34,10 +36,11 @@ pub enum SparseError {
     },
     /// A row outside the matrix.
     #[error(
-        "entry {entry} names row {row}, but there are {rows} rows; sizes of a matrix count scalars, places of blocks count blocks"
+        "entry {entry} lies in row {row}, but there are {rows} rows; matrix sizes are in scalars, \
+         positions of blocks in blocks"
     )]
     Row {
-        /// Which entry of the stream.
+        /// Index of the entry in the stream.
         entry: usize,
         /// The row found.
         row: usize,
@@ -46,20 +49,21 @@ pub enum SparseError {
     },
     /// A contact of a node with itself.
     #[error(
-        "contact {contact} names node {node} twice; a node does not touch itself, nor a face or an edge it belongs to"
+        "contact {contact} contains node {node} twice; a node cannot be in contact with itself, or with a \
+         face or an edge that contains it"
     )]
     Itself {
-        /// Which contact of the list.
+        /// Index of the contact in the list.
         contact: usize,
         /// The node.
         node: usize,
     },
-    /// Memory that is not to be had.
-    #[error("{bytes} bytes for {what} are not to be had; free some, or take a smaller system")]
+    /// Memory that could not be allocated.
+    #[error("{bytes} bytes for {what} could not be allocated; free memory, or solve a smaller system")]
     Memory {
-        /// What they are for.
+        /// The purpose of the memory.
         what: &'static str,
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
     /// An array of the wrong length.
@@ -67,9 +71,9 @@ pub enum SparseError {
     Length {
         /// The array.
         what: &'static str,
-        /// The length it must have.
+        /// The required length.
         expected: usize,
-        /// The length it has.
+        /// The length found.
         found: usize,
     },
     /// A block size that does not divide the matrix, or is 0.
@@ -84,14 +88,14 @@ pub enum SparseError {
         /// Columns of a block.
         block_columns: usize,
     },
-    /// More rows, columns or blocks than indices can name.
+    /// More rows, columns or blocks than the index type can count.
     #[error("{what}: {count} exceeds the limit {limit}; use larger blocks, or split the system")]
     TooLarge {
-        /// What is counted.
+        /// The quantity.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         count: usize,
-        /// How many there may be.
+        /// The largest number allowed.
         limit: usize,
     },
     /// Two operands that do not fit together.
@@ -99,19 +103,19 @@ pub enum SparseError {
     Shape {
         /// The operation and the operand.
         what: &'static str,
-        /// The size needed.
+        /// The size expected.
         expected: usize,
         /// The size found.
         found: usize,
     },
-    /// A plan or a matrix of another pattern.
-    #[error("{what} belongs to another sparsity pattern; build it anew")]
+    /// A plan or a matrix with a different sparsity pattern.
+    #[error("{what} has a different sparsity pattern; build the plan or the matrix again")]
     Pattern {
         /// The object.
         what: &'static str,
     },
     /// NaN or infinity.
-    #[error("row {row}, column {column} is not finite; look at what computed it")]
+    #[error("row {row}, column {column} is not finite; check the code that computed it")]
     NotFinite {
         /// The scalar row.
         row: usize,
@@ -120,7 +124,7 @@ pub enum SparseError {
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for SparseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

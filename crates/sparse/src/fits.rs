@@ -1,10 +1,10 @@
-//! Whether operands fit together, in one line a call.
+//! Compact checks that operands fit together.
 
 use std::sync::Arc;
 
 use crate::{Pattern, SparseError};
 
-/// Compares (what, expected, found) one after the other.
+/// Compares each (what, expected, found) in order and returns an error for the first mismatch.
 pub(crate) fn sizes<const N: usize>(list: [(&'static str, usize, usize); N]) -> Result<(), SparseError> {
     match list.into_iter().find(|(_, expected, found)| expected != found) {
         Some((what, expected, found)) => Err(SparseError::Shape { what, expected, found }),
@@ -12,7 +12,8 @@ pub(crate) fn sizes<const N: usize>(list: [(&'static str, usize, usize); N]) -> 
     }
 }
 
-/// Compares (what, the pattern planned for, the pattern given) one after the other.
+/// Compares each (what, planned pattern, given pattern) in order and returns an error for the first
+/// mismatch.
 pub(crate) fn patterns<const N: usize>(
     list: [(&'static str, &Arc<Pattern>, &Arc<Pattern>); N],
 ) -> Result<(), SparseError> {

@@ -1,20 +1,20 @@
-//! Sparse block matrices on the host: what every setup phase works on.
+//! Sparse block matrices in host memory: the data structures of every setup phase.
 //!
-//! A matrix is an `Arc<`[`Pattern`]`>` and values in dense blocks ([`Bsr`]); a 1x1 block makes it a CSR matrix. Columns are
-//! `u32`, row offsets `usize`, and every pattern is checked once, when it is made.
+//! A matrix is an `Arc<`[`Pattern`]`>` and an array of dense blocks ([`Bsr`]). With 1x1 blocks it is a CSR
+//! matrix. Column indices are `u32`, row offsets `usize`. A pattern is checked once, at construction.
 //!
 //! | topic | where | what |
 //! |---|---|---|
-//! | storage | [`Pattern`], [`Bsr`], [`System`], [`OwnedSystem`] | where blocks are; the matrix, its products, its symmetry; what is known beside it |
-//! | making | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, other block sizes, rows to be filled |
-//! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, built or applied; A B and Pᵀ A P; P in whole blocks, weights or identities |
-//! | numbering | [`Permutation`], [`morton`], [`Graph`] | renumbering; space-filling curve, levels, Cuthill-McKee |
-//! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, components |
-//! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small dynamic set of blocks, made of contacts, alone or added to a matrix |
-//! | setup | [`Strength`], [`NearKernel`] | couplings to follow, slow vectors |
-//! | trouble | [`SparseError`] | what is no matrix |
+//! | storage | [`Pattern`], [`Bsr`], [`System`], [`OwnedSystem`] | the sparsity pattern; the matrix, its products and its symmetry; the matrix with geometry and contact |
+//! | assembly | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, conversion between block sizes, parallel loops over block rows |
+//! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, stored or applied; A B and Pᵀ A P; P as full blocks, weights or identities |
+//! | numbering | [`Permutation`], [`morton`], [`Graph`] | permutations; space-filling curve, breadth-first levels, Cuthill-McKee |
+//! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, connected components |
+//! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small set of blocks that changes between steps, alone or added to a matrix |
+//! | setup | [`Strength`], [`NearKernel`] | strength of connection, near-kernel vectors |
+//! | errors | [`SparseError`] | invalid matrices and operands that do not fit |
 
-// `random.rs` serves the tests of other crates too, which know this one by its name.
+// Tests of other crates include `random.rs` under the same name.
 #[cfg(test)]
 extern crate self as coarsen_sparse;
 

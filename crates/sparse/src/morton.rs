@@ -1,7 +1,7 @@
-//! Points along a space-filling curve: near in memory what is near in space.
+//! Morton order: points that are close in space become close in memory.
 //!
-//! *Reference* Morton 1966, A computer oriented geodetic data base. Wu et al. 2022 order nodes so before they group
-//! 32 of them into a domain.
+//! *Reference* Morton 1966, A computer oriented geodetic data base. Wu et al. 2022 use this order before they
+//! group 32 nodes into a domain.
 
 use std::ops::Range;
 
@@ -10,15 +10,16 @@ use coarsen_core::parallel::{self, LEAF, each};
 
 use crate::system::check_points;
 
-/// Cells along each axis: 20 bits of three coordinates fill 60 of 64.
+/// Cells along each axis: three coordinates of 20 bits use 60 of 64 bits.
 pub const CELLS: u32 = 1 << 20;
 
-/// Bits sorted at a time, five passes in all.
+/// Bits sorted per pass; five passes in all.
 const DIGIT: u32 = 12;
 
-/// The order of points along the curve: `order[k]` is the point that comes k-th; points in one cell keep their order.
+/// The order of points along the curve: `order[k]` is the k-th point. Points in the same cell keep their
+/// order.
 ///
-/// *Cost* one pass for the box, one for the codes, up to five passes of a radix sort.
+/// *Cost* one pass for the bounding box, one for the codes, up to five passes of a radix sort.
 ///
 /// ```
 /// use coarsen_sparse::morton;
@@ -33,14 +34,17 @@ pub fn order(points: &[[f64; 3]]) -> Result<Vec<u32>, Error> {
     Ok(sort(&codes(points)?))
 }
 
-/// The Morton code of each point: bits of x, y and z in turn, x lowest, from 2²⁰ cells along each axis of the bounding box.
+/// The Morton code of each point: the bits of x, y and z interleaved, x lowest, with 2²⁰ cells along each
+/// axis of the bounding box.
 ///
-/// Deviation: Wu et al. divide each side of the box into 2²⁰; here cells are cubes, 2²⁰ along the longest side, so that noise
-/// across a thin sheet does not tear its surface apart. 2D points have z = 0. Points closer than a cell share a code.
+/// Deviation: Wu et al. divide each side of the box into 2²⁰ cells. Here cells are cubes, 2²⁰ along the
+/// longest side, so that noise across a thin sheet does not separate neighbours on its surface. 2D points
+/// have z = 0. Points closer than a cell can share a code.
 ///
 /// # Errors
-/// [`Error::NotFinite`] names a point by its index; [`Error::Parameter`] for a box whose longest side is zero although there are several
-/// points (positions never filled?) or overflows; [`Error::TooLarge`] for more points than `u32` can name.
+/// [`Error::NotFinite`] gives the index of the point. [`Error::Parameter`] if the longest side of the box
+/// overflows, or is zero for several points (the positions were probably never filled). [`Error::TooLarge`]
+/// for more points than `u32` can count.
 pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
     let limit = u32::MAX as usize;
     if points.len() > limit {
@@ -64,11 +68,13 @@ pub fn codes(points: &[[f64; 3]]) -> Result<Vec<u64>, Error> {
     Ok(codes)
 }
 
-/// The stable order of 60-bit codes: `order[k]` is the code that comes k-th, equal codes in the order given.
+/// The stable order of 60-bit codes: `order[k]` is the index of the k-th smallest code; equal codes keep
+/// their order.
 ///
-/// *Cost* a radix sort by 12 bits; passes whose bits are all equal are skipped. *Panics* for more codes than `u32` can name.
+/// *Cost* a radix sort by 12 bits; passes in which all digits are equal are skipped. *Panics* for more codes
+/// than `u32` can count.
 pub fn sort(codes: &[u64]) -> Vec<u32> {
-    let n = u32::try_from(codes.len()).expect("more codes than u32 can name");
+    let n = u32::try_from(codes.len()).expect("more codes than u32 can count");
     let mut from: Vec<u32> = (0..n).collect();
     let mut to = vec![0; from.len()];
     for shift in (0..u64::BITS).step_by(DIGIT as usize) {
@@ -88,7 +94,7 @@ pub fn sort(codes: &[u64]) -> Vec<u32> {
     from
 }
 
-/// The smallest and largest coordinates; empty for no points.
+/// The smallest and largest coordinates. For no points the box is empty.
 pub(crate) fn bounding_box(points: &[[f64; 3]]) -> ([f64; 3], [f64; 3]) {
     let worth = parallel::worth(3 * points.len());
     let leaf = |range: Range<usize>| {
@@ -112,7 +118,7 @@ fn cell(t: f64) -> u64 {
     ((t * f64::from(CELLS)) as u64).min(u64::from(CELLS) - 1)
 }
 
-/// The 20 bits of v, three apart.
+/// The 20 bits of v, each followed by two zero bits.
 fn spread(v: u64) -> u64 {
     let v = (v | v << 32) & 0x001f_0000_0000_ffff;
     let v = (v | v << 16) & 0x001f_0000_ff00_00ff;

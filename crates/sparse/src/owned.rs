@@ -1,11 +1,11 @@
-//! The parts of a system, owned, and what has them at every point.
+//! A system that owns its parts, and the trait of objectives that assemble one.
 
 use coarsen_core::{Dot, LinearOperator, Real};
 
 use crate::{Bsr, Contacts, NearKernel, SparseError, Sum, System};
 
-/// A matrix with contact and geometry, kept from one nonlinear iteration to the next: what a [`System`] borrows. As an operator it is
-/// A + C.
+/// A matrix with its contact and geometry, kept between nonlinear iterations. A [`System`] borrows it. As an
+/// operator it is A + C.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -22,16 +22,16 @@ use crate::{Bsr, Contacts, NearKernel, SparseError, Sum, System};
 pub struct OwnedSystem<T> {
     /// A.
     pub matrix: Bsr<T>,
-    /// C, where there may be contact.
+    /// C, if there can be contact.
     pub contact: Option<Contacts<T>>,
-    /// One point per block row; empty where there are none.
+    /// One point per block row; empty if unknown.
     pub positions: Vec<[f64; 3]>,
-    /// Vectors v with A v small beside |A| |v|.
+    /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖.
     pub near_kernel: Option<NearKernel>,
 }
 
 impl<T: Real> OwnedSystem<T> {
-    /// The parts as a builder of preconditioners takes them.
+    /// A borrowed view for builders of preconditioners.
     pub fn system(&self) -> System<'_, T> {
         System {
             contact: self.contact.as_ref(),
@@ -79,20 +79,22 @@ impl<T: Real> LinearOperator<Vec<T>> for OwnedSystem<T> {
     }
 }
 
-/// What has a system at every x: an energy, whose Hessian it is.
+/// An objective that can assemble its Hessian at every x as a system.
 ///
-/// Preconditioners follow whatever has one: bodies, cloth, the grid of a material point method.
+/// Preconditioners are built and updated from this system. Elastic bodies and cloth implement the trait; the
+/// grid of a material point method can too.
 pub trait SystemAt {
-    /// The system at x, which stays until the next call. x is as the objective takes it; the positions of the system are those of its
-    /// nodes, whatever x is.
+    /// The system at x, valid until the next call. x has the layout of the objective; the positions in the
+    /// system are those of its nodes.
     ///
-    /// *Cost* an assembly. *Panics* on a wrong length.
+    /// *Cost* one assembly. *Panics* on a wrong length.
     ///
     /// # Errors
-    /// [`SparseError`] where a part cannot be made.
+    /// [`SparseError`] if a part cannot be assembled.
     fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError>;
 
-    /// Makes the systems from now on positive definite stand-ins for the Hessian, or the true ones again; false where there is no choice.
+    /// Selects the Hessian of the following systems: a positive definite approximation (`true`) or the exact
+    /// one (`false`). Returns false if there is no choice.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
         false

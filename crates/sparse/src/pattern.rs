@@ -1,4 +1,4 @@
-//! Where the blocks of a matrix are.
+//! Sparsity patterns of block matrices.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -9,9 +9,9 @@ use crate::SparseError;
 
 /// The sparsity pattern of a block matrix: for each block row, its block columns in increasing order.
 ///
-/// Matrices share it (`Arc<Pattern>`), and setup phases keep it to find out whether a new matrix has the same structure
-/// ([`same`](Self::same)). Fields are private and checked once at construction; that is what unchecked indexing in
-/// kernels relies on.
+/// Matrices share a pattern (`Arc<Pattern>`). Setup phases keep it to detect whether a new matrix has the
+/// same structure ([`same`](Self::same)). Fields are private and are checked once at construction; the
+/// unchecked indexing in kernels relies on these checks.
 ///
 /// *Memory* 8 bytes a row and 4 a block.
 ///
@@ -33,10 +33,10 @@ pub struct Pattern {
 /// Rows that one task checks.
 const LEAF: usize = 4096;
 
-/// Blocks of a row up to which a walk finds a column sooner than a binary search.
+/// In rows of up to this many blocks a linear search is faster than a binary search.
 const SHORT: usize = 16;
 
-/// Whether row `row` lies in the list and its columns are in order.
+/// Checks that the offsets of row `row` lie in the list and that its columns are increasing.
 fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Result<(), SparseError> {
     let (start, end) = (offsets[row], offsets[row + 1]);
     if end < start || end > indices.len() {
@@ -57,10 +57,11 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
 }
 
 impl Pattern {
-    /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly increasing.
+    /// A pattern from compressed rows: row i holds `indices[offsets[i]..offsets[i + 1]]`, strictly
+    /// increasing.
     ///
     /// # Errors
-    /// [`SparseError`] names the first row whose offsets, order or columns are wrong.
+    /// [`SparseError`] for the first row with wrong offsets, order or columns.
     pub fn new(columns: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Result<Self, SparseError> {
         if offsets.first() != Some(&0) {
             return Err(SparseError::Offsets { row: 0 });
@@ -93,18 +94,18 @@ impl Pattern {
         Self::new(n, (0..=n).collect(), (0..n as u32).collect())
     }
 
-    /// Block rows.
+    /// The number of block rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Block columns.
+    /// The number of block columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Stored blocks.
+    /// The number of stored blocks.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
@@ -120,13 +121,13 @@ impl Pattern {
         &self.offsets
     }
 
-    /// Block columns of all rows, one after the other.
+    /// The block columns of all rows, concatenated.
     #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// Which blocks belong to row i.
+    /// The indices of the blocks of row i.
     #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
         self.offsets[i]..self.offsets[i + 1]
@@ -138,7 +139,7 @@ impl Pattern {
         &self.indices[self.range(i)]
     }
 
-    /// Where block (i, j) is stored, by binary search in long rows.
+    /// The index of block (i, j); long rows use binary search.
     #[inline]
     pub fn find(&self, i: usize, j: usize) -> Option<usize> {
         let row = self.range(i);
@@ -150,10 +151,11 @@ impl Pattern {
         (columns.get(at) == Some(&j)).then_some(row.start + at)
     }
 
-    /// A 64-bit digest of the structure, computed once.
+    /// A 64-bit hash of the structure, computed once.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| {
-            // FNV-1a over 64-bit words: one multiplication a word, good enough to tell patterns apart quickly.
+            // FNV-1a over 64-bit words: one multiplication a word, and differing patterns are very unlikely
+            // to collide.
             let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
             let h = step(0xcbf2_9ce4_8422_2325, self.columns as u64);
             let h = self.offsets.iter().fold(h, |h, &o| step(h, o as u64));
@@ -161,19 +163,20 @@ impl Pattern {
         })
     }
 
-    /// Whether two matrices have the same structure: the same object, or equal contents.
+    /// Whether two patterns are equal: the same object, or equal contents.
     ///
-    /// Cost: nothing for the same object, a comparison of digests for different ones, all entries for equal ones.
+    /// *Cost* nothing for the same object, one comparison of hashes for different patterns, all entries for
+    /// equal ones.
     pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
         Arc::ptr_eq(a, b) || **a == **b
     }
 
-    /// Whether (i, j) is stored exactly when (j, i) is. *Cost* a look at one other row for each entry.
+    /// Whether (i, j) is stored exactly when (j, i) is. *Cost* one access to another row for each entry.
     pub fn is_symmetric(&self) -> bool {
         if self.rows() != self.columns {
             return false;
         }
-        // Rows are sorted: while rows i pass in their order, the entries of row j are asked for in theirs.
+        // Rows are sorted: as i increases, the entries of row j are requested in increasing order too.
         let mut next: Vec<usize> = self.offsets[..self.rows()].to_vec();
         (0..self.rows()).all(|i| {
             self.row(i).iter().all(|&j| {
@@ -184,7 +187,7 @@ impl Pattern {
         })
     }
 
-    /// The offsets and indices themselves.
+    /// The offsets and indices.
     pub fn into_parts(self) -> (Vec<usize>, Vec<u32>) {
         (self.offsets, self.indices)
     }
@@ -207,7 +210,7 @@ impl Eq for Pattern {}
 mod tests {
     use super::*;
 
-    /// Rows that are walked through and rows that are searched.
+    /// Covers short rows (linear search) and long rows (binary search).
     #[test]
     fn every_block_of_a_row_is_found_and_no_other() {
         for length in [0, 1, SHORT - 1, SHORT, SHORT + 1, 3 * SHORT] {

@@ -1,4 +1,4 @@
-//! From coarse to fine unknowns, stored as the method makes it: whole blocks, weights, or identities.
+//! Prolongations, stored as full blocks, weights, or identities.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -15,38 +15,39 @@ use coarsen_core::Real;
 
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// A prolongation P, in the form that takes the least memory.
+/// A prolongation P, stored in the most compact form.
 ///
-/// *Use* [`Blocks`](Self::Blocks) where every entry is its own, as in smoothed aggregation; [`Weights`](Self::Weights) where all unknowns of a
-/// node are interpolated alike, as on grids and in skinning; [`Identities`](Self::Identities) where a coarse node stands for a set of fine ones.
-/// *Memory* a block takes b k numbers, m numbers or none, and 4 bytes of its column.
+/// *Use* [`Blocks`](Self::Blocks) if the entries of a block are independent, as in smoothed aggregation;
+/// [`Weights`](Self::Weights) if all unknowns of a node are interpolated with the same weights, as on grids
+/// and in skinning; [`Identities`](Self::Identities) if a coarse node represents a set of fine nodes.
+/// *Memory* of a block: b k numbers, m numbers or none, respectively, and 4 bytes for its column.
 ///
 /// ```
 /// use coarsen_sparse::{Prolongation, assembly};
 /// let w = assembly::from_triplets(2, 1, &[(0, 0, 0.5), (1, 0, 1.0)])?;
-/// let p = Prolongation::weights(w, 3)?; // half of each of three unknowns for the first node
+/// let p = Prolongation::weights(w, 3)?; // the first node gets half of each of its three unknowns
 /// assert_eq!((p.shape(), p.block(), p.values()), ((6, 3), (3, 3), &[0.5, 1.0][..]));
 /// assert_eq!(p.to_matrix()?.get(1, 1), 0.5);
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prolongation<T> {
-    /// Whole blocks of b x k.
+    /// Full blocks of b x k.
     Blocks(Bsr<T>),
-    /// Blocks w ⊗ I_d; made by [`weights`](Self::weights).
+    /// Blocks w ⊗ I_d; created by [`weights`](Self::weights).
     Weights(Weights<T>),
-    /// Blocks I_d; made by [`identities`](Self::identities).
+    /// Blocks I_d; created by [`identities`](Self::identities).
     Identities(Identities),
 }
 
-/// Rows of weights, each for every unknown of a node alike.
+/// Rows of weights; each weight applies to all unknowns of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights<T> {
     rows: Bsr<T>,
     copies: usize,
 }
 
-/// Where the identities of a prolongation are.
+/// The pattern of a prolongation with blocks I_d.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identities {
     pattern: Arc<Pattern>,
@@ -54,24 +55,24 @@ pub struct Identities {
 }
 
 impl<T> Weights<T> {
-    /// w of every fine and coarse node that meet, as blocks of 1 x m.
+    /// The weights w of all coupled pairs of fine and coarse nodes, as blocks of 1 x m.
     pub fn rows(&self) -> &Bsr<T> {
         &self.rows
     }
 
-    /// d, the unknowns of a fine node.
+    /// d, the number of unknowns of a fine node.
     pub fn copies(&self) -> usize {
         self.copies
     }
 }
 
 impl Identities {
-    /// Fine and coarse nodes that meet.
+    /// The coupled pairs of fine and coarse nodes.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// d, the unknowns of a node.
+    /// d, the number of unknowns of a node.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -84,7 +85,7 @@ impl<T> From<Bsr<T>> for Prolongation<T> {
 }
 
 impl<T: Real> Prolongation<T> {
-    /// Blocks w ⊗ I_d, d = `copies`; `rows` has blocks of 1 x m, which are whole blocks where d = 1.
+    /// Blocks w ⊗ I_d with d = `copies`; `rows` has blocks of 1 x m. For d = 1 these are full blocks.
     ///
     /// # Errors
     /// [`SparseError::Shape`] for blocks of more than one row and for `copies` = 0.
@@ -97,7 +98,7 @@ impl<T: Real> Prolongation<T> {
         Ok(if copies == 1 { Self::Blocks(rows) } else { Self::Weights(Weights { rows, copies }) })
     }
 
-    /// Blocks I_d, d = `size`, where the pattern has an entry.
+    /// Blocks I_d with d = `size`, one for each entry of the pattern.
     ///
     /// # Errors
     /// [`SparseError::Shape`] for `size` = 0.
@@ -106,13 +107,13 @@ impl<T: Real> Prolongation<T> {
         Ok(Self::Identities(Identities { pattern, size }))
     }
 
-    /// Fine and coarse unknowns.
+    /// The numbers of fine and coarse unknowns.
     pub fn shape(&self) -> (usize, usize) {
         let (b, k) = self.block();
         (self.pattern().rows() * b, self.pattern().columns() * k)
     }
 
-    /// b and k, the unknowns of a fine and of a coarse node.
+    /// b and k, the numbers of unknowns of a fine and of a coarse node.
     pub fn block(&self) -> (usize, usize) {
         match self {
             Self::Blocks(p) => p.block(),
@@ -121,7 +122,7 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// Fine and coarse nodes that meet.
+    /// The coupled pairs of fine and coarse nodes.
     pub fn pattern(&self) -> &Arc<Pattern> {
         match self {
             Self::Blocks(p) => p.pattern(),
@@ -130,7 +131,7 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// The numbers stored: entries of blocks, weights, or none.
+    /// The stored numbers: entries of blocks, weights, or none.
     pub fn values(&self) -> &[T] {
         match self {
             Self::Blocks(p) => p.values(),
@@ -139,7 +140,7 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// The same, to be written.
+    /// Mutable access to the stored numbers.
     pub fn values_mut(&mut self) -> &mut [T] {
         match self {
             Self::Blocks(p) => p.values_mut(),
@@ -154,7 +155,7 @@ impl<T: Real> Prolongation<T> {
         size_of_val(self.values()) + size_of_val(pattern.offsets()) + size_of_val(pattern.indices())
     }
 
-    /// P where its blocks are stored whole.
+    /// P, if it is stored as full blocks.
     pub fn matrix(&self) -> Option<&Bsr<T>> {
         match self {
             Self::Blocks(p) => Some(p),
@@ -162,10 +163,10 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// P in whole blocks, copied where it is stored otherwise.
+    /// P as full blocks; copied if it is stored in another form.
     ///
     /// # Errors
-    /// [`SparseError::TooLarge`] where the blocks are too many to count.
+    /// [`SparseError::TooLarge`] if there are too many blocks to count.
     pub fn to_matrix(&self) -> Result<Cow<'_, Bsr<T>>, SparseError> {
         if let Self::Blocks(p) = self {
             return Ok(Cow::Borrowed(p));
@@ -180,7 +181,8 @@ impl<T: Real> Prolongation<T> {
         Ok(Cow::Owned(whole))
     }
 
-    /// The same numbers on the pattern of `old`; `None` where `old` has another kind, pattern or block size.
+    /// The same numbers with the shared pattern of `old`; `None` if `old` has another kind, pattern or block
+    /// size.
     pub fn on_structure_of(self, old: &Self) -> Option<Self> {
         if self.block() != old.block() || !Pattern::same(self.pattern(), old.pattern()) {
             return None;
@@ -196,9 +198,9 @@ impl<T: Real> Prolongation<T> {
         Some(new)
     }
 
-    /// sᵢ = Σⱼ dⱼ Pⱼᵢ², with the fine rows of each column listed by `transpose`: what a diagonal D makes of the columns, diag(PᵀDP).
+    /// sᵢ = Σⱼ dⱼ Pⱼᵢ² = (Pᵀ D P)ᵢᵢ for a diagonal matrix D; `transpose` lists the fine rows of each column.
     ///
-    /// `sizes` are those of the block columns from `first` on. *Cost* one pass over P.
+    /// `sizes` receives the values for the block columns from `first` on. *Cost* one pass over P.
     pub fn squared_columns(&self, d: &[T], transpose: &TransposePlan, first: usize, sizes: &mut [T]) {
         let ((b, k), restriction, view) = (self.block(), transpose.pattern(), ProlongationRef::from(self));
         for (j, sizes) in (first..).zip(sizes.chunks_exact_mut(k)) {
@@ -228,7 +230,7 @@ fn at_least_one(what: &'static str, found: usize) -> Result<(), SparseError> {
     if found == 0 { Err(SparseError::Shape { what, expected: 1, found }) } else { Ok(()) }
 }
 
-/// A borrowed prolongation, for products: from a [`Prolongation`] or from a matrix of blocks.
+/// A borrowed prolongation for products, from a [`Prolongation`] or a matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct ProlongationRef<'a, T> {
     pub(crate) pattern: &'a Arc<Pattern>,
@@ -236,7 +238,7 @@ pub struct ProlongationRef<'a, T> {
     pub(crate) form: Form<'a, T>,
 }
 
-/// How the blocks are stored.
+/// The storage of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form<'a, T> {
     Blocks(&'a Bsr<T>),
@@ -263,7 +265,7 @@ impl<'a, T: Real> From<&'a Prolongation<T>> for ProlongationRef<'a, T> {
 }
 
 impl<T: Real> ProlongationRef<'_, T> {
-    /// The weights of entry `at`: 1 for an identity, none for a whole block.
+    /// The weights of entry `at`: 1 for an identity; empty for a full block.
     #[inline(always)]
     pub(crate) fn row_of_weights(&self, at: usize) -> &[T] {
         match &self.form {

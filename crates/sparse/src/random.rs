@@ -1,4 +1,4 @@
-//! Random matrices and vectors for the tests of this crate, and of those above that name this file.
+//! Random matrices and vectors for tests of this crate, and of crates above that include this file.
 
 use coarsen_core::SplitMix64;
 use coarsen_sparse::{Bsr, assembly};
@@ -8,7 +8,7 @@ pub(crate) fn vector(n: usize, seed: u64) -> Vec<f64> {
     SplitMix64::new(seed).numbers(n)
 }
 
-/// About `per_row` full blocks at random places in each block row; some rows and columns stay empty.
+/// About `per_row` full blocks at random columns of each block row; some rows and columns stay empty.
 pub(crate) fn matrix(
     rows: usize,
     columns: usize,

@@ -1,4 +1,4 @@
-//! Block rows being filled, as pieces of the fixed tree.
+//! Parallel loops that write block rows, divided along the fixed tree.
 
 use std::ops::Range;
 
@@ -9,22 +9,23 @@ use crate::{Pattern, SparseError};
 /// Block rows per leaf: a few kilobytes for scalars, a few tens for 6x6 blocks.
 pub(crate) const LEAF: usize = 128;
 
-/// Some block rows of a matrix and what they hold, `size` numbers a block, to be written by one task.
+/// Some block rows of a matrix with `size` numbers per block, written by one task.
 ///
-/// Rows have different lengths, so `offsets` (of the whole matrix, never decreasing) says where to cut. Which rows are one task depends on their
-/// number alone, so that what is computed here has the same bits on any number of threads.
+/// Rows differ in length, so `offsets` (of the whole matrix, non-decreasing) gives the boundaries. The
+/// division into tasks depends on the number of rows only, so results have the same bits with any number of
+/// threads.
 ///
 /// ```
 /// use coarsen_sparse::BlockRows;
 /// let mut values = [0; 6];
-/// BlockRows::new(&[0, 1, 3], 2, &mut values).for_each(6, |i, row| row.fill(i + 1)); // rows of one block and of two
+/// BlockRows::new(&[0, 1, 3], 2, &mut values).for_each(6, |i, row| row.fill(i + 1)); // a row of one block, a row of two blocks
 /// assert_eq!(values, [1, 1, 2, 2, 2, 2]);
 /// ```
 #[derive(Debug)]
 pub struct BlockRows<'a, T> {
-    /// Which block rows.
+    /// The block rows.
     pub(crate) rows: Range<usize>,
-    /// What they hold, and nothing else.
+    /// Exactly the values of these rows.
     pub(crate) values: &'a mut [T],
     offsets: &'a [usize],
     size: usize,
@@ -33,16 +34,21 @@ pub struct BlockRows<'a, T> {
 impl<'a, T> BlockRows<'a, T> {
     /// All block rows.
     ///
-    /// *Panics* unless `offsets` begins at 0 and `values` has `size` numbers for each block that it counts.
+    /// *Panics* unless `offsets` starts at 0 and `values` has `size` numbers for each block.
     pub fn new(offsets: &'a [usize], size: usize, values: &'a mut [T]) -> Self {
-        assert_eq!(offsets.first(), Some(&0), "block rows that do not begin at 0");
-        assert_eq!(offsets.last().map(|n| n * size), Some(values.len()), "block rows of another length");
+        assert_eq!(offsets.first(), Some(&0), "offsets of block rows do not start at 0");
+        assert_eq!(
+            offsets.last().map(|n| n * size),
+            Some(values.len()),
+            "values do not fit the offsets of the block rows"
+        );
         Self { rows: 0..offsets.len() - 1, values, offsets, size }
     }
 
-    /// Calls `body(i, values of block row i)` on several threads where `work` scalar operations in all are worth it.
+    /// Calls `body(i, values of block row i)`, on several threads if `work`, the total number of scalar
+    /// operations, is large enough.
     ///
-    /// *Cost* that of the calls; nothing is allocated. *Panics* where `offsets` decrease.
+    /// *Cost* that of the calls; no allocation. *Panics* if `offsets` decrease.
     pub fn for_each(self, work: usize, body: impl Fn(usize, &mut [T]) + Sync)
     where
         T: Send,
@@ -50,7 +56,7 @@ impl<'a, T> BlockRows<'a, T> {
         each(self, LEAF, parallel::worth(work), &|leaf: Self| leaf.in_order(&body));
     }
 
-    /// Calls `body(i, values of block row i)` for one row after the other. *Panics* where `offsets` decrease.
+    /// Calls `body(i, values of block row i)` for one row after the other. *Panics* if `offsets` decrease.
     pub fn in_order(self, mut body: impl FnMut(usize, &mut [T])) {
         let mut rest = self.values;
         for i in self.rows {

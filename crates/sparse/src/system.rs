@@ -1,4 +1,4 @@
-//! What a setup phase may look at.
+//! The input of setup phases: a matrix with optional geometry, contact and near-kernel.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use coarsen_core::{Cancel, Error, Real};
 
 use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 
-/// A matrix with what is known about it beside its entries; cheap to copy, made from a matrix alone by `into()`.
+/// A matrix with optional further data for setup; cheap to copy, and converted from a matrix by `into()`.
 ///
-/// Builders take `impl Into<System<T>>`, so that `build(&a)` is enough where the matrix says everything, and
-/// `build(System { positions: Some(&x), ..(&a).into() })` adds geometry.
+/// Builders take `impl Into<System<T>>`: `build(&a)` passes a matrix alone, and `build(System { positions:
+/// Some(&x), ..(&a).into() })` adds positions.
 ///
 /// ```
 /// use coarsen_sparse::{Bsr, NearKernel, System};
@@ -22,29 +22,31 @@ use crate::{Bsr, Contacts, NearKernel, Pattern, SparseError, Sum};
 /// ```
 #[derive(Debug)]
 pub struct System<'a, T> {
-    /// The square matrix A; without contact, the system matrix.
+    /// The square matrix A; the system matrix if there is no contact.
     pub matrix: &'a Bsr<T>,
-    /// C, where the system matrix is A + C. A method without a use for the parts takes [`whole`](System::whole).
+    /// C, if the system matrix is A + C. Methods that do not use the parts call [`whole`](System::whole).
     pub contact: Option<&'a Contacts<T>>,
-    /// One point per block row, in any unit of length; 2D points have z = 0.
+    /// One point per block row, in any unit of length. 2D points have z = 0.
     pub positions: Option<&'a [[f64; 3]]>,
-    /// Vectors v with A v small beside |A| |v|: one row per scalar unknown.
+    /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown.
     pub near_kernel: Option<&'a NearKernel>,
-    /// Which nodes are neighbours, where not all whose rows meet are: constraints couple nodes that move past each other. Aggregates follow these; domains of Schwarz
-    /// methods follow the entries of A.
+    /// The neighbours of each node, if they differ from the pattern of A: constraints couple nodes that can
+    /// move relative to each other. Aggregates follow these links; domains of Schwarz methods follow the
+    /// entries of A.
     pub links: Option<&'a Pattern>,
-    /// Ends builds and updates of methods that take long between two of their steps, once it is raised.
+    /// A flag that, once raised, ends long builds and updates between two of their steps.
     pub cancel: Option<&'a Cancel>,
 }
 
 impl<'a, T: Real> System<'a, T> {
-    /// Whether the parts belong together: a square matrix of square blocks, contact between its nodes, a point per block row, a
-    /// near-kernel row per scalar row.
+    /// Checks that the parts fit together: a square matrix of square blocks, contact between its nodes, one
+    /// point per block row, one near-kernel row per scalar row.
     ///
-    /// *Cost* constant; values are not looked at.
+    /// *Cost* constant; values are not read.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] for the matrix or its blocks, [`Error::Shape`] names the part that does not fit.
+    /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Shape`] for a part that does
+    /// not fit.
     pub fn check(&self) -> Result<(), Error> {
         for (rows, columns) in [self.matrix.shape(), self.matrix.block()] {
             if rows != columns {
@@ -81,19 +83,19 @@ impl<'a, T: Real> System<'a, T> {
         Ok(())
     }
 
-    /// Whether every position is a point: what an update looks at before it writes.
+    /// Checks that all positions are finite; updates call it before they write.
     ///
     /// *Cost* one pass over the positions.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] names a point by its index.
+    /// [`Error::NotFinite`] gives the index of the point.
     pub fn check_positions(&self) -> Result<(), Error> {
         self.positions.map_or(Ok(()), check_points)
     }
 
-    /// The system matrix: A itself, or A + C merged into a new matrix.
+    /// The system matrix: A itself, or A + C as a new matrix.
     ///
-    /// *Cost* nothing without contact, else a copy of A.
+    /// *Cost* nothing without contact, otherwise a copy of A.
     ///
     /// # Errors
     /// As [`Sum::merge`].
@@ -105,7 +107,7 @@ impl<'a, T: Real> System<'a, T> {
     }
 }
 
-/// Whether every coordinate is finite.
+/// Checks that every coordinate is finite.
 pub(crate) fn check_points(points: &[[f64; 3]]) -> Result<(), Error> {
     match points.iter().position(|p| p.iter().any(|c| !c.is_finite())) {
         Some(index) => Err(Error::NotFinite { what: "positions", index }),

@@ -1,4 +1,4 @@
-//! The numeric phases allocate nothing: new values of a known pattern cost no memory, at one thread and at several.
+//! The numeric phases do not allocate for new values of a known pattern, with one thread or several.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
@@ -11,7 +11,8 @@ use coarsen_sparse::{
 };
 use counting::bytes;
 
-/// Full r x c blocks: each of `rows` nodes with its `reach` neighbours on both sides, nodes mapped onto columns by `onto`.
+/// Full r x c blocks that couple each of `rows` nodes with `reach` neighbours on both sides. Column j belongs
+/// to coarse node j / `onto`.
 fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
     let places: Vec<(u32, u32)> = (0..rows)
         .flat_map(|i| (i.saturating_sub(reach)..=(i + reach).min(rows - 1)).map(move |j| (i, j / onto)))
@@ -24,7 +25,7 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
 fn main() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
-            let n = 12_000; // P and A are shared between threads
+            let n = 12_000; // large enough for several threads
             let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
             let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);
             let (mut coarse_y, columns) = (vec![0.0; p.shape().1], vec![1.0; 12 * n as usize]);
@@ -71,7 +72,8 @@ fn main() {
                 Adjoint::new(&p, transpose.clone()).unwrap().apply(&x, &mut coarse_y);
             };
             numeric();
-            // What allocates does so every time; a thread of the pool that wakes late does so once.
+            // A repeated allocation occurs in every run; a thread of the pool that starts late allocates
+            // once.
             let least = (0..5).map(|_| bytes(&mut numeric)).min();
             assert_eq!(least, Some(0), "{threads} threads");
         })

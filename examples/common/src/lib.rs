@@ -1,7 +1,7 @@
-//! What the examples share: pictures without a screen.
+//! Shared by the examples: pictures drawn without a screen.
 //!
-//! A [`Picture`] is made of pixels by a small rasteriser on the CPU: the same bytes on every run, in a terminal, a test or a machine
-//! without a display. Meshes come from `coarsen-mesh`.
+//! A small rasteriser on the CPU computes the pixels of a [`Picture`]. Every run gives the same bytes, in a
+//! terminal, a test or on a machine without a display. Meshes come from `coarsen-mesh`.
 //!
 //! | folder | what |
 //! |---|---|

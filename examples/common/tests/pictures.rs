@@ -1,4 +1,4 @@
-//! Laws of the rasteriser, and files that come back.
+//! Properties of the rasteriser, and round trips of written files.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn small() -> Drawing {
     Drawing { width: 120, height: 90, ..Drawing::default() }
 }
 
-/// The pixel of a colour of the scale.
+/// The pixel for a value on the colour map.
 fn colour(t: f64) -> [u8; 3] {
     Colours::Viridis.at(t).map(|c| (255.0 * c).round() as u8)
 }
@@ -21,7 +21,7 @@ fn near(a: [u8; 3], b: [u8; 3], by: u8) -> bool {
     a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= by)
 }
 
-/// A file of its own in the folder for temporary files.
+/// A file of its own in the temporary folder.
 fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("coarsen-{}-{name}", std::process::id()))
 }
@@ -33,13 +33,14 @@ fn flat_colours_are_those_of_the_scale() {
     let (w, h) = picture.size();
     assert!(near(picture.pixel(w / 4, h / 2), colour(0.5), 1));
     assert_eq!(picture.pixel(0, 0), drawing.background);
-    // A slope from left to right: the colour of the middle is that of the middle value, edges of triangles do not show.
+    // A gradient from left to right: the middle has the colour of the mean value, and triangle edges are
+    // invisible.
     let slope = drawing.mesh(&SQUARE, &HALVES, &[0.0, 2.0, 2.0, 0.0]).unwrap();
     let blank = |x: &usize| slope.pixel(*x, h / 2) == drawing.background;
     let square: Vec<usize> = (0..w).skip_while(blank).take_while(|x| !blank(x)).collect();
     let n = square.len() as f64;
     for (k, &x) in square.iter().enumerate().skip(1).take(square.len() - 2) {
-        // Within a pixel of where it should be, since the ends of the square fall inside pixels.
+        // Within one pixel of the exact position, because the ends of the square lie inside pixels.
         let there = (0..=20)
             .any(|e| near(slope.pixel(x, h / 2), colour((k as f64 - 0.5 + 0.1 * f64::from(e)) / n), 3));
         assert!(there, "{k}: {:?}", slope.pixel(x, h / 2));

@@ -1,4 +1,4 @@
-//! The physics: heat conduction with linear finite elements.
+//! Heat conduction with linear finite elements.
 //!
 //! | symbol | here | unit |
 //! |---|---|---|
@@ -9,13 +9,14 @@
 //! | φᵢ | the hat function of vertex i | |
 //! | M, K | `mass` (lumped), and the stiffness in `matrix` | |
 //!
-//! Strong form, with given u on a part of the boundary and no flux through the rest:
+//! Strong form, with u prescribed on a part of the boundary and zero flux through the rest:
 //!
 //! ```text
 //! ∂u/∂t − ∇·(k ∇u) = f                                                       (1)
 //! ```
 //!
-//! Times a test function and integrated by parts (Thomée 2006, *Galerkin Finite Element Methods for Parabolic Problems*, §1):
+//! Multiplied by a test function and integrated by parts (Thomée 2006, *Galerkin Finite Element Methods for
+//! Parabolic Problems*, §1):
 //!
 //! ```text
 //! M u' + K(u) u = M f,    K_ij = Σ_e k_e |e| ∇φ_i·∇φ_j                        (2)
@@ -23,57 +24,61 @@
 //! (M/τ + K(uⁿ)) uⁿ⁺¹ = M (uⁿ/τ + f)           implicit Euler of step τ        (4)
 //! ```
 //!
-//! On a triangle in space, ∇ is the surface gradient and K the cotangent Laplacian (Dziuk 1988). With lumped mass and no obtuse angle,
-//! the matrix of (4) is an M-matrix: no temperature leaves the range of the given and the old ones.
+//! On a triangle in space, ∇ is the surface gradient and K the cotangent Laplacian (Dziuk 1988). With a
+//! lumped mass and no obtuse angle, the matrix of (4) is an M-matrix, so temperatures stay in the range of
+//! the prescribed and the old ones.
 
 use coarsen::mesh::Mesh;
 use coarsen::sparse::{Bsr, SparseError, assembly};
 
-/// A mesh that cannot carry finite elements.
+/// A mesh that is unsuitable for finite elements.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FemError {
     /// No elements.
-    #[error("the mesh has neither tetrahedra nor triangles; heat needs something to flow through")]
+    #[error("the mesh has no tetrahedra and no triangles; heat conduction requires elements")]
     Empty,
     /// An element without area or volume.
-    #[error("element {element} has no extent ({extent:e}); remove it, or mesh the body again")]
+    #[error("element {element} has no area or volume ({extent:e}); remove it, or mesh the body again")]
     Flat {
         /// The element.
         element: usize,
-        /// Its area or volume.
+        /// The area or volume of the element.
         extent: f64,
     },
-    /// A vertex without elements.
-    #[error("no element uses vertex {vertex}, so its temperature is arbitrary; see Mesh::without_unused")]
+    /// A vertex that belongs to no element.
+    #[error(
+        "no element uses vertex {vertex}, so its temperature is undetermined; remove it with \
+         Mesh::without_unused"
+    )]
     Unused {
         /// The vertex.
         vertex: usize,
     },
-    /// A matrix that cannot be made.
+    /// A matrix that cannot be assembled.
     #[error(transparent)]
     Matrix(#[from] SparseError),
 }
 
-/// The discrete equation (2) on the tetrahedra of a mesh, or on its triangles where it has none.
+/// The discrete equation (2) on the tetrahedra of a mesh, or on its triangles if it has no tetrahedra.
 pub(crate) struct Heat {
-    /// M/τ + K, as last assembled.
+    /// M/τ + K from the last assembly.
     pub(crate) matrix: Bsr<f64>,
     /// M_ii.
     pub(crate) mass: Vec<f64>,
-    /// Corners of an element: 3 or 4.
+    /// The number of corners of an element: 3 or 4.
     corners: usize,
     /// The corners of all elements.
     elements: Vec<u32>,
-    /// |e| ∇φ_i·∇φ_j of each element and pair of its corners.
+    /// |e| ∇φ_i·∇φ_j for each element and each pair of its corners.
     stiffness: Vec<f64>,
-    /// Where the matrix keeps each of them.
+    /// The index of each of these values in the matrix.
     places: Vec<usize>,
-    /// Where the matrix keeps its diagonal.
+    /// The indices of the diagonal entries in the matrix.
     diagonal: Vec<usize>,
 }
 
 impl Heat {
-    /// Everything of (2) that depends on the mesh alone; the matrix is that of k = 1 and τ = ∞.
+    /// Computes the parts of (2) that depend only on the mesh; the matrix is that for k = 1 and τ = ∞.
     pub(crate) fn new(mesh: &Mesh) -> Result<Self, FemError> {
         let at = |v: u32| mesh.positions[v as usize];
         let n = mesh.positions.len();
@@ -114,14 +119,14 @@ impl Heat {
         Ok(Self { matrix, mass, corners, elements, stiffness, places, diagonal })
     }
 
-    /// The number of unknowns, one for each vertex.
+    /// The number of unknowns, one per vertex.
     pub(crate) fn unknowns(&self) -> usize {
         self.mass.len()
     }
 
     // ANCHOR: refresh
-    /// The matrix of (4): new values in the old pattern. `rate` is 1/τ, 0 for the steady state; `conductivity` takes an element and
-    /// its mean temperature.
+    /// Assembles the matrix of (4) into the existing pattern. `rate` is 1/τ, or 0 for the steady state.
+    /// `conductivity` takes an element and its mean temperature.
     pub(crate) fn assemble(&mut self, rate: f64, u: &[f64], conductivity: impl Fn(usize, f64) -> f64) {
         let values = self.matrix.values_mut();
         values.fill(0.0);
@@ -137,20 +142,21 @@ impl Heat {
     }
     // ANCHOR_END: refresh
 
-    /// The right-hand side of (4).
+    /// Computes the right-hand side of (4).
     pub(crate) fn load(&self, rate: f64, u: &[f64], source: impl Fn(usize) -> f64, b: &mut [f64]) {
         for (i, (b, m)) in b.iter_mut().zip(&self.mass).enumerate() {
             *b = m * (rate * u[i] + source(i));
         }
     }
 
-    /// ½ uᵀ M u: falls from step to step while nothing heats.
+    /// ½ uᵀ M u, which decreases in every step without sources.
     pub(crate) fn energy(&self, u: &[f64]) -> f64 {
         0.5 * u.iter().zip(&self.mass).map(|(u, m)| m * u * u).sum::<f64>()
     }
 }
 
-/// The area of a triangle; adds |e| ∇φ_i·∇φ_j = e_i·e_j / (4 |e|), where e_i is the edge opposite to corner i (Dziuk 1988).
+/// The area of a triangle; adds |e| ∇φ_i·∇φ_j = e_i·e_j / (4 |e|), where e_i is the edge opposite to corner i
+/// (Dziuk 1988).
 fn triangle([a, b, c]: [[f64; 3]; 3], stiffness: &mut Vec<f64>) -> f64 {
     let edges = [sub(c, b), sub(a, c), sub(b, a)];
     let n = cross(edges[0], edges[1]);
@@ -159,8 +165,8 @@ fn triangle([a, b, c]: [[f64; 3]; 3], stiffness: &mut Vec<f64>) -> f64 {
     area
 }
 
-/// The volume of a tetrahedron; adds |e| ∇φ_i·∇φ_j = n_i·n_j / (36 |e|), where n_i is twice the area vector of the face opposite to
-/// corner i.
+/// The volume of a tetrahedron; adds |e| ∇φ_i·∇φ_j = n_i·n_j / (36 |e|), where n_i is twice the area vector
+/// of the face opposite to corner i.
 fn tetrahedron([a, b, c, d]: [[f64; 3]; 4], stiffness: &mut Vec<f64>) -> f64 {
     let [ab, ac, ad] = [sub(b, a), sub(c, a), sub(d, a)];
     let normals = [cross(sub(d, b), sub(c, b)), cross(ac, ad), cross(ad, ab), cross(ab, ac)];

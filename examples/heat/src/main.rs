@@ -1,19 +1,21 @@
-//! Heat conduction, steady and in time: the example to copy.
+//! Heat conduction, steady and transient. Copy this example to start your own.
 //!
-//! It teaches one loop: assemble into the same pattern, `impose` given values, `update` the preconditioner, `solve` from the last
-//! temperature. The conductivity k(u) = k₀ / (1 + β u) changes with every step, and the time step doubles now and then; nothing is built
-//! twice. The finite elements are in `fem.rs` (Thomée 2006), the bodies in `scene.rs`.
+//! It shows one loop: assemble into the same pattern, `impose` prescribed values, `update` the
+//! preconditioner, `solve` from the last temperature. The conductivity k(u) = k₀ / (1 + β u) changes in every
+//! step, and the time step doubles every few steps, but nothing is built again. The finite elements are in
+//! `fem.rs` (Thomée 2006), the bodies in `scene.rs`.
 //!
 //! Sample runs:
 //!
 //! ```text
 //! cargo run --release -p heat                                   # a plate of three materials, in time
-//! cargo run --release -p heat -- --steady --grid 300            # where it ends
+//! cargo run --release -p heat -- --steady --grid 300            # the steady state
 //! cargo run --release -p heat -- --mesh spot.obj --out pictures # a surface; OBJ, PLY, MSH, MESH, NODE/ELE, VTK
 //! cargo run --release -p heat --features opencl -- --backend opencl
 //! ```
 //!
-//! Each prints the levels of the preconditioner and a table, and writes `heat.png`, in time also `heat.gif`. The first run:
+//! Each prints the levels of the preconditioner and a table, and writes `heat.png`; transient runs also write
+//! `heat.gif`. Output of the first run:
 //!
 //! ```text
 //!   step       time         dt  iterations  residual      min      max     energy
@@ -41,13 +43,13 @@ use fem::Heat;
 use options::{Options, Place};
 use scene::{COLD, HOT, Scene};
 
-/// One line of the table.
+/// A line of the table.
 struct Row {
     step: usize,
-    /// Time and time step, none for the steady state.
+    /// The time and the time step; `None` for the steady state.
     time: Option<[f64; 2]>,
     report: Report<f64>,
-    /// The lowest and the highest temperature.
+    /// The lowest and highest temperature.
     range: [f64; 2],
     /// See [`Heat::energy`].
     energy: f64,
@@ -65,7 +67,7 @@ impl fmt::Display for Row {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    // The library starts no threads of its own: enter a pool once, around everything.
+    // The library does not start threads: run everything inside one pool.
     let done = threads(options.threads, || match options.backend {
         Place::Named(choice) => {
             AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
@@ -82,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
-    // 1. A body: mesh, materials, given temperatures.
+    // 1. A body: mesh, materials, prescribed temperatures.
     let scene = match &options.mesh {
         Some(file) => Scene::read(file, options.azimuth)?,
         None => Scene::plate(options.grid.into()),
@@ -91,7 +93,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     let mut dt = options.dt.unwrap_or(4e-4 * scene.length * scene.length);
     let rate = |dt: f64| if options.steady { 0.0 } else { 1.0 / dt };
 
-    // 2. Its discrete equations: a pattern that stays, values that change.
+    // 2. The discrete equations: the pattern is fixed, the values change.
     // ANCHOR: setup
     let mut heat = Heat::new(&scene.mesh)?;
     let given = Dirichlet::new(heat.unknowns(), scene.given.iter().copied())?;
@@ -99,7 +101,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     scene.given.iter().for_each(|&(v, held)| u[v] = held);
     // ANCHOR_END: setup
 
-    // 3. A place, a preconditioner, a method. Another preconditioner is another recipe in one line.
+    // 3. A backend, a preconditioner, a method. To change the preconditioner, change one line.
     // ANCHOR: solver
     heat.assemble(rate(dt), &u, conductivity);
     given.impose_matrix(&mut heat.matrix)?;
@@ -111,18 +113,18 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     println!("{} unknowns, {} entries, on {}\n{m}\n", heat.unknowns(), heat.matrix.nnz(), on.name());
     println!("  step       time         dt  iterations  residual      min      max     energy");
 
-    // 4. Steps: assemble, impose, update, solve from the last temperature. The steady state is a step without end, repeated
-    // until the conductivity has settled.
+    // 4. Time steps: assemble, impose, update, solve from the last temperature. The steady state is computed
+    //    as a step of infinite length, repeated until the conductivity has converged.
     let (mut time, mut rows, mut frames) = (0.0, Vec::new(), Vec::new());
     for step in 1..=options.steps {
         // ANCHOR: step
         heat.assemble(rate(dt), &u, conductivity);
         heat.load(rate(dt), &u, |_| 0.0, &mut b);
         given.impose(&mut heat.matrix, &mut b)?;
-        m.update(&heat.matrix)?; // the structure is kept
+        m.update(&heat.matrix)?; // reuses the structure
         a.set_values(&heat.matrix)?;
         on.write(&b, &mut rhs)?;
-        let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?; // x is the guess
+        let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?; // x is the starting guess
         on.read(&x, &mut u)?;
         // ANCHOR_END: step
         time += dt;
@@ -131,13 +133,13 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
         rows.push(Row { step, time: moment, report: *report, range, energy: heat.energy(&u) });
         println!("{}", rows[rows.len() - 1]);
         if options.steady && report.iterations == 0 {
-            break; // the old temperature solves the new equations
+            break; // the old temperature already solves the new equations
         }
         if !options.steady {
             frames.push(scene.picture(&u, &format!("t = {time:.4}"), true)?);
         }
         if step % 8 == 0 {
-            dt *= 2.0; // only values change: `update` again
+            dt *= 2.0; // changes only values, so `update` suffices
         }
     }
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command-line options.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,47 +6,47 @@ use std::str::FromStr;
 use clap::Parser;
 use coarsen::{BackendChoice, Unavailable};
 
-/// Conducts heat through a plate or a mesh.
+/// Heat conduction in a plate or a mesh.
 #[derive(Parser)]
 pub(crate) struct Options {
-    /// Go to the steady state at once.
+    /// Compute the steady state only.
     #[arg(long)]
     pub(crate) steady: bool,
-    /// A mesh instead of the plate.
+    /// Mesh file to use instead of the plate.
     #[arg(long, value_name = "FILE")]
     pub(crate) mesh: Option<PathBuf>,
     /// Cells along each side of the plate.
     #[arg(long, default_value_t = 160, value_parser = clap::value_parser!(u16).range(1..=4000))]
     pub(crate) grid: u16,
-    /// Steps in time, or at most to the steady state.
+    /// Number of time steps; for the steady state, the maximum number of iterations.
     #[arg(long, default_value_t = 48)]
     pub(crate) steps: usize,
-    /// The first time step; 0.0004 times the square of the body's length unless given. It doubles every 8 steps.
+    /// First time step, by default 0.0004 times the square of the body's length. It doubles every 8 steps.
     #[arg(long, value_parser = positive)]
     pub(crate) dt: Option<f64>,
     /// β in k(u) = k₀ / (1 + β u), per degree.
     #[arg(long, default_value_t = 0.002, value_parser = not_negative)]
     pub(crate) beta: f64,
-    /// Degrees around a mesh that it is seen from.
+    /// Azimuth of the camera around a mesh, in degrees.
     #[arg(long, default_value_t = 80.0, allow_hyphen_values = true)]
     pub(crate) azimuth: f64,
     /// Folder for pictures.
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Threads; 0 for one per core.
+    /// Number of threads; 0 uses one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Where the solves run: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    /// Backend of the solves: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
 }
 
-/// The backends to choose from.
+/// The available backends.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
-    /// One that is chosen by name.
+    /// A backend selected by name.
     Named(BackendChoice),
-    /// Vectors in f64 over matrices stored in f32.
+    /// Vectors in f64, matrices in f32.
     Mixed,
 }
 
@@ -58,12 +58,12 @@ impl FromStr for Place {
     }
 }
 
-/// A number above 0.
+/// Parses a positive number.
 fn positive(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
 }
 
-/// A number that is 0 or more.
+/// Parses a nonnegative number.
 fn not_negative(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
 }

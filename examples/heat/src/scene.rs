@@ -1,4 +1,5 @@
-//! Where heat flows: a plate of three materials, or a body from a file; what is hot, and how it is drawn.
+//! The bodies: a plate of three materials, or a mesh from a file, with prescribed temperatures and drawing
+//! settings.
 
 use std::path::Path;
 
@@ -6,36 +7,37 @@ use coarsen::mesh::{Mesh, ReadError, read};
 use examples_common::Picture;
 use examples_common::picture::{Camera, Colours, Drawing, PictureError, Projection};
 
-/// Temperature of the hot side.
+/// The temperature of the hot side.
 pub(crate) const HOT: f64 = 100.0;
 
-/// Temperature of the cold side, and of everything at first.
+/// The temperature of the cold side, and the initial temperature.
 pub(crate) const COLD: f64 = 0.0;
 
-/// Share of a body, from either end, that is held at a temperature.
+/// The fraction of a body, from either end, with a prescribed temperature.
 const HELD: f64 = 0.03;
 
-/// Isolines between cold and hot.
+/// The number of isolines between cold and hot.
 const ISOLINES: usize = 20;
 
-/// A body with its materials and given temperatures.
+/// A body with materials and prescribed temperatures.
 pub(crate) struct Scene {
     /// Vertices and elements.
     pub(crate) mesh: Mesh,
-    /// k at 0 degrees, of each element.
+    /// k at 0 degrees for each element.
     pub(crate) conductivity: Vec<f64>,
-    /// Vertices of given temperature.
+    /// Vertices with a prescribed temperature, and its value.
     pub(crate) given: Vec<(usize, f64)>,
     /// A length of the body, which sets the time scale.
     pub(crate) length: f64,
-    /// The triangles that are seen.
+    /// The triangles to draw.
     surface: Vec<[u32; 3]>,
-    /// How they are seen.
+    /// The drawing settings.
     drawing: Drawing,
 }
 
 impl Scene {
-    /// The unit square of cells x cells squares, each cut in two: hot on the left, cold on the right.
+    /// The unit square, divided into cells x cells squares of two triangles each; hot on the left, cold on
+    /// the right.
     pub(crate) fn plate(cells: usize) -> Self {
         let mesh = square(cells);
         let given = (0..mesh.positions.len()).filter_map(|v| match mesh.positions[v][0] {
@@ -52,8 +54,8 @@ impl Scene {
         Self::new(mesh, conductivity, given, Drawing { height: 680, ..drawing })
     }
 
-    /// The body of a file, of one material: hot at one end of its longest side, cold at the other; it is seen from `azimuth`
-    /// degrees around y.
+    /// A mesh from a file with one material: hot at one end of its longest side, cold at the other. The
+    /// camera is `azimuth` degrees around y.
     pub(crate) fn read(file: &Path, azimuth: f64) -> Result<Self, ReadError> {
         let mesh = read(file)?.without_unused();
         let [low, high] = mesh.bounds();
@@ -82,7 +84,7 @@ impl Scene {
         Self { surface: mesh.surface(), mesh, conductivity, given, length, drawing }
     }
 
-    /// A picture of temperatures, or a smaller one for a film.
+    /// Draws temperatures; smaller for an animation.
     pub(crate) fn picture(&self, u: &[f64], caption: &str, film: bool) -> Result<Picture, PictureError> {
         let mut drawing = self.drawing.clone();
         if film {
@@ -94,7 +96,8 @@ impl Scene {
     }
 }
 
-/// The unit square of cells x cells squares, cut along one diagonal: no angle is obtuse, and the triangulation is Delaunay.
+/// The unit square, divided into cells x cells squares along one diagonal: no angle is obtuse, and the
+/// triangulation is Delaunay.
 pub(crate) fn square(cells: usize) -> Mesh {
     let n = cells + 1;
     let at = |i: usize| i as f64 / cells as f64;
@@ -108,7 +111,7 @@ pub(crate) fn square(cells: usize) -> Mesh {
     Mesh { positions, triangles, tetrahedra: Vec::new() }
 }
 
-/// Steel with two discs of insulation and a bar of copper between them.
+/// The conductivity: steel with two discs of insulation and a bar of copper between them.
 fn material([x, y]: [f64; 2]) -> f64 {
     let disc = |cx: f64, cy: f64, r: f64| (x - cx).hypot(y - cy) < r;
     let along = 0.8 * (x - 0.5) + 0.6 * (y - 0.5);

@@ -1,4 +1,4 @@
-//! Toy sizes: the numbers of a run, and the laws of the discretisation.
+//! Small runs of the program, and properties of the discretisation.
 
 use std::f64::consts::PI;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::{Row, run};
 
 use clap::Parser;
 
-/// Solves M f = K u for given values of some vertices.
+/// Solves K u = M f with prescribed values at some vertices.
 fn steady(heat: &mut Heat, given: &[(usize, f64)], source: impl Fn(usize) -> f64) -> Vec<f64> {
     let n = heat.unknowns();
     let (mut u, mut b) = (vec![0.0; n], vec![0.0; n]);
@@ -29,13 +29,13 @@ fn steady(heat: &mut Heat, given: &[(usize, f64)], source: impl Fn(usize) -> f64
     u
 }
 
-/// Vertices on the boundary of the unit square or cube.
+/// The vertices on the boundary of the unit square or cube.
 fn boundary(mesh: &Mesh, dimension: usize) -> Vec<usize> {
     let outer = |x: &[f64; 3]| x[..dimension].iter().any(|&x| x == 0.0 || x == 1.0);
     (0..mesh.positions.len()).filter(|&v| outer(&mesh.positions[v])).collect()
 }
 
-/// The unit cube of n³ cells of six tetrahedra each, around a diagonal (Kuhn 1960).
+/// The unit cube with n³ cells, each divided into six tetrahedra around a diagonal (Kuhn 1960).
 fn cube(n: usize) -> Mesh {
     let m = n + 1;
     let at = |i: usize| i as f64 / n as f64;
@@ -52,7 +52,8 @@ fn cube(n: usize) -> Mesh {
     Mesh { positions, triangles: Vec::new(), tetrahedra }
 }
 
-/// u = sin πx cos πy solves −∇·((1 + x) ∇u) = f with f as below; halving h quarters the error in L².
+/// u = sin πx cos πy solves −∇·((1 + x) ∇u) = f with the f below; halving h reduces the L² error by a factor
+/// of four.
 #[test]
 fn the_error_is_of_second_order() {
     let mut last = None;
@@ -79,7 +80,8 @@ fn the_error_is_of_second_order() {
     assert!(last.unwrap() < 2e-3);
 }
 
-/// Linear functions are solutions, and hat functions represent them exactly: on tetrahedra, and on a tilted plane in space.
+/// Linear functions are solutions, and linear elements represent them exactly: on tetrahedra, and on a tilted
+/// plane in space.
 #[test]
 fn linear_temperatures_are_exact() {
     let tilted = {
@@ -94,7 +96,7 @@ fn linear_temperatures_are_exact() {
         let given: Vec<_> = held.into_iter().map(|v| (v, exact(mesh.positions[v]))).collect();
         let u = steady(&mut heat, &given, |_| 0.0);
         assert!(u.iter().zip(&mesh.positions).all(|(u, &x)| (u - exact(x)).abs() < 1e-10));
-        assert!((heat.mass.iter().sum::<f64>() - 1.0).abs() < 1e-12); // area, volume
+        assert!((heat.mass.iter().sum::<f64>() - 1.0).abs() < 1e-12); // area or volume
     }
 }
 
@@ -114,8 +116,8 @@ fn stiffness_is_that_of_the_dirichlet_energy() {
     }
 }
 
-/// Without sources, and all of the boundary cold, energy only falls, and no vertex leaves the range of the start: K has no
-/// positive off-diagonal entry on a Delaunay grid.
+/// Without sources and with a cold boundary, the energy decreases, and every temperature stays in the initial
+/// range, because K has no positive off-diagonal entry on a Delaunay grid.
 #[test]
 fn energy_falls_and_the_maximum_principle_holds() {
     let mesh = square(20);
@@ -146,7 +148,7 @@ fn energy_falls_and_the_maximum_principle_holds() {
     assert!(energy < 0.1 * start, "{energy} of {start}");
 }
 
-/// The program itself, into a folder of its own.
+/// Runs the program with its own output folder.
 fn program(name: &str, arguments: &[&str]) -> Vec<Row> {
     let out = std::env::temp_dir().join(format!("coarsen-heat-{}-{name}", std::process::id()));
     let fixed = ["heat", "--out", out.to_str().expect("a temporary folder in text")];
@@ -176,7 +178,7 @@ fn the_steady_state_is_found_and_stays() {
     assert!(rows.len() < 12 && within_the_given(&rows));
     assert_eq!(rows[rows.len() - 1].report.iterations, 0);
     assert!(rows[0].report.iterations <= 12 && rows[0].report.iterations > rows[2].report.iterations);
-    // Multigrid: sixteen times the unknowns take hardly more iterations.
+    // With multigrid, sixteen times as many unknowns take hardly more iterations.
     let fine = program("fine", &["--grid", "96", "--steady", "--steps", "1"]);
     assert!(fine[0].report.iterations <= rows[0].report.iterations + 3);
 }
@@ -193,7 +195,7 @@ fn threads_do_not_change_bits() {
 #[test]
 fn real_meshes_conduct() {
     let Some(folder) = std::env::var_os("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
         return;
     };
     for name in ["c3d_spot.obj.gz", "gpuipc_bunny.msh.gz"] {
@@ -226,7 +228,7 @@ fn meshes_that_conduct_nothing_are_named() {
     assert!(matches!(fail(&unused), FemError::Unused { vertex: 4 }));
 }
 
-/// The pixels of a picture.
+/// The pixels of a picture file.
 fn pixels(file: &Path) -> Vec<u8> {
     let decoder = png::Decoder::new(BufReader::new(File::open(file).unwrap()));
     let mut reader = decoder.read_info().unwrap();
@@ -236,7 +238,7 @@ fn pixels(file: &Path) -> Vec<u8> {
     pixels
 }
 
-/// The backend changes round-off, and nothing that anyone sees.
+/// The backend changes only round-off; the printed table and the picture are the same.
 #[test]
 fn every_backend_gives_the_same_table_and_picture() {
     let out = std::env::temp_dir().join(format!("coarsen-heat-places-{}", std::process::id()));
@@ -257,7 +259,7 @@ fn every_backend_gives_the_same_table_and_picture() {
         assert!(cpu.report.iterations.abs_diff(auto.report.iterations) <= 1, "{cpu}\n{auto}");
         assert!((cpu.energy - auto.energy).abs() <= 1e-6 * cpu.energy, "{cpu}\n{auto}");
     }
-    // A value at the edge between two colours may fall on either side.
+    // A value at the boundary between two colours may be rounded to either.
     let other = pictures.0.iter().zip(&pictures.1).filter(|(cpu, auto)| cpu.abs_diff(**auto) > 1).count();
     assert!(!pictures.0.is_empty() && pictures.0.len() == pictures.1.len());
     assert!(other <= pictures.0.len() / 1000, "{other} of {} differ", pictures.0.len());

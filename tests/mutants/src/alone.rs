@@ -1,7 +1,9 @@
-//! Mutants that have no place in a schema, one at a time: the text is changed, and the tests of the mutant's crate are built again.
+//! Mutants that cannot be part of a schema. They are judged one at a time: the source is changed, and the
+//! tests of the mutant's crate are built again.
 //!
-//! The tree and the target folder are their own, in `alone`, so that the build with all the others stays. Of the workspace only the tests of `coarsen` judge, since each
-//! program is built once more for each mutant.
+//! The tree and the target folder are separate, in `alone`, so that the build with all other mutants is kept.
+//! Of the workspace only the tests of `coarsen` judge these mutants, because each program must be built again
+//! for each mutant.
 
 use std::path::Path;
 
@@ -13,7 +15,7 @@ use crate::lines::Lines;
 use crate::mutant::Mutant;
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// Judges them; what does not compile joins `unviable`.
+/// Judges the mutants; those that do not compile are added to `unviable`.
 pub(crate) fn all(
     folder: &Path,
     timed: &[Timed],
@@ -46,13 +48,13 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// The text as `cargo mutants` changes it.
+/// The source with the change of `cargo mutants`.
 fn changed(source: &str, mutant: &Mutant) -> String {
     let at = Lines::of(source).span(mutant.span);
     [&source[..at.start], &mutant.replacement, &source[at.end..]].concat()
 }
 
-/// `None` where it does not compile.
+/// Judges one mutant; `None` if it does not compile.
 fn judge(
     home: &Path,
     timed: &[Timed],
@@ -80,7 +82,7 @@ fn judge(
     Ok(Some(Verdict::Survives))
 }
 
-/// Programs that were built again, with the time of those that they replace.
+/// The rebuilt programs, with the times of the programs they replace.
 fn again(timed: &[Timed], built: &[Program]) -> Vec<Timed> {
     let of = |(old, seconds): &Timed| {
         let new = built.iter().find(|new| new.package == old.package && new.name == old.name)?;
@@ -118,7 +120,7 @@ mod tests {
         };
         let timed = [program("a", "quick", "1"), program("b", "quick", "2"), program("a", "slow", "3")];
         let timed: Vec<Timed> = timed.into_iter().zip((1..).map(Duration::from_secs)).collect();
-        // A program that takes too long without a mutant is not among the old, and does not judge.
+        // A program that takes too long without a mutant is not in the old list, and does not judge.
         let built = [program("a", "slow", "4"), program("a", "slower", "5"), program("a", "quick", "6")];
         let found: Vec<_> = again(&timed, &built).into_iter().map(|(p, s)| (p.path, s.as_secs())).collect();
         assert_eq!(found, [("6".into(), 1), ("4".into(), 3)]);

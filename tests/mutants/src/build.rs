@@ -1,4 +1,4 @@
-//! A copy of the committed tree with all mutants in it, and its test programs.
+//! A copy of the committed tree with all mutants, and its test programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
-/// Packages whose tests judge beside those of the sample's own crates.
+/// Packages whose tests judge, in addition to those of the sample's own crates.
 const JUDGES: [&str; 8] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
@@ -24,13 +24,13 @@ const JUDGES: [&str; 8] = [
     "coarsen-auto",
     "coarsen",
 ];
-/// Programs that look at files, not at answers.
+/// Programs that check files instead of results.
 const NO_JUDGES: [&str; 4] = ["layers", "book", "backends", "fuzz"];
 
-/// The schema's lints are nobody's concern.
+/// Lints of generated code are ignored.
 const SCHEMA: &str = "--cap-lints allow";
 
-/// Asks the environment once which mutant this process is.
+/// Reads the number of the active mutant from the environment, once per process.
 const QUESTION: &str = r#"
 #[inline(always)]
 pub fn mutant_is(number: u32) -> bool {
@@ -53,7 +53,7 @@ pub(crate) struct Program {
     pub(crate) package: String,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// Where cargo would run it.
+    /// The folder in which cargo runs the program.
     pub(crate) folder: PathBuf,
 }
 
@@ -61,23 +61,24 @@ pub(crate) fn tree(folder: &Path) -> PathBuf {
     folder.join("tree")
 }
 
-/// The state that the folder is in.
+/// The state of the folder.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) commit: String,
     sources: String,
-    /// Mutants wanted of each crate.
+    /// The requested number of mutants per crate.
     pub(crate) wanted: usize,
 }
 
-/// The committed tree. All begins anew where the mutated sources changed, or another number of mutants is wanted; another commit only builds again, and verdicts stay.
+/// Exports the committed tree. Everything is redone if the mutated sources or the requested number of mutants
+/// changed. For any other commit only the build is repeated, and verdicts are kept.
 pub(crate) fn checkout(folder: &Path, fresh: bool, wanted: Option<usize>) -> Result<Kept, Error> {
     let commit = git(&["rev-parse", "--short", "HEAD"])?.trim().to_string();
     let trees: Vec<String> = CRATES.iter().map(|c| format!("{commit}:crates/{c}/src")).collect();
     let mut arguments = vec!["rev-parse"];
     arguments.extend(trees.iter().map(String::as_str));
     let sources = git(&arguments)?;
-    // What cannot be read was written by another version of this program.
+    // A file that cannot be parsed was written by another version of this program.
     let path = folder.join("kept.json");
     let kept: Option<Kept> = files::read(&path).ok().filter(|kept: &Kept| !fresh && kept.sources == sources);
     let kept = kept.filter(|kept| wanted.is_none_or(|wanted| wanted == kept.wanted));
@@ -97,7 +98,7 @@ pub(crate) fn checkout(folder: &Path, fresh: bool, wanted: Option<usize>) -> Res
     Ok(kept)
 }
 
-/// A copy of the tree of a commit. Its files are as young as the copy, so that cargo builds them.
+/// A copy of the tree of a commit. The files get the current time, so that cargo builds them.
 pub(crate) fn export(folder: &Path, commit: &str) -> Result<(), Error> {
     let tree = tree(folder);
     if tree.exists() {
@@ -116,14 +117,14 @@ fn git(arguments: &[&str]) -> Result<String, Error> {
     files::output(Command::new("git").args(arguments).current_dir(root))
 }
 
-/// Mutants that are not in the programs, and why.
+/// Mutants that are not in the programs, with the reason.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct LeftOut {
-    /// They do not compile.
+    /// Mutants that do not compile.
     pub(crate) unviable: BTreeSet<u32>,
-    /// Of these, those that only stand next to an error; they are tried once more.
+    /// Mutants left out only because they are nearest to an error. They are tried again.
     guessed: BTreeSet<u32>,
-    /// They have no place in a schema, and are judged one at a time.
+    /// Mutants that cannot be part of a schema and are judged one at a time.
     pub(crate) alone: BTreeSet<u32>,
 }
 
@@ -137,7 +138,7 @@ impl LeftOut {
     }
 }
 
-/// The test programs with all mutants in them. What the compiler refuses is left out, round by round.
+/// Builds the test programs with all mutants. Mutants that the compiler rejects are left out, round by round.
 pub(crate) fn programs(
     folder: &Path,
     mutants: &[Mutant],
@@ -187,7 +188,7 @@ pub(crate) fn programs(
     Ok(programs)
 }
 
-/// Writes each file with its mutants, where that changes it.
+/// Writes each file with its mutants, if that changes it.
 fn mutate(
     folder: &Path,
     mutants: &[Mutant],
@@ -213,12 +214,12 @@ fn mutate(
     Ok(written)
 }
 
-/// What stands at the end of a crate's `lib.rs`, so that the crate can ask.
+/// The code at the end of a crate's `lib.rs` that makes the query available.
 fn question(name: &str) -> &'static str {
     if name == "core" { QUESTION } else { "\npub use coarsen_core::mutant_is;\n" }
 }
 
-/// The mutants at which the compiler stops.
+/// The mutants with compiler errors.
 fn check(folder: &Path, files: &Files) -> Result<Refused, Error> {
     let mut command = cargo(folder, &["check", "--keep-going", "--message-format=json", "--quiet"], SCHEMA);
     CRATES.iter().for_each(|c| _ = command.args(["-p", &format!("coarsen-{c}")]));
@@ -232,7 +233,7 @@ fn check(folder: &Path, files: &Files) -> Result<Refused, Error> {
     }
 }
 
-/// Builds the tests of some packages, and says where they are.
+/// Builds the tests of some packages and returns their paths.
 pub(crate) fn tests(folder: &Path, packages: &[&str], flags: &str) -> Result<Vec<Program>, Error> {
     let arguments = ["test", "--no-run", "--lib", "--tests", "--message-format=json", "--quiet"];
     let mut command = cargo(folder, &arguments, flags);

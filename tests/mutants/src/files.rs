@@ -1,4 +1,4 @@
-//! Files and programs, with errors that name them.
+//! Files and programs, with errors that contain their names.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|e| Error::File(path.to_path_buf(), e))
 }
 
-/// Writes a file with its folder.
+/// Writes a file and creates its folder.
 pub(crate) fn put(path: &Path, text: &str) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|e| Error::File(folder.to_path_buf(), e))?;
@@ -26,7 +26,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     serde_json::from_str(&text(path)?).map_err(|e| Error::Json(path.display().to_string(), e))
 }
 
-/// As `read`, or nothing where there is no such file.
+/// As `read`, or the default if the file does not exist.
 pub(crate) fn read_or_default<T: DeserializeOwned + Default>(path: &Path) -> Result<T, Error> {
     if path.exists() { read(path) } else { Ok(T::default()) }
 }
@@ -42,7 +42,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What a program prints, which must succeed.
+/// The output of a program, which must succeed.
 pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
     let name = format!(
         "{} {}",

@@ -1,4 +1,5 @@
-//! The places of a file where a mutant can ask whether it is the one. What the compiler evaluates cannot ask.
+//! The places in a file where a mutant can query at run time whether it is active. There are none in code
+//! that the compiler evaluates.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -8,19 +9,19 @@ use syn::{Arm, BinOp, Block, Expr, ExprBinary, ExprRepeat, ExprUnary, ReturnType
 
 use crate::lines::Lines;
 
-/// What stands where, by the byte it begins at.
+/// The places, by their first byte.
 pub(crate) struct Found {
     pub(crate) lines: Lines,
-    /// By the byte of the operator.
+    /// Operators and their operands, by the byte of the operator.
     pub(crate) expressions: HashMap<usize, Place>,
-    /// Arms without a guard, and the ends of their patterns.
+    /// Match arms without a guard, and the ends of their patterns.
     pub(crate) arms: HashMap<usize, usize>,
     pub(crate) guards: HashSet<usize>,
-    /// First statements of functions that can return at once.
+    /// First statements of functions that can return early.
     pub(crate) bodies: HashSet<usize>,
-    /// All functions, from `fn` or what stands before it to the closing brace.
+    /// All functions, from `fn` or its qualifiers to the closing brace.
     pub(crate) functions: Vec<Range<usize>>,
-    /// Whether the compiler evaluates what is visited.
+    /// Whether the visited code is evaluated by the compiler.
     constant: bool,
 }
 
@@ -65,7 +66,7 @@ impl Found {
     }
 }
 
-/// Visits a node of which the compiler evaluates all, or of which it evaluates nothing.
+/// Visits a node, with `constant` set to whether the compiler evaluates it.
 macro_rules! within {
     ($($visit:ident($node:ty) $constant:literal;)*) => {
         $(fn $visit(&mut self, node: &$node) {
@@ -139,7 +140,8 @@ impl Visit<'_> for Found {
     }
 }
 
-/// Whether a function returns `impl Trait`, which is one type: that of its last expression, not of a mutant's value.
+/// Whether a function returns `impl Trait`. A mutant cannot return early from such a function, because its
+/// value would have a different type.
 fn is_opaque(output: &ReturnType) -> bool {
     struct Opaque(bool);
     impl Visit<'_> for Opaque {
@@ -152,7 +154,7 @@ fn is_opaque(output: &ReturnType) -> bool {
     opaque.0
 }
 
-/// Whether a condition has a `let` that its own chain needs.
+/// Whether an expression is a `let`, or a chain of binary operators that contains one.
 fn has_let(e: &Expr) -> bool {
     match e {
         Expr::Let(_) => true,

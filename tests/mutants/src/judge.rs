@@ -1,4 +1,5 @@
-//! The test programs, once for each mutant: those of its own crate first, then those of the workspace, the quick before the slow.
+//! Runs the test programs for each mutant: first those of its own crate, then those of the workspace, fast
+//! ones before slow ones.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -12,10 +13,11 @@ use crate::error::Error;
 use crate::mutant::{CRATES, Mutant};
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// A program, and how long it takes without a mutant.
+/// A program and its time without a mutant.
 pub(crate) type Timed = (Program, Duration);
 
-/// The programs that judge, the quick before the slow: all pass, and none takes longer than the limit.
+/// The programs whose results count, fast ones first. All pass without a mutant and take no longer than the
+/// limit.
 pub(crate) fn timed(programs: &[Program], limit: u64) -> Result<Vec<Timed>, Error> {
     let mut timed = Vec::new();
     for program in programs {
@@ -34,7 +36,7 @@ pub(crate) fn timed(programs: &[Program], limit: u64) -> Result<Vec<Timed>, Erro
     Ok(timed)
 }
 
-/// Judges mutants that stand in the programs.
+/// Judges the mutants in the programs.
 pub(crate) fn all(
     timed: &[Timed],
     mutants: &[&Mutant],
@@ -67,7 +69,8 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// Its own crate's programs, then all others that may contain it; these not again where they caught it before.
+/// Runs the programs of the mutant's own crate, then all others that may contain it. The latter are skipped
+/// if they caught it before.
 fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
     let of = |program: &Program| program.package == mutant.package;
     if caught(timed.iter().filter(|(p, _)| of(p)), Some(mutant.number))? {
@@ -80,7 +83,8 @@ fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -
     Ok(Verdict::Survives)
 }
 
-/// Whether a program may contain a mutant's crate: `CRATES` is in the order of layers, and what is not in it stands above.
+/// Whether a program may contain the mutant's crate. `CRATES` is in the order of layers; other packages are
+/// above.
 fn sees(program: &Program, mutant: &Mutant) -> bool {
     let layer =
         |package: &str| CRATES.iter().position(|c| package["coarsen-".len().min(package.len())..] == **c);
@@ -90,7 +94,7 @@ fn sees(program: &Program, mutant: &Mutant) -> bool {
     }
 }
 
-/// Whether one of the programs fails, or takes too long.
+/// Whether one of the programs fails or takes too long.
 pub(crate) fn caught<'a>(
     programs: impl IntoIterator<Item = &'a Timed>,
     mutant: Option<u32>,
@@ -103,12 +107,12 @@ pub(crate) fn caught<'a>(
     Ok(false)
 }
 
-/// How long a program may take with a mutant, by what it takes without.
+/// The time limit of a program with a mutant, from its time without.
 fn allowed(seconds: Duration) -> Duration {
     seconds * 5 + Duration::from_secs(10)
 }
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Debug)]
 enum Ended {
     Passed(Duration),
@@ -136,7 +140,7 @@ fn run(command: &mut Command, limit: Duration) -> Result<Ended, Error> {
 
 fn command(program: &Program, mutant: Option<u32>) -> Command {
     let mut command = Command::new(&program.path);
-    // The first failure decides; two mutants are judged at a time, so one thread each.
+    // The first failure decides. Two mutants are judged at a time, so each uses one thread.
     command.args(["-Z", "unstable-options", "--fail-fast", "--test-threads=1"]).env("RUSTC_BOOTSTRAP", "1");
     command
         .current_dir(&program.folder)
@@ -154,7 +158,8 @@ fn quiet(program: &Program, mutant: Option<u32>) -> Command {
     command
 }
 
-/// One mutant by all programs, with what they print; each as long as the slowest that judges may take.
+/// Runs all programs with one mutant and prints their output. The time limit of each is that of the slowest
+/// program that judges.
 pub(crate) fn show(programs: &[Program], mutant: &Mutant, limit: u64) -> Result<(), Error> {
     println!("{}", mutant.name);
     let limit = allowed(Duration::from_secs(limit));

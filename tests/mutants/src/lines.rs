@@ -1,4 +1,4 @@
-//! Bytes from lines and columns.
+//! Conversion of lines and columns to bytes.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use syn::spanned::Spanned;
 
 use crate::mutant::{Position, Span};
 
-/// The bytes of a file, line by line.
+/// The bytes of a file, by lines.
 pub(crate) struct Lines {
-    /// For each line, the byte of each of its characters, and that of its end.
+    /// For each line, the byte of each character and of its end.
     bytes: Vec<Vec<usize>>,
 }
 
@@ -24,13 +24,13 @@ impl Lines {
         Lines { bytes: source.split_inclusive('\n').map(line).collect() }
     }
 
-    /// Of a mutant: columns from 1, as `cargo mutants` counts.
+    /// The bytes of a mutant's span; columns are numbered from 1, as in `cargo mutants`.
     pub(crate) fn span(&self, span: Span) -> Range<usize> {
         let byte = |p: Position| self.bytes[p.line - 1][p.column - 1];
         byte(span.start)..byte(span.end)
     }
 
-    /// Of a piece of syntax: columns from 0, as `proc_macro2` counts.
+    /// The bytes of a syntax node; columns are numbered from 0, as in `proc_macro2`.
     pub(crate) fn range(&self, item: &impl Spanned) -> Range<usize> {
         let byte = |p: LineColumn| self.bytes[p.line - 1][p.column];
         let span = item.span();

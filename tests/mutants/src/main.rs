@@ -1,8 +1,9 @@
 //! Mutation tests of a sample, in one build.
 //!
-//! `cargo mutants` changes one place of the source, builds, tests, and goes on to the next: eleven hours for the sample that this project judges.
-//! Here its list of mutants is compiled at once, each behind a question to the environment (mutant schemata: Untch, Offutt, Harrold 1993), and a
-//! test program is run once for each of them:
+//! `cargo mutants` changes one place of the source, builds and tests, and repeats this for each mutant:
+//! eleven hours for the sample of this project. This program compiles the whole list of mutants at once, each
+//! behind a query of the environment (mutant schemata: Untch, Offutt, Harrold 1993). Each test program is
+//! then run once per mutant:
 //!
 //! ```text
 //! a + b   →   (if crate::mutant_is(7) { (a) - (b) } else if crate::mutant_is(8) { (a) * (b) } else { (a + b) })
@@ -12,24 +13,26 @@
 //! cargo install cargo-mutants --locked
 //! cargo run --release -p mutants                    # the sample, by the tests of its own crates, then by the workspace's
 //! cargo run --release -p mutants -- krylov relax    # two crates
-//! cargo run --release -p mutants -- --again 1203    # one of them, with what the tests say
+//! cargo run --release -p mutants -- --again 1203    # one of them, with the output of the tests
 //! ```
 //!
 //! | file | step |
 //! |---|---|
-//! | `sample` | the mutants of `cargo mutants --list`, every K-th of a crate |
-//! | `found`, `place` | where in its file a mutant acts, and what stands there then |
+//! | `sample` | the sample: every K-th mutant of `cargo mutants --list` for each crate |
+//! | `found`, `place` | the bytes that a mutant replaces, and their replacement |
 //! | `schema` | the file with all its mutants in it |
-//! | `build` | a copy of the tree with those files |
-//! | `refuse` | what does not compile, which is left out |
-//! | `judge` | the test programs, once for each mutant |
-//! | `alone` | what has no place in a schema: a build for each |
-//! | `verdicts` | what the tests said, and which of them were asked |
-//! | `mutant`, `error` | what a mutant is; what goes wrong |
-//! | `report` | counts, and a line for each survivor |
+//! | `build` | a copy of the tree with these files |
+//! | `refuse` | mutants that do not compile, which are left out |
+//! | `judge` | runs the test programs for each mutant |
+//! | `alone` | mutants that cannot be part of a schema: one build each |
+//! | `verdicts` | the results, and the tests that were run |
+//! | `mutant`, `error` | mutants; errors |
+//! | `report` | counts, and a line per survivor |
 //!
-//! It works in `target/mutants` on what is committed, and goes on where it was stopped. A commit that changes the sources of the eight crates, another `--mutants`, or
-//! `--fresh` begins anew. After any other commit the tests are built again, and judge what no test of the mutant's own crate has caught.
+//! The program works in `target/mutants` on the committed sources, and resumes if it was interrupted. It
+//! starts again if a commit changes the sources of the eight crates, or with `--fresh` or a different
+//! `--mutants`. After any other commit the tests are built again, and judge the mutants that no test of their
+//! own crate has caught.
 
 mod alone;
 mod build;
@@ -58,22 +61,22 @@ use verdicts::{Asked, Verdicts};
 /// Mutation tests of a sample, in one build.
 #[derive(Parser)]
 struct Arguments {
-    /// Crates to judge, without `coarsen-`; all eight of the sample where none is named.
+    /// Crates to judge, without `coarsen-`; by default all eight of the sample.
     #[arg(value_parser = CRATES)]
     crates: Vec<String>,
-    /// Mutants wanted of each crate, 200 at first; another number than before draws anew.
+    /// Number of mutants per crate, 200 by default; a different number than before draws a new sample.
     #[arg(long)]
     mutants: Option<usize>,
-    /// Test programs that take longer than this without a mutant do not judge, in seconds.
+    /// Time limit in seconds; test programs that take longer without a mutant do not judge.
     #[arg(long, default_value_t = 60)]
     limit: u64,
-    /// Only the tests of a mutant's own crate.
+    /// Only use the tests of a mutant's own crate.
     #[arg(long)]
     own: bool,
-    /// Judge this mutant alone, and show what the tests print.
+    /// Judge only this mutant, and print the output of the tests.
     #[arg(long, value_name = "NUMBER")]
     again: Option<u32>,
-    /// Forget what an earlier run found.
+    /// Discard the results of earlier runs.
     #[arg(long)]
     fresh: bool,
 }
@@ -100,7 +103,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             return Err(Error::LeftOut(number, "does not compile"));
         }
         if left_out.alone.contains(&number) {
-            return Err(Error::LeftOut(number, "has no place beside others, and is built alone"));
+            return Err(Error::LeftOut(number, "cannot be part of a schema, and is built alone"));
         }
         return judge::show(&programs, mutant, arguments.limit);
     }

@@ -1,12 +1,12 @@
-//! A mutant, and the crates that have some.
+//! Mutants, and the crates of the sample.
 
 use serde::{Deserialize, Serialize};
 
-/// The crates that the sample is drawn from, in the order of their layers.
+/// The crates of the sample, in the order of their layers.
 pub(crate) const CRATES: [&str; 8] =
     ["core", "krylov", "sparse", "optimize", "direct", "relax", "schwarz", "multigrid"];
 
-/// A mutant as `cargo mutants --list --json` writes it, and its number here.
+/// A mutant as in `cargo mutants --list --json`, with its number in the sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Mutant {
     #[serde(default)]
@@ -16,26 +16,26 @@ pub(crate) struct Mutant {
     pub(crate) genre: Genre,
     pub(crate) replacement: String,
     pub(crate) span: Span,
-    /// What `cargo mutants` calls it: place and change in one line.
+    /// The name in `cargo mutants`: place and change in one line.
     pub(crate) name: String,
 }
 
-/// What kind of change it is.
+/// The kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Genre {
-    /// The whole function returns a value at once.
+    /// The function returns a value immediately.
     FnValue,
     BinaryOperator,
     UnaryOperator,
-    /// The arm of a match is gone.
+    /// A match arm is removed.
     MatchArm,
-    /// The guard of an arm is always true, or never.
+    /// The guard of a match arm is replaced by true or false.
     MatchArmGuard,
-    /// A field of a struct with `..base` is gone.
+    /// A field of a struct expression with `..base` is removed.
     StructField,
 }
 
-/// Lines from 1; columns in characters from 1, the end exclusive.
+/// Lines are numbered from 1; columns are in characters from 1, with an exclusive end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Span {
     pub(crate) start: Position,

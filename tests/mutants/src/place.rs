@@ -1,4 +1,4 @@
-//! Where a mutant acts: bytes of its file, and what is to stand there when it is the one.
+//! The bytes that a mutant replaces, and the text that replaces them.
 
 use std::ops::Range;
 
@@ -6,13 +6,14 @@ use crate::error::Error;
 use crate::found::{Found, Place};
 use crate::mutant::{Genre, Mutant};
 
-/// One change of a file.
+/// A change of a file.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) number: u32,
-    /// The bytes that it concerns; none for text put in between.
+    /// The bytes to change; empty for an insertion.
     pub(crate) range: Range<usize>,
-    /// Instead of those bytes where the mutant is asked for; or the text to put in, always.
+    /// The replacement of these bytes, used if the mutant is active. For an insertion: the text, which is
+    /// always inserted.
     pub(crate) text: String,
 }
 
@@ -22,8 +23,9 @@ impl Edit {
     }
 }
 
-/// The edits of one file, and the mutants that have no place: a chain with `let` can stand in no other expression, a field left out is another type, and what the
-/// compiler evaluates cannot ask.
+/// The edits of a file, and the mutants that cannot be part of a schema: a chain with `let` cannot be part of
+/// another expression, removing a field changes the type, and code that the compiler evaluates cannot query
+/// the environment.
 pub(crate) fn edits(name: &str, source: &str, mutants: &[&Mutant]) -> Result<(Vec<Edit>, Vec<u32>), Error> {
     let found = Found::of(source).map_err(|e| Error::Source(name.to_string(), e))?;
     let (mut edits, mut without) = (Vec::new(), Vec::new());
@@ -160,7 +162,7 @@ fn i(n: usize) -> Option<impl Iterator<Item = usize>> {
 enum E { V = 3 * 15 }
 ";
 
-    /// Where the pattern stands in the file, if a mutant has a place there.
+    /// Whether a mutant at the position of the pattern can be part of a schema.
     fn has_place(genre: Genre, pattern: &str, shift: usize) -> bool {
         let (line, text) = CONSTANT.lines().enumerate().find(|(_, l)| l.contains(pattern)).unwrap();
         let at = (line + 1, text.find(pattern).unwrap() + 1 + shift);

@@ -1,4 +1,4 @@
-//! Which mutants the compiler refuses.
+//! Mutants that the compiler rejects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,22 +8,22 @@ use serde::Deserialize;
 use crate::found::Found;
 use crate::schema::Mark;
 
-/// The files as the compiler sees them, and the marks of each.
+/// The files as compiled, with the marks of each.
 pub(crate) type Files = BTreeMap<String, (String, Vec<Mark>)>;
 
-/// The mutants at which the compiler stops.
+/// The mutants with compiler errors.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Refused {
-    /// Something stands in them that an error points to.
+    /// An error points into these mutants.
     pub(crate) named: BTreeSet<u32>,
-    /// They are the nearest to an error that points into none: a guess.
+    /// These mutants are nearest to an error that points into none, so they are only suspected.
     pub(crate) guessed: BTreeSet<u32>,
-    /// Errors with which no mutant has to do.
+    /// Errors that do not concern a mutant.
     pub(crate) unexplained: String,
 }
 
 impl Refused {
-    /// From what `cargo check --message-format=json` prints.
+    /// Parses the output of `cargo check --message-format=json`.
     pub(crate) fn read(output: &str, files: &Files) -> Refused {
         let mut refused = Refused::default();
         for line in output.lines() {
@@ -40,7 +40,8 @@ impl Refused {
         self.named.is_empty() && self.guessed.is_empty()
     }
 
-    /// The mutants that an error is about, otherwise the first that its labels and helps point to, otherwise the nearest.
+    /// Adds the mutants that contain the error; otherwise the first that its labels and help messages point
+    /// to; otherwise the nearest.
     fn add(&mut self, error: &Message, files: &Files) {
         let (about, mut others): (Vec<_>, Vec<_>) = error.spans.iter().partition(|s| s.is_primary);
         others.extend(error.children.iter().flat_map(|c| &c.spans));
@@ -57,7 +58,8 @@ impl Refused {
     }
 }
 
-/// The mutant with the smallest mark around the beginning of a span, or around that of the macro it stands in.
+/// The mutant with the smallest mark that contains the start of a span, or the start of the macro call it
+/// belongs to.
 fn around(span: &Span, files: &Files) -> Option<u32> {
     let of_file = files.get(&span.file_name).map_or(&[][..], |(_, marks)| marks);
     let around = of_file.iter().filter(|m| m.range.contains(&span.byte_start));
@@ -67,7 +69,8 @@ fn around(span: &Span, files: &Files) -> Option<u32> {
     }
 }
 
-/// In the same function (in the same file where there is none), the next mutant, otherwise the last before: an error in a signature comes before the mutant at fault.
+/// The next mutant in the same function, or the previous one if there is none. If the span is in no function,
+/// the whole file is searched. An error in a signature precedes the mutant that causes it.
 fn nearest(span: &Span, files: &Files) -> Option<u32> {
     let (text, marks) = files.get(&span.file_name)?;
     let at = span.byte_start;
@@ -84,7 +87,7 @@ struct Line {
     message: Message,
 }
 
-/// A message of the compiler, or a note or a help of one.
+/// A compiler message, or a note or help message of one.
 #[derive(Deserialize)]
 struct Message {
     level: String,
@@ -112,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// Mutants 1 and 2 in `f`, 3 in `g`.
+    /// Mutants 1 and 2 are in `f`, mutant 3 is in `g`.
     const TEXT: &str = "fn f() -> u8 { (1); 0; (2); 1 } fn g() -> A { (3); 2 }";
 
     fn files() -> Files {
@@ -140,11 +143,12 @@ mod tests {
             "expansion": { "span": span(false, "2)") } });
         for (spans, help, named, guessed) in [
             (&[span(true, "1)")][..], &[][..], [1].as_slice(), [].as_slice()),
-            // The label, not the mutant before the signature that the error is about.
+            // The label decides, not the mutant before the signature that the error concerns.
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),
-            // Nothing points into a mutant: the next in the function, not the last before; the last, where none comes.
+            // No span points into a mutant: the next one in the function is chosen, otherwise the last
+            // before.
             (&[span(true, "A {")], &[], &[], &[3]),
             (&[span(true, "0; (2")], &[], &[], &[2]),
             (&[span(true, "1 }")], &[], &[], &[2]),

@@ -1,4 +1,4 @@
-//! Counts for each crate, and a line for each survivor.
+//! Counts per crate, and a line per survivor.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use crate::build::LeftOut;
 use crate::mutant::{CRATES, Mutant};
 use crate::verdicts::{Asked, Verdict, Verdicts};
 
-/// The table and the list, as the book prints them. Where only a mutant's own crate was asked, what the workspace caught before survives.
+/// The table and the list for the book. With the tests of a mutant's own crate only, mutants caught earlier
+/// by the workspace count as survivors.
 pub(crate) fn table(asked: &Asked, mutants: &[&Mutant], verdicts: &Verdicts, left_out: &LeftOut) -> String {
     let verdict = |number: u32| {
         verdicts.get(number).map(|v| if asked.own && v == Verdict::Workspace { Verdict::Survives } else { v })

@@ -1,4 +1,5 @@
-//! The sample: every K-th mutant that `cargo mutants --list` names for a crate, K such that about as many as wanted are left.
+//! The sample: every K-th mutant of `cargo mutants --list` for a crate, with K chosen to give about the
+//! requested number.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +8,7 @@ use crate::error::Error;
 use crate::mutant::{CRATES, Mutant};
 use crate::{build, files};
 
-/// The sample of all crates, numbered; drawn once and kept in `sample.json`.
+/// The numbered sample of all crates; drawn once and stored in `sample.json`.
 pub(crate) fn draw(folder: &Path, wanted: usize) -> Result<Vec<Mutant>, Error> {
     let kept = folder.join("sample.json");
     if kept.exists() {

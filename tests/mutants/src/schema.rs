@@ -1,4 +1,4 @@
-//! A file with all its mutants in it.
+//! A file with all its mutants.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::place::Edit;
 
-/// Bytes of the new file that stand there because of one mutant.
+/// The bytes of the new file that belong to one mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub(crate) number: u32,
     pub(crate) range: Range<usize>,
 }
 
-/// The new text, and a mark for what each mutant put into it.
+/// The new text, and the marks of the mutants.
 pub(crate) fn render(source: &str, mut edits: Vec<Edit>) -> (String, Vec<Mark>) {
-    // An insertion before the expression that begins at the same byte; a longer expression around a shorter.
+    // At equal positions, insertions come before expressions, and longer expressions before shorter ones.
     edits.sort_by_key(|e| (e.range.start, !e.inserts(), Reverse(e.range.end), e.number));
     let mut schema = Schema { source, text: String::new(), marks: Vec::new() };
     schema.write(0..source.len(), &edits);
@@ -30,7 +30,7 @@ struct Schema<'a> {
 }
 
 impl Schema<'_> {
-    /// The bytes of `range` with their edits, which are sorted.
+    /// Writes the bytes of `range` with their sorted edits.
     fn write(&mut self, range: Range<usize>, mut edits: &[Edit]) {
         let mut at = range.start;
         while let Some(first) = edits.first() {
@@ -49,7 +49,8 @@ impl Schema<'_> {
                 self.text.push_str(if i == 0 { "(if " } else { " else if " });
                 self.marked(edit.number, &format!("crate::mutant_is({}) {{ {} }}", edit.number, edit.text));
             }
-            // Without parentheses, an original that begins with a block, a `match` or an `if` ends there, as a statement.
+            // Without parentheses, an original that starts with a block, a `match` or an `if` would end there
+            // as a statement.
             self.text.push_str(" else { (");
             self.write(first.range.clone(), inner);
             self.text.push_str(") })");
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(of, [(0, "x; "), (1, &*one), (2, &*two), (3, &*three)]);
     }
 
-    /// `unsafe { .. } - b` at the beginning of a block is a statement, and then `-b`.
+    /// At the start of a block, `unsafe { .. } - b` is parsed as a statement followed by `-b`.
     #[test]
     fn what_begins_with_a_block_stays_one_expression() {
         for source in ["unsafe { *a } - b", "match a { _ => 1 } - b", "if a { 1 } else { 2 } - b"] {

@@ -1,4 +1,4 @@
-//! What the tests said of each mutant, and when: `verdicts.json`.
+//! The results of the tests for each mutant, with their conditions: `verdicts.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::files;
 
-/// What the tests said of a mutant.
+/// The result of the tests for a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
-    /// A test of its own crate failed, or a program of them took ten seconds longer than five times what it takes without the mutant.
+    /// A test of its own crate failed, or one of its programs took more than five times its time without the
+    /// mutant plus ten seconds.
     Own,
-    /// A test of another crate did.
+    /// The same for a test of another crate.
     Workspace,
-    /// None did.
+    /// No test failed.
     Survives,
 }
 
-/// The tests that a run asks.
+/// The tests of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) commit: String,
-    /// Programs that take longer than this do not judge, in seconds.
+    /// The time limit in seconds; programs that take longer without a mutant do not judge.
     pub(crate) limit: u64,
-    /// Only those of a mutant's own crate.
+    /// Only the tests of a mutant's own crate are run.
     pub(crate) own: bool,
 }
 
@@ -36,7 +37,8 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether other tests may say something else. Tests that are only added or sharpened catch what they caught.
+    /// Whether other tests may give a different result. Added or sharper tests still catch what was caught
+    /// before.
     fn is_open(&self, asked: &Asked) -> bool {
         let more = self.asked.commit != asked.commit || self.asked.limit < asked.limit;
         match self.verdict {

@@ -1,4 +1,4 @@
-//! What holds at a place of several ranks: the laws of places, every Krylov method, preconditioners, a cycle.
+//! Properties of a backend with several ranks: vectors, every Krylov method, preconditioners, a cycle.
 
 use coarsen::backend::{Prepared, conformance};
 use coarsen::krylov::{Richardson, SingleReductionCg};
@@ -26,7 +26,7 @@ fn ranks_are_a_place() {
     }
 }
 
-/// Sizes are those of the whole, and sums have the same bits however many ranks add.
+/// Sizes are global, and sums have the same bits for any number of ranks.
 #[test]
 fn sums_do_not_depend_on_ranks() {
     let n = 7 * LEAF + 11;
@@ -62,7 +62,7 @@ fn methods<V: Vector<Real = f64>>(stop: Stop<f64>) -> Vec<(&'static str, Box<dyn
     ]
 }
 
-/// A ring with far links in blocks of 3, symmetric or not; diagonally dominant.
+/// A ring with distant couplings in 3x3 blocks, symmetric or unsymmetric; diagonally dominant.
 fn ring(nodes: usize, symmetric: bool) -> Bsr<f64> {
     let a = conformance::ring(nodes, 3);
     let n = a.shape().0;
@@ -90,7 +90,8 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / largest
 }
 
-/// Every method takes the iterations of one host vector, finds its solution and says the same on all ranks.
+/// Every method takes as many iterations as with one host vector, finds the same solution and reports the
+/// same on all ranks.
 #[test]
 fn krylov_methods_do_not_know_of_ranks() {
     let stop = Stop::relative(1e-10);
@@ -124,7 +125,8 @@ fn krylov_methods_do_not_know_of_ranks() {
     }
 }
 
-/// NaN on one rank is an error on all, with its index in the whole; other layouts are refused; zeros and exact guesses take no iteration.
+/// NaN on one rank is an error on all ranks, with its global index. Different layouts are errors. Zero
+/// right-hand sides and exact guesses take no iteration.
 #[test]
 fn krylov_methods_refuse_alike_on_all_ranks() {
     let a = ring(67, true);
@@ -154,7 +156,8 @@ fn krylov_methods_refuse_alike_on_all_ranks() {
     }
 }
 
-/// What one iteration adds in reductions does not grow with the space; those of a null space are one for all its vectors.
+/// The number of reductions per iteration does not grow with the Krylov space. A null space takes one
+/// reduction for all its vectors.
 #[test]
 fn sums_over_many_vectors_are_one_reduction() {
     let (a, weights) = (ring(67, true), [2, 1]);
@@ -234,7 +237,7 @@ fn built<R: Setup<f64, Ranks, Built: 'static>>(
     Box::new(recipe.build(a, on).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Recipes that know nothing of ranks, among them V-cycles of each smoother.
+/// Recipes without special code for ranks, including V-cycles with each smoother.
 const RECIPES: [(&str, Recipe); 7] = [
     ("jacobi", |a, on| built(Jacobi::default(), a, on)),
     ("block-jacobi", |a, on| built(BlockJacobi::default(), a, on)),
@@ -248,7 +251,8 @@ const RECIPES: [(&str, Recipe); 7] = [
     ("sa k-cycle", |a, on| built(small_sa(Cycle::K), a, on)),
 ];
 
-/// Every recipe gives on ranks what it gives on one, after a build and after an update; with it, conjugate gradients take as many iterations.
+/// Every recipe gives the same result on several ranks as on one, after a build and after an update.
+/// Conjugate gradients take the same number of iterations.
 #[test]
 fn preconditioners_and_cycles_do_not_know_of_ranks() {
     for (system, a) in

@@ -1,4 +1,5 @@
-//! A rank's rows of a matrix: the part over its own unknowns, the part over those of others, and what it receives of them.
+//! The rows of a matrix on one rank: the columns of its own unknowns, those of other ranks, and the received
+//! entries of x.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,16 +11,16 @@ use coarsen::sparse::Pattern;
 
 use super::vector::{Ranks, Share};
 
-/// Block rows of a matrix that is the same on all ranks before it is cut.
+/// Block rows of a matrix; the matrix is the same on all ranks before it is divided.
 pub(super) struct Rows {
     on: Ranks,
     shape: (usize, usize),
     pattern: Arc<Pattern>,
     own: Bsr<f64>,
     others: Bsr<f64>,
-    /// The block columns of `others` in the whole matrix.
+    /// The global block columns of `others`.
     ghosts: Vec<usize>,
-    /// The entries of x there: scratch of a product.
+    /// The entries of x in these columns; scratch of a product.
     received: RefCell<Vec<f64>>,
 }
 
@@ -53,7 +54,7 @@ impl Rows {
         Ok(Self { on, shape: (n, m), pattern, own, others, ghosts, received })
     }
 
-    /// The halo: all ranks post what they own of x, and take what they miss.
+    /// The halo exchange: each rank posts its own entries of x and receives the missing ones.
     fn receive(&self, x: &Share) {
         assert!(x.on.is_same(&self.on) && x.n == self.shape.1, "a vector of another layout");
         let (all, c) = (self.on.world.gather(self.on.rank, "a halo", x.own.clone()), self.own.block().1);
@@ -87,7 +88,7 @@ impl Matrix<Ranks> for Rows {
         self.others.apply_add(a, &self.received.borrow(), 1.0, &mut y.own);
     }
 
-    /// The ranks take turns in each set, so that a chunk which several share is relaxed in order.
+    /// The ranks relax each set one after the other, so that a chunk on several ranks is relaxed in order.
     fn relax(
         &self,
         rows: &RowSets,
@@ -140,7 +141,7 @@ impl Matrix<Ranks> for Rows {
     }
 }
 
-/// A rank's blocks along the diagonal.
+/// The diagonal blocks of a rank.
 pub(super) struct Diagonal {
     on: Ranks,
     count: usize,

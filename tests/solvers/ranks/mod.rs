@@ -1,12 +1,13 @@
-//! A place of several ranks, each a thread that holds a share of every vector and some rows of every matrix: every method runs on it as it is.
+//! A backend with several ranks. Each rank is a thread that has a share of every vector and some rows of
+//! every matrix. Every method runs on it unchanged.
 //!
 //! | file | what |
 //! |---|---|
-//! | `world` | where ranks meet |
-//! | `vector` | shares, and sums over them |
-//! | `matrix` | rows, halo, relaxation in turns |
-//! | `mod` | the place |
-//! | `laws` | what holds on it |
+//! | `world` | communication of ranks |
+//! | `vector` | shares of vectors, and sums over them |
+//! | `matrix` | rows, halo, relaxation rank after rank |
+//! | `mod` | the backend |
+//! | `laws` | the tests |
 
 mod laws;
 mod matrix;
@@ -24,10 +25,11 @@ use matrix::{Diagonal, Rows};
 use vector::{Ranks, Share};
 use world::World;
 
-/// How the ranks share: evenly, unevenly, with an empty rank at either end or between, and one alone.
+/// Divisions among the ranks: even, uneven, with an empty rank at either end or in between, and a single
+/// rank.
 const SHARES: [&[usize]; 6] = [&[1, 1], &[3, 1], &[1, 0], &[0, 1], &[2, 0, 1], &[1]];
 
-/// Runs `f` on every rank; returns what each returns.
+/// Runs `f` on every rank and returns the results.
 fn on_ranks<R: Send>(weights: &[usize], f: impl Fn(&Ranks) -> R + Sync) -> Vec<R> {
     World::run(weights.len(), |world, rank| f(&Ranks { world: world.clone(), rank, weights: weights.into() }))
 }

@@ -1,4 +1,4 @@
-//! A rank's share of a vector.
+//! The share of a vector on one rank.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use coarsen_core::products;
 
 use super::world::World;
 
-/// Entries of a leaf of reductions. Shares are cut between leaves, and between the nodes of blocks of 1, 2, 3, 5, 6 and 12.
+/// Entries per leaf of reductions. Shares are divided between leaves, and between the nodes of blocks of 1,
+/// 2, 3, 5, 6 and 12.
 pub(super) const LEAF: usize = 60;
 
-/// One rank: which it is, and how much of each vector every rank holds.
+/// One rank: its number, and the division of vectors among ranks.
 #[derive(Clone)]
 pub(super) struct Ranks {
     pub(super) world: Arc<World>,
@@ -22,7 +23,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// The entries of a vector of n that a rank holds.
+    /// The entries of a vector of length n on rank `rank`.
     pub(super) fn range_of(&self, rank: usize, n: usize) -> Range<usize> {
         let all: usize = self.weights.iter().sum();
         let cut = |rank: usize| match self.weights[..rank].iter().sum::<usize>() {
@@ -32,7 +33,7 @@ impl Ranks {
         cut(rank)..cut(rank + 1)
     }
 
-    /// The entries of this one.
+    /// The entries on this rank.
     pub(super) fn range(&self, n: usize) -> Range<usize> {
         self.range_of(self.rank, n)
     }
@@ -42,7 +43,7 @@ impl Ranks {
     }
 }
 
-/// Entries `range(n)` of a vector of n.
+/// Entries `range(n)` of a vector of length n.
 pub(super) struct Share {
     pub(super) on: Ranks,
     pub(super) n: usize,
@@ -54,7 +55,7 @@ impl Share {
         assert!(others.iter().all(|other| self.same_layout(other)), "vectors of other layouts");
     }
 
-    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of several pairs by one reduction: the leaves of all ranks in their order.
+    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of several pairs in one reduction, over the leaves of all ranks in order.
     fn sums(&self, pairs: &[(&Self, &Self)]) -> Vec<[f64; 2]> {
         pairs.iter().for_each(|(x, y)| self.assert_fits(&[x, y]));
         let first = self.on.range(self.n).start;

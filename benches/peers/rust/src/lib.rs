@@ -1,4 +1,4 @@
-//! A system as every driver reads it, and the line that every driver prints; the formats are those of `system.py`.
+//! Reading of a system and printing of results, shared by the drivers; the formats are those of `system.py`.
 
 use std::fs;
 use std::time::Instant;
@@ -39,7 +39,7 @@ impl System {
         (r2 / self.rhs.iter().map(|b| b * b).sum::<f64>()).sqrt()
     }
 
-    /// Times `setup` and `solve`, which returns x and the iterations, and prints the line.
+    /// Times `setup` and `solve`, which returns x and the number of iterations, and prints a line.
     pub fn measure<S>(&self, setup: impl FnOnce() -> S, solve: impl FnOnce(S) -> (Vec<f64>, usize)) {
         // SAFETY: a plain call of the C library.
         unsafe { malloc_trim(0) };
@@ -66,14 +66,14 @@ fn take<const B: usize, T>(rest: &mut &[u8], count: usize, decode: impl Fn([u8; 
     head.chunks_exact(B).map(|b| decode(b.try_into().expect("B bytes"))).collect()
 }
 
-/// MiB of a line of /proc/self/status.
+/// The value of a line in /proc/self/status, in MiB.
 fn resident(key: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("/proc");
     let line = status.lines().find(|line| line.starts_with(key)).expect("the line");
     line.split_whitespace().nth(1).expect("a number").parse::<f64>().expect("a number") / 1024.0
 }
 
-/// The folder of the system and the configuration.
+/// The folder of the system, and the configuration.
 pub fn arguments() -> (String, String) {
     let mut arguments = std::env::args().skip(1);
     (arguments.next().expect("a folder"), arguments.next().expect("a configuration"))

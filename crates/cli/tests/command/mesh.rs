@@ -125,7 +125,7 @@ fn what_is_wrong_with_a_mesh_is_named() {
         ),
         ("garment", &flat_triangle, "flat.obj: triangle 1 (from 0, in the order of the file) has no area"),
         ("garment", &twice, "twice.obj:5: triangle 1 has corner 1 twice"),
-        ("garment", &beyond, "beyond.obj:4: corner 0 names no vertex"),
+        ("garment", &beyond, "beyond.obj:4: corner 0 is not one of"),
         ("softbody", &surface, "surface.obj: no tetrahedra in the file: triangles 1, tetrahedra 0"),
         ("softbody", &hexahedron, "hexahedron.mesh:5: "),
         ("garment", &unknown, "unknown extension `stl`"),

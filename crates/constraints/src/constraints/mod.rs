@@ -1,24 +1,25 @@
-//! What is asked of x: the rows of C x = d.
+//! Constraints: the rows of C x = d.
 
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
 use super::ConstraintError;
 
-/// Coefficients below this share of what they are sums of are 0.
+/// Coefficients below this fraction of the terms they are summed from are treated as 0.
 const CANCELLED: f64 = 1e-12;
 
-/// Equality constraints C x = d on the unknowns of nodes: filters of single nodes, contacts between a vertex and a face or between two
-/// edges, or any sparse rows.
+/// Linear equality constraints C x = d on nodal unknowns: filters of single nodes, vertex-face or edge-edge
+/// contacts, or any sparse rows.
 ///
-/// A list to be filled, taken by [`Projector`](super::Projector) and [`prefilter`](super::prefilter), and filled again in the next step:
-/// [`clear`](Self::clear) keeps its memory. Constraints are counted from 0 in the order in which they are added; the scale of a row
-/// does not matter. Unknowns and values have the units of x: in a time step they are displacements or velocities, not positions.
+/// [`Projector`](super::Projector) and [`prefilter`](super::prefilter) take the list. [`clear`](Self::clear)
+/// keeps its memory for the next step. Constraints are numbered from 0 in the order in which they are added.
+/// The scale of a row does not matter. Unknowns and values have the units of x: in a time step these are
+/// displacements or velocities, not positions.
 ///
-/// *Memory* 8 b + 4 bytes a node and constraint, 16 a constraint.
+/// *Memory* 8 b + 4 bytes per node and constraint, 16 per constraint.
 ///
-/// *Reference* Baraff & Witkin 1998, §5.1 (points, lines, planes); Harmon et al. 2008, §3 (vertex-face, edge-edge); Tamstorf, Jones, McCormick
-/// 2015, §8.
+/// *Reference* Baraff & Witkin 1998, §5.1 (points, lines, planes); Harmon et al. 2008, §3 (vertex-face,
+/// edge-edge); Tamstorf, Jones, McCormick 2015, §8.
 ///
 /// ```
 /// use coarsen_constraints::Constraints;
@@ -33,26 +34,26 @@ const CANCELLED: f64 = 1e-12;
 pub struct Constraints {
     nodes: usize,
     block: usize,
-    /// Where the terms of each constraint begin; one more for the end.
+    /// The start of the terms of each constraint, and the end of the last.
     starts: Vec<usize>,
     /// The node of each term.
     terms: Vec<u32>,
-    /// b coefficients of each term: C.
+    /// The b coefficients of each term: C.
     coefficients: Vec<f64>,
     /// d.
     values: Vec<f64>,
-    /// Differences between values that are round-off, in the unit of x.
+    /// Differences of values up to this size are round-off, in the unit of x.
     resolution: f64,
 }
 
-/// The round-off of computations with x of size 1 and more than one operation.
+/// The round-off of a few operations on numbers of size 1.
 const RESOLUTION: f64 = 1e-14;
 
 impl Constraints {
-    /// No constraint on `nodes` nodes of `block` unknowns each.
+    /// An empty list for `nodes` nodes of `block` unknowns each.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block of 0 unknowns, or for more nodes than `u32` counts.
+    /// [`Error::Parameter`] for a block of 0 unknowns, or for more nodes than `u32` can count.
     pub fn new(nodes: usize, block: usize) -> Result<Self, ConstraintError> {
         if block == 0 {
             return Err(Error::Parameter { name: "block", value: 0.0, range: "at least 1" }.into());
@@ -63,11 +64,12 @@ impl Constraints {
         Ok(Self { nodes, block, starts: vec![0], resolution: RESOLUTION, ..Self::default() })
     }
 
-    /// Constraints that follow from each other but for values that differ by `resolution` or less agree: 1e-14 before, in the unit of x, for rows
-    /// of unit length.
+    /// Sets the tolerance for the values of dependent constraints: values that differ by `resolution` or less
+    /// agree. The default is 1e-14. Its unit is that of x, for rows of unit length.
     ///
-    /// *Use* where values are computed from numbers of another size than 1: two contacts of one vertex whose gaps are meant to be 0 differ by the
-    /// round-off of its position, and all are round-off then, so that no comparison among them tells.
+    /// *Use* if values are computed from numbers that are not of size 1. Example: two contacts of one vertex
+    /// both have the gap 0, but their computed gaps differ by the round-off of its position. All values are
+    /// then round-off, and their own size gives no tolerance.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a negative number or NaN.
@@ -95,7 +97,7 @@ impl Constraints {
         self.resolution
     }
 
-    /// Forgets all constraints and keeps the memory.
+    /// Removes all constraints and keeps the memory.
     pub fn clear(&mut self) {
         self.starts.truncate(1);
         self.terms.clear();
@@ -103,10 +105,10 @@ impl Constraints {
         self.values.clear();
     }
 
-    /// A fixed point: x of `node` is `value`. Adds one constraint an unknown.
+    /// A fixed point: x of `node` is `value`. Adds one constraint per unknown.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation), and so for all others.
+    /// As [`equation`](Self::equation); the same holds for the methods below.
     pub fn point(&mut self, node: usize, value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("value of a fixed point", value.len())?;
         self.check(node, value)?;
@@ -131,7 +133,8 @@ impl Constraints {
             return Err(ConstraintError::Vanishing { constraint: self.len(), nodes });
         }
         let square: f64 = direction.iter().map(|d| (d / longest).powi(2)).sum();
-        // The axes but for the one nearest to the direction, freed of it: a basis of what is orthogonal to the line.
+        // Projects every axis but the one nearest to the direction onto the complement of the direction: a
+        // basis of the space orthogonal to the line.
         for r in (0..self.block).filter(|&r| r != steepest) {
             let share = direction[r] / longest / square;
             let part = |c: usize| f64::from(u8::from(c == r)) - share * direction[c] / longest;
@@ -146,7 +149,8 @@ impl Constraints {
         self.equation(&[(node, normal)], offset)
     }
 
-    /// A vertex on a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`, w the barycentric coordinates of the point touched.
+    /// A vertex on a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`, with the barycentric
+    /// coordinates w of the contact point.
     pub fn vertex_face(
         &mut self,
         vertex: usize,
@@ -159,7 +163,8 @@ impl Constraints {
         self.along(normal, &[(vertex, 1.0), (face[0], -u), (face[1], -v), (face[2], -w)], gap)
     }
 
-    /// Two edges: `normal` · (the point at s of the first − the point at t of the second) = `gap`, `at` = [s, t] in 0..1.
+    /// Two edges: `normal` · (the point at s of the first − the point at t of the second) = `gap`, with `at`
+    /// = [s, t] in 0..1.
     pub fn edge_edge(
         &mut self,
         first: [usize; 2],
@@ -173,11 +178,12 @@ impl Constraints {
         self.along(normal, &terms, gap)
     }
 
-    /// Any row of C: Σ c · x of its node over `terms` = `value`. Coefficients of a node named twice add up.
+    /// A general row of C: Σ c · x over the (node, c) in `terms` = `value`. Coefficients of a node that
+    /// occurs twice are added.
     ///
     /// # Errors
-    /// [`ConstraintError`] names a node that does not exist, a term that is not finite, a coefficient list of another length than a node has
-    /// unknowns, or a row that vanishes; nothing is added then.
+    /// [`ConstraintError`] for a node that does not exist, a term that is not finite, a number of
+    /// coefficients that differs from the block size, or a zero row. On error, nothing is added.
     pub fn equation(&mut self, terms: &[(usize, &[f64])], value: f64) -> Result<(), ConstraintError> {
         for &(_, coefficients) in terms {
             self.check_block("coefficients of a node", coefficients.len())?;
@@ -185,10 +191,12 @@ impl Constraints {
         self.row(terms.iter().map(|&(node, c)| (node, 1.0, c)), value)
     }
 
-    /// All rows of a sparse C, in blocks of any height and of b columns: C x = `values`. Rows without an entry are refused, as zero rows are.
+    /// Adds all rows of a sparse C, with blocks of any height and b columns: C x = `values`. Empty rows are
+    /// errors, as zero rows are.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation), and [`Error::Shape`] for another number of columns or values; rows before the one named stay added.
+    /// As [`equation`](Self::equation), and [`Error::Shape`] for a wrong number of columns or values. The
+    /// rows before the one in the error remain added.
     pub fn rows<T: Real>(&mut self, c: &Bsr<T>, values: &[f64]) -> Result<(), ConstraintError> {
         let ((rows, columns), (height, width)) = (c.shape(), c.block());
         for (what, expected, found) in [
@@ -216,32 +224,32 @@ impl Constraints {
         Ok(())
     }
 
-    /// Nodes of the system.
+    /// The number of nodes of the system.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Unknowns of a node.
+    /// The number of unknowns of a node.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Constraints: rows of C.
+    /// The number of constraints, which are rows of C.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether x is free.
+    /// Whether there are no constraints.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The nodes that constraint k names, in the order given. *Panics* for a constraint that does not exist.
+    /// The nodes of constraint k, in the given order. *Panics* for a constraint that does not exist.
     pub fn nodes_of(&self, k: usize) -> &[u32] {
         &self.terms[self.starts[k]..self.starts[k + 1]]
     }
 
-    /// The nodes of constraint k, each with its b coefficients.
+    /// The nodes of constraint k with their b coefficients.
     pub(super) fn terms(&self, k: usize) -> impl Iterator<Item = (usize, &[f64])> {
         let range = self.starts[k]..self.starts[k + 1];
         let coefficients =
@@ -254,7 +262,7 @@ impl Constraints {
         self.values[k]
     }
 
-    /// A row whose coefficients are multiples of one vector, on nodes that differ.
+    /// Adds a row whose coefficients are multiples of one vector, on distinct nodes.
     fn along(&mut self, normal: &[f64], terms: &[(usize, f64)], gap: f64) -> Result<(), ConstraintError> {
         self.check_block("normal", normal.len())?;
         for (k, &(node, _)) in terms.iter().enumerate() {
@@ -265,7 +273,7 @@ impl Constraints {
         self.row(terms.iter().map(|&(node, factor)| (node, factor, normal)), gap)
     }
 
-    /// A row of terms (node, factor, coefficients).
+    /// Adds a row of terms (node, factor, coefficients).
     fn row<'a>(
         &mut self,
         terms: impl Iterator<Item = (usize, f64, &'a [f64])>,
@@ -284,7 +292,7 @@ impl Constraints {
         self.finish(before, value, size)
     }
 
-    /// Adds a term to the row in the making.
+    /// Adds a term to the current row.
     fn term(&mut self, node: usize, coefficient: impl Fn(usize) -> f64) {
         let start = self.starts[self.starts.len() - 1];
         let b = self.block;
@@ -300,7 +308,8 @@ impl Constraints {
         }
     }
 
-    /// Ends the row that began at term `before`, unless nothing is left of coefficients of this `size`.
+    /// Completes the row that starts at term `before`. It is an error if all coefficients cancel relative to
+    /// `size`.
     fn finish(&mut self, before: usize, value: f64, size: f64) -> Result<(), ConstraintError> {
         let row = &self.coefficients[before * self.block..];
         let finite = value.is_finite() && row.iter().all(|c| c.is_finite());
@@ -326,7 +335,7 @@ impl Constraints {
         if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
     }
 
-    /// A node that exists and numbers that are finite.
+    /// Checks that the node exists and the numbers are finite.
     fn check(&self, node: usize, numbers: &[f64]) -> Result<(), ConstraintError> {
         let constraint = self.len();
         if node >= self.nodes {

@@ -1,12 +1,12 @@
-//! Given values of some unknowns, imposed on a system or eliminated from it.
+//! Prescribed values of unknowns, imposed on a system or eliminated from it.
 //!
 //! | symbol | here |
 //! |---|---|
 //! | S | the diagonal matrix that is 0 on fixed unknowns and 1 on free ones |
-//! | g | the given values, 0 on free unknowns |
+//! | g | the prescribed values, 0 on free unknowns |
 //!
-//! Imposing gives (S A S + I − S) x = S (b − A g) + g, symmetric where A is: Tamstorf et al. 2015, eq. (7), with x = y + g.
-//! Eliminating keeps the free rows and columns alone.
+//! Imposing gives (S A S + I − S) x = S (b − A g) + g, which is symmetric if A is: Tamstorf et al. 2015, eq.
+//! (7), with x = y + g. Eliminating keeps only the free rows and columns.
 
 use std::sync::Arc;
 
@@ -14,53 +14,58 @@ use coarsen_core::parallel::{self, LEAF, each};
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{BlockRows, Bsr, Pattern, SparseError, Zeros};
 
-/// Given values that cannot be imposed.
+/// Invalid prescribed values.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirichletError {
     /// An unknown outside the system.
     #[error(
-        "unknown {unknown} is fixed, but there are {size}; unknowns are scalars: node · block size + component"
+        "unknown {unknown} is fixed, but there are {size} unknowns; they are scalars: node · block size \
+         + component"
     )]
     Unknown {
-        /// The unknown named.
+        /// The index of the unknown.
         unknown: usize,
-        /// How many there are.
+        /// The number of unknowns.
         size: usize,
     },
     /// Two different values for one unknown.
     #[error(
-        "unknown {unknown} is fixed to {first} and to {second}; a node may lie on two boundaries, so give it one value"
+        "unknown {unknown} is fixed to {first} and to {second}; its node may lie on two boundaries; fix \
+         it to one value"
     )]
     Contradiction {
-        /// The unknown named twice.
+        /// The index of the unknown.
         unknown: usize,
-        /// The value given first.
+        /// The first value.
         first: f64,
-        /// The value given later.
+        /// The second value.
         second: f64,
     },
     /// A value that is NaN or infinite.
-    #[error("unknown {unknown} is fixed to a value that is not finite; look at what computed it")]
+    #[error("unknown {unknown} is fixed to a value that is not finite; check the code that computed it")]
     NotFinite {
         /// The unknown.
         unknown: usize,
     },
-    /// A fixed unknown whose row stores no diagonal entry.
-    #[error("unknown {unknown} is fixed, but its diagonal is not stored; add a zero there, or eliminate it")]
+    /// A fixed unknown without a stored diagonal entry.
+    #[error(
+        "unknown {unknown} is fixed, but its diagonal is not stored; store a zero there, or eliminate \
+         the unknown"
+    )]
     NoDiagonal {
         /// The unknown.
         unknown: usize,
     },
-    /// A matrix or vector that does not fit.
+    /// A matrix or vector of the wrong size.
     #[error(transparent)]
     Fit(#[from] Error),
-    /// A matrix that cannot be made.
+    /// A matrix that cannot be constructed.
     #[error(transparent)]
     Matrix(#[from] SparseError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for DirichletError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -85,10 +90,10 @@ pub struct Dirichlet {
 }
 
 impl Dirichlet {
-    /// Fixes some of `size` scalar unknowns; naming one twice with the same value is allowed.
+    /// Fixes some of `size` scalar unknowns. An unknown may occur twice with the same value.
     ///
     /// # Errors
-    /// [`DirichletError`] names the first unknown that is outside, not finite or contradictory.
+    /// [`DirichletError`] for the first unknown that is out of range, not finite or contradictory.
     pub fn new(size: usize, values: impl IntoIterator<Item = (usize, f64)>) -> Result<Self, DirichletError> {
         let (mut fixed, mut given) = (vec![false; size], vec![0.0; size]);
         for (unknown, second) in values {
@@ -107,7 +112,7 @@ impl Dirichlet {
         Ok(Self { fixed, given })
     }
 
-    /// Scalar unknowns, fixed and free.
+    /// The number of scalar unknowns, fixed and free.
     pub fn size(&self) -> usize {
         self.fixed.len()
     }
@@ -122,14 +127,16 @@ impl Dirichlet {
         (0..self.size()).filter(|&i| self.fixed[i])
     }
 
-    /// A ← S A S + I − S and b ← S (b − A g) + g, in place: the pattern stays, fixed rows and columns become those of the identity.
+    /// A ← S A S + I − S and b ← S (b − A g) + g, in place. The pattern stays; fixed rows and columns become
+    /// those of the identity.
     ///
-    /// *Use* when the size of the system must stay, or values change from step to step. Where the other eigenvalues are
-    /// far from 1, coarsenings must recognise the identity rows, or the system is better [eliminated](Self::eliminate).
-    /// *Cost* one product with A and one pass over it, one vector.
+    /// *Use* if the size of the system must stay, or if values change between steps. If the other eigenvalues
+    /// are far from 1, use a coarsening that detects the identity rows, or [eliminate](Self::eliminate) them.
+    /// *Cost* one product with A, one pass over A, and one vector.
     ///
     /// # Errors
-    /// [`DirichletError::NoDiagonal`], or [`DirichletError::Fit`] for other sizes; nothing is written then.
+    /// [`DirichletError::NoDiagonal`], or [`DirichletError::Fit`] for a wrong size. On error, nothing is
+    /// written.
     pub fn impose<T: Real>(&self, a: &mut Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
         self.check_diagonal(a)?;
@@ -138,7 +145,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A ← S A S + I − S alone.
+    /// A ← S A S + I − S, for the matrix only.
     ///
     /// # Errors
     /// As [`impose`](Self::impose).
@@ -149,7 +156,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A ← S A S + I − S for a matrix that fits.
+    /// A ← S A S + I − S for a checked matrix.
     fn clear<T: Real>(&self, a: &mut Bsr<T>) {
         let (pattern, b) = (a.pattern().clone(), a.block().0);
         let clear = |i: usize, row: &mut [T]| {
@@ -165,17 +172,17 @@ impl Dirichlet {
         BlockRows::new(pattern.offsets(), b * b, a.values_mut()).for_each(pattern.len() * b * b, clear);
     }
 
-    /// b ← S (b − A g) + g alone, for the A that has not been changed.
+    /// b ← S (b − A g) + g, for the right-hand side only; A is the unmodified matrix.
     ///
     /// # Errors
-    /// [`DirichletError::Fit`] for other sizes.
+    /// [`DirichletError::Fit`] for a wrong size.
     pub fn lift<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) -> Result<(), DirichletError> {
         self.check_fits(a, b.len())?;
         self.lift_checked(a, b);
         Ok(())
     }
 
-    /// b ← S (b − A g) + g for parts that fit.
+    /// b ← S (b − A g) + g for checked operands.
     fn lift_checked<T: Real>(&self, a: &Bsr<T>, b: &mut [T]) {
         let mut product = vec![0.0; self.size()];
         a.apply(&self.given, &mut product);
@@ -188,14 +195,14 @@ impl Dirichlet {
         each(pieces, LEAF, parallel::worth(self.size()), &leaf);
     }
 
-    /// The system of the free unknowns alone, in their old order.
+    /// The system of the free unknowns, in their old order.
     ///
-    /// Blocks are kept where every node is fixed or free as a whole; otherwise the smaller matrix has 1x1 blocks.
-    /// *Use* when the fixed unknowns stay the same: it is the smaller and better conditioned system.
-    /// *Cost* a copy of the matrix.
+    /// The block size is kept if every node is entirely fixed or entirely free. Otherwise the reduced matrix
+    /// has 1x1 blocks. *Use* if the set of fixed unknowns stays the same: the reduced system is smaller and
+    /// better conditioned. *Cost* a copy of the matrix.
     ///
     /// # Errors
-    /// [`DirichletError::Fit`] for other sizes.
+    /// [`DirichletError::Fit`] for a wrong size.
     pub fn eliminate<T: Real>(&self, a: &Bsr<T>, b: &[T]) -> Result<Eliminated<T>, DirichletError> {
         self.check_fits(a, b.len())?;
         let mut lifted = b.to_vec();
@@ -212,7 +219,7 @@ impl Dirichlet {
         Ok(Eliminated { matrix, rhs, free, given: self.given.clone() })
     }
 
-    /// The rows and columns of `a` whose blocks are free.
+    /// The rows and columns of free nodes of `a`.
     fn free_blocks<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
         let b = a.block().0;
         let mut new = vec![u32::MAX; a.pattern().rows()];
@@ -229,7 +236,7 @@ impl Dirichlet {
         Bsr::new(Arc::new(Pattern::new(free.len(), offsets, indices)?), (b, b), values)
     }
 
-    /// A square matrix of square blocks and vectors of this size.
+    /// Checks for a square matrix with square blocks and for vectors of its size.
     fn check_fits<T: Real>(&self, a: &Bsr<T>, b: usize) -> Result<(), Error> {
         for (rows, columns) in [a.shape(), a.block()] {
             if rows != columns {
@@ -244,7 +251,7 @@ impl Dirichlet {
         Ok(())
     }
 
-    /// A stored diagonal for every fixed unknown.
+    /// Checks that every fixed unknown has a stored diagonal entry.
     fn check_diagonal<T: Real>(&self, a: &Bsr<T>) -> Result<(), DirichletError> {
         let b = a.block().0;
         match self.fixed().find(|i| a.pattern().find(i / b, i / b).is_none()) {
@@ -254,7 +261,7 @@ impl Dirichlet {
     }
 }
 
-/// The system of the free unknowns, and the way back; made by [`Dirichlet::eliminate`].
+/// The reduced system of the free unknowns, and the map to the full one; created by [`Dirichlet::eliminate`].
 ///
 /// ```
 /// use coarsen_constraints::Dirichlet;
@@ -281,15 +288,16 @@ impl<T: Real> Eliminated<T> {
         &self.free
     }
 
-    /// The free entries of a vector of the full system: a starting guess. *Panics* for another length.
+    /// The free entries of a vector of the full system, for example a starting guess. *Panics* for a wrong
+    /// length.
     pub fn restrict(&self, x: &[T]) -> Vec<T> {
-        assert_eq!(x.len(), self.given.len(), "restrict: a vector of another system");
+        assert_eq!(x.len(), self.given.len(), "restrict: wrong length");
         self.free.iter().map(|&i| x[i as usize]).collect()
     }
 
-    /// The full solution: `x` on free unknowns, the given values elsewhere. *Panics* for another length.
+    /// The full solution: `x` on free unknowns, the prescribed values elsewhere. *Panics* for a wrong length.
     pub fn recover(&self, x: &[T]) -> Vec<T> {
-        assert_eq!(x.len(), self.free.len(), "recover: a vector of another system");
+        assert_eq!(x.len(), self.free.len(), "recover: wrong length");
         let mut full: Vec<T> = self.given.iter().map(|&g| T::of(g)).collect();
         self.free.iter().zip(x).for_each(|(&i, &x)| full[i as usize] = x);
         full

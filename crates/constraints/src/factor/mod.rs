@@ -1,7 +1,8 @@
 //! W and z of each group: an orthonormal basis of the rows of C, and the shortest z with C z = d.
 //!
-//! Gram-Schmidt with the longest remaining row first, each row orthogonalised twice, d carried along: q · x = e for the rows q of Wᵀ. A row of
-//! which nothing remains depends on those before it; what remains of its value says whether it contradicts them.
+//! Gram-Schmidt with pivoting by the longest remaining row. Each row is orthogonalised twice, and d is
+//! transformed with it, so that q · x = e for the rows q of Wᵀ. A row that vanishes depends on the rows
+//! before it. Its remaining value shows whether it contradicts them.
 
 use std::ops::Range;
 
@@ -11,43 +12,45 @@ use super::contradiction::explain;
 use super::groups::{ConstraintGroups, refill};
 use super::{ConstraintError, Constraints};
 
-/// A row of unit length of which less than this remains depends on the others: normals computed in f32 are no better.
+/// A unit row whose remainder is shorter than this is dependent. Normals computed in f32 are no more
+/// accurate.
 pub(super) const SPANNED: f64 = 1e-6;
 
-/// Values of dependent constraints agree when they differ by less than this share of the largest of their group, or by
-/// [`Constraints::agree_within`].
+/// Values of dependent constraints agree if they differ by less than this fraction of the largest value in
+/// the group, or by at most [`Constraints::agree_within`].
 const AGREED: f64 = 1e-6;
 
-/// Groups that one task factors.
+/// Groups per task.
 const LEAF: usize = 64;
 
-/// Nodes of a chain that an error names.
+/// The number of nodes of a group in an error.
 const SHOWN: usize = 8;
 
-/// Groups, and I − S = W Wᵀ of each.
+/// The groups, and I − S = W Wᵀ of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Factors {
-    /// Unknowns of a node.
+    /// The number of unknowns of a node.
     pub(super) block: usize,
     pub(super) groups: ConstraintGroups,
-    /// Where Wᵀ of each group begins; one more for the end.
+    /// The start of Wᵀ of each group, and the end of the last.
     starts: Vec<usize>,
-    /// Wᵀ of all groups, row after row, the unknowns of a group's nodes as columns; behind them, room of dependent rows.
+    /// Wᵀ of all groups, row by row; columns are the unknowns of the group's nodes. Each group has space for
+    /// its dependent rows after its basis.
     q: Vec<f64>,
-    /// Rows of each Wᵀ.
+    /// The number of rows of each Wᵀ.
     rank: Vec<u32>,
-    /// C z = d: values of constraints as they are factored, row for row of `groups.members`.
+    /// The values e with q · z = e, in the order of `groups.members`.
     values: Vec<f64>,
     /// z at the nodes of `groups.nodes`.
     pub(super) z: Vec<f64>,
-    /// Constraints left out because they follow from others, rising.
+    /// Dependent constraints, which are left out; increasing.
     pub(super) dependent: Vec<u32>,
-    /// The nodes that they name, rising, once each.
+    /// Their nodes, increasing and distinct.
     pub(super) dependent_nodes: Vec<u32>,
 }
 
 impl Factors {
-    /// Factors anew, in the memory there is.
+    /// Factors new constraints in the existing memory.
     pub(super) fn find(
         &mut self,
         constraints: &Constraints,
@@ -105,12 +108,12 @@ impl Factors {
         Ok(())
     }
 
-    /// The group of a constraint.
+    /// The group of constraint k.
     fn group_of(&self, constraints: &Constraints, k: u32) -> usize {
         self.groups.of[constraints.nodes_of(k as usize)[0] as usize] as usize
     }
 
-    /// Independent constraints of group g.
+    /// The number of independent constraints of group g.
     #[inline]
     pub(super) fn rank(&self, g: usize) -> usize {
         self.rank[g] as usize
@@ -124,7 +127,7 @@ impl Factors {
     }
 }
 
-/// What all groups share.
+/// Data shared by all groups.
 struct Task<'a> {
     constraints: &'a Constraints,
     block: usize,
@@ -132,7 +135,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Factors some groups; returns the first constraint that contradicts others.
+    /// Factors some groups; returns the first contradictory constraint.
     fn factor(&self, share: Share<'_>) -> Option<u32> {
         let Share { groups, starts, rows, firsts, mut q, mut members, mut values, mut z, rank, .. } = share;
         for (g, rank) in groups.zip(rank) {
@@ -154,7 +157,7 @@ impl Task<'_> {
         None
     }
 
-    /// The rows of C and d of a group, scaled to unit length.
+    /// Fills the rows of C and d of a group, scaled to unit length.
     fn fill(&self, members: &[u32], values: &mut [f64], q: &mut [f64], size: usize) {
         let b = self.block;
         for ((&k, value), row) in members.iter().zip(values).zip(q.chunks_exact_mut(size)) {
@@ -169,7 +172,8 @@ impl Task<'_> {
     }
 }
 
-/// Makes the rows of `q` orthonormal, those that depend on others last; returns how many do not, or a constraint that cannot hold.
+/// Orthonormalises the rows of `q` and moves dependent rows to the end. Returns the number of independent
+/// rows, or a contradictory constraint.
 fn orthogonalise(
     q: &mut [f64],
     e: &mut [f64],
@@ -181,7 +185,7 @@ fn orthogonalise(
     let count = members.len();
     for p in 0..count {
         let remains = |k: usize| norm(&q[k * size..(k + 1) * size]);
-        // The first of equals, so that orthogonal rows keep their order.
+        // Takes the first of equal rows, so that orthogonal rows keep their order.
         let longest = (p + 1..count).fold((p, remains(p)), |best, k| {
             let length = remains(k);
             if length > best.1 { (k, length) } else { best }
@@ -210,14 +214,14 @@ fn orthogonalise(
     Ok(count)
 }
 
-/// Subtracts from `row` its part along a unit vector; returns how much that was.
+/// Subtracts from `row` its component along a unit vector and returns that component.
 pub(super) fn subtract(row: &mut [f64], unit: &[f64]) -> f64 {
     let share: f64 = row.iter().zip(unit).map(|(r, q)| r * q).sum();
     row.iter_mut().zip(unit).for_each(|(r, q)| *r -= share * q);
     share
 }
 
-/// z = W e; a group without freedom gets W = I, which filters to zeros that are exact.
+/// z = W e. A group of full rank gets W = I, so that filtering gives exact zeros.
 fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
     let size = z.len();
     for (row, e) in q.chunks_exact(size).zip(&e[..rank]) {
@@ -233,11 +237,11 @@ fn combine(q: &mut [f64], e: &[f64], z: &mut [f64], rank: usize) {
 
 pub(super) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    // Squares of coefficients in any units neither overflow nor vanish.
+    // Scaled, so that squares of coefficients in any unit neither overflow nor underflow.
     if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
 }
 
-/// Consecutive groups and what is theirs, to be cut between groups.
+/// Consecutive groups with their data; can be divided between groups.
 struct Share<'a> {
     groups: Range<usize>,
     starts: &'a [usize],

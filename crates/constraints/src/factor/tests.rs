@@ -36,12 +36,12 @@ fn bases_are_orthonormal_and_z_satisfies_the_rows() {
 fn dependent_constraints_are_left_out_and_contradictions_named() {
     let mut c = Constraints::new(4, 2).unwrap();
     c.point(1, &[1.0, 2.0]).unwrap();
-    c.plane(1, &[3.0, 4.0], 11.0).unwrap(); // 3 · 1 + 4 · 2: says nothing new
+    c.plane(1, &[3.0, 4.0], 11.0).unwrap(); // 3 · 1 + 4 · 2 = 11: redundant
     c.equation(&[(2, &[1.0, 0.0]), (3, &[-1.0, 0.0])], 0.5).unwrap();
     let f = factors(&c).unwrap();
     assert_eq!((&f.dependent[..], f.rank(0), &f.z[..2]), (&[2][..], 2, &[1.0, 2.0][..]));
     c.plane(2, &[2.0, 0.0], 2.0).unwrap();
-    c.plane(3, &[2.0, 0.0], 2.0).unwrap(); // x₂ − x₃ = 0, where 0.5 was asked
+    c.plane(3, &[2.0, 0.0], 2.0).unwrap(); // x₂ − x₃ = 0 contradicts 0.5
     let error = factors(&c).unwrap_err();
     let ConstraintError::Contradiction { constraint, others, nodes, asked, left } = &error else {
         panic!("{error}");

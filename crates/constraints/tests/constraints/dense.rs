@@ -1,4 +1,4 @@
-//! Small dense matrices, row after row: the plain way to the same answers.
+//! Small dense matrices, row by row: reference implementations.
 
 use coarsen_sparse::Bsr;
 
@@ -26,7 +26,7 @@ impl Dense {
         Self::new(self.n, |i, j| (0..self.n).map(|k| self.at(i, k) * other.at(k, j)).sum())
     }
 
-    /// A⁻¹ b by elimination with pivots.
+    /// A⁻¹ b by Gaussian elimination with pivoting.
     pub(crate) fn solve(mut self, b: &[f64]) -> Vec<f64> {
         let (n, mut x) = (self.n, b.to_vec());
         for p in 0..n {
@@ -46,7 +46,7 @@ impl Dense {
         x
     }
 
-    /// The least and the largest eigenvalue of a symmetric matrix, by Jacobi's rotations.
+    /// The smallest and largest eigenvalue of a symmetric matrix, by Jacobi rotations.
     pub(crate) fn ends(mut self) -> (f64, f64) {
         let n = self.n;
         for _ in 0..30 {
@@ -76,7 +76,7 @@ impl Dense {
     }
 }
 
-/// Vectors as the rows of a list; orthonormalised, dependent ones left out.
+/// Orthonormalises vectors, which are the rows of a list, and leaves out dependent ones.
 pub(crate) fn orthonormal(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut done: Vec<Vec<f64>> = Vec::new();
     for row in rows {

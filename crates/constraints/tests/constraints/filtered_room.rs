@@ -1,4 +1,4 @@
-//! An update of a filtered system for whose values there is no room leaves the system that was there, pattern and values.
+//! If memory is insufficient for the values, an update of a filtered system keeps the old pattern and values.
 
 use std::alloc::{GlobalAlloc, Layout, System as Memory};
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use coarsen_constraints::{ConstraintError, Constraints, Filtered, prefilter};
 use coarsen_sparse::{Bsr, Contacts, SparseError, Sum, System, assembly};
 
-/// The system's allocator, which refuses a thread what is larger than that thread allows.
+/// The system allocator, which fails allocations larger than the limit of the current thread.
 struct Strict;
 
 thread_local! {
@@ -16,14 +16,15 @@ thread_local! {
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: calls are handed to `Memory` unchanged or refused; notes touch no memory that it hands out, and need none.
+// SAFETY: calls are passed to `Memory` unchanged or fail; the thread-local counters do not access allocated
+// memory and do not allocate.
 unsafe impl GlobalAlloc for Strict {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() > ALLOWED.get() {
             REFUSED.set(layout.size());
             return null_mut();
         }
-        // SAFETY: the caller's promise on `layout` is passed on.
+        // SAFETY: the caller guarantees a valid `layout`.
         unsafe { Memory.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -37,7 +38,7 @@ static STRICT: Strict = Strict;
 
 const NODES: u32 = 120;
 
-/// Nodes of three unknowns on a ring, each coupled to the next `reach`.
+/// Nodes of three unknowns on a ring, each coupled to its next `reach` neighbours.
 fn ring(reach: u32) -> Bsr<f64> {
     let near = |i: u32| (1..=reach).flat_map(move |k| [(i + k) % NODES, (i + NODES - k) % NODES]);
     let places: Vec<(u32, u32)> =
@@ -51,7 +52,7 @@ fn ring(reach: u32) -> Bsr<f64> {
     assembly::from_blocks(3 * NODES as usize, 3 * NODES as usize, (3, 3), &places, &values).unwrap()
 }
 
-/// Planes for single nodes, and contact that ties `tied` faces in a row to one group.
+/// Planes for single nodes, and contacts that connect `tied` consecutive faces into one group.
 fn held(tied: usize) -> Constraints {
     let mut c = Constraints::new(NODES as usize, 3).unwrap();
     for i in [3, 40, 77] {
@@ -63,7 +64,7 @@ fn held(tied: usize) -> Constraints {
     c
 }
 
-/// All that a filtered system shows.
+/// Everything observable of a filtered system.
 fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use<> {
     let b: Vec<f64> = (0..3 * NODES).map(|i| f64::from(i).sin()).collect();
     let mut x = b.clone();
@@ -74,14 +75,17 @@ fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use
     (filtered.matrix().clone(), filtered.near_kernel().clone(), filtered.density(), c.unwrap(), x)
 }
 
-/// From one system to another, for whose values there is no room at first.
+/// Updates a system to another one. At first, memory is insufficient for the new values.
 fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (System<'a, f64>, &Constraints)) {
     let mut filtered = prefilter(before.0, before.1).unwrap();
     let mut fresh = prefilter(after.0, after.1).unwrap();
     let (old, new) = (shown(&mut filtered), shown(&mut fresh));
     let pattern = filtered.matrix().pattern().clone();
     let needed = size_of_val(fresh.matrix().values());
-    assert!(needed > 2 * size_of_val(filtered.matrix().values()), "{name}: nothing large is asked for");
+    assert!(
+        needed > 2 * size_of_val(filtered.matrix().values()),
+        "{name}: the update needs no large allocation"
+    );
     for _ in 0..2 {
         ALLOWED.set(needed / 2);
         let error = filtered.update(after.0, after.1);
@@ -90,13 +94,13 @@ fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (Syst
         assert_eq!(error, Err(ConstraintError::from(expected)), "{name}");
         assert!(REFUSED.get() >= needed, "{name}: {} of {needed} bytes", REFUSED.get());
         assert!(Arc::ptr_eq(&pattern, filtered.matrix().pattern()), "{name}");
-        assert_eq!(shown(&mut filtered), old, "{name}: what was there");
+        assert_eq!(shown(&mut filtered), old, "{name}: unchanged");
     }
-    // What was there can be updated, and so can what was refused, now that there is room.
+    // The old system can still be updated. With enough memory, the failed update succeeds.
     filtered.update(before.0, before.1).unwrap();
-    assert_eq!(shown(&mut filtered), old, "{name}: an update of what was there");
+    assert_eq!(shown(&mut filtered), old, "{name}: an update of the old system");
     filtered.update(after.0, after.1).unwrap();
-    assert_eq!(shown(&mut filtered), new, "{name}: with room");
+    assert_eq!(shown(&mut filtered), new, "{name}: with enough memory");
 }
 
 #[test]

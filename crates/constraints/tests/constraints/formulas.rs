@@ -1,9 +1,10 @@
-//! Constraints against their formulas.
+//! Constraints compared with their formulas.
 
 use coarsen_constraints::{ConstraintError, Constraints, Projector};
 use coarsen_sparse::assembly;
 
-/// The nodes of a row are those of its nonzeros: a stored block without one in this row names nobody.
+/// The nodes of a row are those with nonzero coefficients; a stored block that is zero in this row adds no
+/// node.
 #[test]
 fn rows_of_a_sparse_matrix_name_the_nodes_of_their_nonzeros() {
     let rows = [[1.0, 2.0, 0.0, 0.0, 3.0, 4.0], [0.0, 0.0, 5.0, 6.0, 0.0, 7.0]];
@@ -26,7 +27,7 @@ fn rows_of_a_sparse_matrix_name_the_nodes_of_their_nonzeros() {
     }
 }
 
-/// Node 2 comes second in constraint 1, twice: its coefficients are 1 + 3 and 2 − 1.
+/// Node 2 occurs twice in constraint 1: its coefficients are 1 + 3 and 2 − 1.
 #[test]
 fn a_node_named_twice_adds_up() {
     let mut constraints = Constraints::new(4, 2).unwrap();
@@ -40,7 +41,7 @@ fn a_node_named_twice_adds_up() {
     assert_eq!((&x[..2], x[6]), (&[0.0, 0.0][..], 0.0));
 }
 
-/// What is left is the combination of the other values that gives the row, scaled to unit length.
+/// The implied value is the combination of the other values that gives the row, scaled to unit length.
 #[test]
 fn a_contradiction_says_what_the_others_leave() {
     let left = |rows: &[(f64, f64, f64)]| {
@@ -56,7 +57,7 @@ fn a_contradiction_says_what_the_others_leave() {
     let (constraint, others, asked, value) = left(&[(1.0, 0.0, 2.0), (1.0, 0.0, 5.0)]);
     assert_eq!((constraint, others), (1, vec![0]));
     assert!((asked - 5.0).abs() < 1e-12 && (value - 2.0).abs() < 1e-12, "{asked} {value}");
-    // x = 2 and y = 3 leave (3 · 2 + 4 · 3) / 5 to (3 x + 4 y) / 5.
+    // x = 2 and y = 3 imply (3 x + 4 y) / 5 = (3 · 2 + 4 · 3) / 5.
     let (constraint, others, asked, value) = left(&[(1.0, 0.0, 2.0), (0.0, 1.0, 3.0), (3.0, 4.0, 35.0)]);
     assert_eq!((constraint, others), (2, vec![0, 1]));
     assert!((asked - 7.0).abs() < 1e-12 && (value - 18.0 / 5.0).abs() < 1e-12, "{asked} {value}");

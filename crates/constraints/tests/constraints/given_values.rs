@@ -1,10 +1,10 @@
-//! Given values against their formulas.
+//! Prescribed values compared with their formulas.
 
 use coarsen_constraints::Dirichlet;
 use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_triplets;
 
-/// A path of n nodes, the first of which is held.
+/// A path of n nodes whose first node is fixed.
 fn path(n: u32) -> Bsr<f64> {
     let entries: Vec<_> = (1..n)
         .flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)])

@@ -1,4 +1,4 @@
-//! Constraints and given values: formulas, dense algebra, and memory that runs out.
+//! Constraints and prescribed values: formulas, dense reference algebra, and failing allocations.
 
 mod dense;
 mod filtered_room;

@@ -1,4 +1,5 @@
-//! What prefiltering promises, against dense algebra: random constraints of every kind, block sizes 1, 2, 3 and 6.
+//! The properties of prefiltering, compared with dense algebra: random constraints of every kind, block sizes
+//! 1, 2, 3 and 6.
 
 use crate::dense::{Dense, dot, orthonormal};
 use coarsen_constraints::{ConstraintError, Constraints, Prefilter, prefilter};
@@ -6,7 +7,7 @@ use coarsen_core::{LinearOperator, Real, parallel};
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Pattern, Sum, System, assembly};
 use proptest::prelude::*;
 
-/// Numbers in [-1, 1) from a seed.
+/// Pseudo-random numbers in [-1, 1).
 struct Numbers(u64);
 
 impl Numbers {
@@ -24,7 +25,8 @@ impl Numbers {
     }
 }
 
-/// A graph Laplacian with full symmetric positive definite blocks on a ring with chords; stiffness varies by four orders of magnitude.
+/// A graph Laplacian with full symmetric positive definite blocks on a ring with chords; the stiffness varies
+/// by four orders of magnitude.
 fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
     let mut random = Numbers(seed);
     let mut entries = Vec::new();
@@ -46,7 +48,7 @@ fn system(nodes: usize, b: usize, seed: u64) -> Bsr<f64> {
     assembly::from_triplets_blocked(nodes * b, nodes * b, (b, b), &entries).unwrap()
 }
 
-/// About `count` constraints of every kind that blocks of b allow, and x that satisfies them.
+/// About `count` constraints of every kind that the block size allows, and an x that satisfies them.
 fn constraints(nodes: usize, b: usize, count: usize, random: &mut Numbers) -> Constraints {
     let x = random.vector(nodes * b);
     let at = |i: usize| &x[i * b..(i + 1) * b];
@@ -79,7 +81,7 @@ fn constraints(nodes: usize, b: usize, count: usize, random: &mut Numbers) -> Co
     c
 }
 
-/// The rows of C, by asking each constraint for the part that S takes away of unit vectors: C is not public, but its row space is.
+/// A basis of the row space of C, from I − S applied to unit vectors (C itself is private).
 fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = s.shape().0;
     let column = |i: usize| {
@@ -94,7 +96,8 @@ fn complement(s: &impl LinearOperator<Vec<f64>>) -> Vec<Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Ã = S A S + W diag(σ) Wᵀ; its solution is that of the eliminated system; its condition is no worse.
+    /// Ã = S A S + W diag(σ) Wᵀ; its solution is that of the eliminated system; its condition number is not
+    /// larger.
     #[test]
     fn the_filtered_system_is_the_eliminated_one(size in 0_usize..4, count in 0_usize..7, seed: u64) {
         let (nodes, b) = ([24, 14, 12, 7][size], [1, 2, 3, 6][size]);
@@ -109,7 +112,7 @@ proptest! {
         let s = Dense::new(n, |i, j| f64::from(u8::from(i == j)) - w.iter().map(|q| q[i] * q[j]).sum::<f64>());
         let sas = s.times(&da).times(&s);
         let rest = Dense::new(n, |i, j| df.at(i, j) - sas.at(i, j));
-        // What is not S A S lives in the range of W, and is symmetric to round-off.
+        // Ã − S A S has its range in that of W and is symmetric up to round-off.
         let other = rest.times(&s);
         prop_assert!(other.v.iter().all(|v| v.abs() < 1e-12 * scale));
         prop_assert!((0..n * n).all(|e| (df.at(e / n, e % n) - df.at(e % n, e / n)).abs() < 1e-12 * scale));
@@ -141,7 +144,7 @@ proptest! {
         prop_assert!(least >= low * (1.0 - 1e-9) && most <= high * (1.0 + 1e-9), "{least} {most}: {low} {high}");
     }
 
-    /// In f32 the same to its round-off.
+    /// The f32 matrix equals the f64 matrix up to its round-off.
     #[test]
     fn single_precision_rounds_the_same_matrix(count in 0_usize..7, seed: u64) {
         let (a, c) = (system(12, 3, seed), constraints(12, 3, count, &mut Numbers(seed)));

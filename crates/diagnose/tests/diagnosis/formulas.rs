@@ -1,10 +1,10 @@
-//! What is said of matrices, against plain loops.
+//! Diagnoses compared with plain loops.
 
 use coarsen_diagnose::{Definiteness, Finding, diagnose};
 use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
 
-/// A path of n nodes, its first row sum off by `off` of its entries, all times `scale`.
+/// The Laplacian of a path of n nodes with `off` added to its first diagonal entry, multiplied by `scale`.
 fn path(n: u32, off: f64, scale: f64) -> Bsr<f64> {
     let entries: Vec<_> = (1..n)
         .flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)])
@@ -61,7 +61,7 @@ fn of_pairs_that_differ_as_much_the_first_is_told() {
     assert_eq!(symmetry.worst, Some((10, 20, 0.5, 0.25)));
 }
 
-/// The matrix of the entries that are not 0, in blocks.
+/// The nonzero entries of a dense matrix, in blocks.
 fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
     let entries: Vec<(u32, u32, f64)> = (0..N * N)
         .map(|at| ((at / N) as u32, (at % N) as u32, rows[at / N][at % N]))
@@ -70,16 +70,16 @@ fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
     from_triplets_blocked(N, N, (b, b), &entries).unwrap()
 }
 
-/// Blocks are a way to store: what is found of a matrix is what is found of its scalars.
+/// The diagnosis of a matrix in blocks equals that of its scalars.
 #[test]
 fn a_diagnosis_does_not_depend_on_blocks() {
     let all = [
         // x = (1, −1, 0, 0) has xᵀAx = 0 and (Ax)₂ ≠ 0.
         [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.0, 0.0, 1.0, 5.0]],
-        // The same of the last two rows, and across blocks.
+        // The same in the last two rows, and across blocks.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]],
         [[5.0, 1.0, 0.0, 0.5], [1.0, 4.0, 2.0, 0.0], [0.0, 2.0, 1.0, 1.0], [0.5, 0.0, 1.0, 7.0]],
-        // A negative minor in the second block, a dominant matrix, and one whose rows add up to 0.
+        // A negative minor in the second block, a dominant matrix, and one whose row sums vanish.
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 3.0, 2.0]],
         [[5.0, 1.0, 0.0, 0.0], [1.0, 5.0, -1.0, 0.0], [0.0, -1.0, 3.0, 1.0], [0.0, 0.0, 1.0, 4.0]],
         [[1.0, -1.0, 0.0, 0.0], [-1.0, 2.0, -1.0, 0.0], [0.0, -1.0, 2.0, -1.0], [0.0, 0.0, -1.0, 1.0]],
@@ -98,7 +98,7 @@ fn a_diagnosis_does_not_depend_on_blocks() {
     }
 }
 
-/// Paths that nothing holds are counted.
+/// Counts unconstrained paths.
 #[test]
 fn floating_components_are_counted() {
     for (count, words) in [(1, "1 connected component at"), (3, "3 connected components at")] {

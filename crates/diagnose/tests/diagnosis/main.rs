@@ -1,4 +1,4 @@
-//! Diagnoses against their proofs and against plain loops.
+//! Diagnoses compared with proofs and plain loops.
 
 mod formulas;
 mod proofs;

@@ -1,4 +1,4 @@
-//! What a diagnosis takes for a proof, and which of several it names.
+//! The proofs of a diagnosis, and the choice among several.
 
 use coarsen_diagnose::{Definiteness, Witness, diagnose};
 use coarsen_sparse::{Bsr, assembly};
@@ -7,7 +7,7 @@ fn scalars(n: usize, entries: &[(u32, u32, f64)]) -> Bsr<f64> {
     assembly::from_triplets(n, n, entries).unwrap()
 }
 
-/// The same with (j, i) beside every (i, j) off the diagonal.
+/// A symmetric matrix: for every (i, j) off the diagonal, (j, i) is added.
 fn symmetric(n: usize, upper: &[(u32, u32, f64)]) -> Bsr<f64> {
     let mirror = upper.iter().filter(|e| e.0 != e.1).map(|&(i, j, v)| (j, i, v));
     scalars(n, &upper.iter().copied().chain(mirror).collect::<Vec<_>>())
@@ -32,7 +32,7 @@ fn the_pair_with_the_largest_ratio_is_named() {
     }
 }
 
-/// Both entries stand alone, one on either side of the diagonal.
+/// Both entries have no transposed entry; one lies above the diagonal, the other below.
 #[test]
 fn the_earlier_of_two_equal_differences_is_named() {
     let a = scalars(3, &[(0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0), (0, 1, 1.0), (2, 0, 1.0)]);
@@ -40,7 +40,7 @@ fn the_earlier_of_two_equal_differences_is_named() {
     assert_eq!((symmetry.worst, symmetry.one_sided), (Some((0, 1, 1.0, 0.0)), 2));
 }
 
-/// x = (1, −1, 0) has xᵀ A x = 0 and (A x)₂ = difference, which must be more than the root of the tolerance.
+/// x = (1, −1, 0) has xᵀ A x = 0 and (A x)₂ = difference, which must exceed the root of the tolerance.
 #[test]
 fn a_difference_of_round_off_proves_nothing() {
     let root = 1e-12_f64.sqrt();

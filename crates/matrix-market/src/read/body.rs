@@ -1,8 +1,9 @@
-//! The body: batches of lines parsed in order, or in pieces on several threads with the same result.
+//! The body of a file. Batches of lines are parsed in order, or as pieces on several threads with the same
+//! result.
 //!
-//! Pieces are parsed as if nothing before them mattered. Where a piece turns out to hold an error, more entries than
-//! are left, or the wrong triangle, it is parsed again in its turn, knowing all that came before: errors, too, are the
-//! same at any thread count.
+//! A piece is first parsed independently of the text before it. If it contains an error, more entries than
+//! remain, or the wrong triangle, it is parsed again in order, after everything before it. The errors
+//! therefore do not depend on the number of threads.
 
 use coarsen_core::parallel;
 use rayon::prelude::*;
@@ -12,38 +13,38 @@ use super::text::is_comment;
 use crate::Problem;
 use crate::header::{Header, Structure};
 
-/// Bytes of a piece: half a millisecond of parsing, in the second-level cache.
+/// Bytes per piece: half a millisecond of parsing; fits the second-level cache.
 const PIECE: usize = 1 << 16;
 
-/// Bytes that the shortest entry takes, about; a first guess of how many a piece holds.
+/// The approximate size of the shortest entry in bytes; used to estimate the number of entries in a piece.
 const SHORTEST: usize = 16;
 
-/// The triangle that a symmetric file stores.
+/// The triangle stored in a symmetric file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Triangle {
     Lower,
     Upper,
 }
 
-/// All records read so far, and what the next one depends on.
+/// The records read so far, and the state that the next record depends on.
 pub(super) struct Body<'a, R> {
     header: &'a Header,
     records: Vec<R>,
     triangle: Option<Triangle>,
-    /// Lines read so far, those before the body included.
+    /// The number of lines read, including those before the body.
     lines: usize,
 }
 
 impl<'a, R: Record> Body<'a, R> {
-    /// An empty body after `lines` lines.
+    /// An empty body that starts after `lines` lines.
     pub(super) fn new(header: &'a Header, lines: usize) -> Self {
         Self { header, records: Vec::new(), triangle: None, lines }
     }
 
-    /// Takes a batch of whole lines.
+    /// Parses a batch of whole lines.
     ///
     /// # Errors
-    /// The line counted from 1, and what is wrong there.
+    /// The line, numbered from 1, and the problem.
     pub(super) fn take(&mut self, text: &[u8]) -> Result<(), (usize, Problem)> {
         if !parallel::worth(text.len()) {
             return self.parse(text);
@@ -68,7 +69,7 @@ impl<'a, R: Record> Body<'a, R> {
         Ok(())
     }
 
-    /// The records, if the file held all that it declares.
+    /// Returns the records, if their number is the declared one.
     pub(super) fn finish(self) -> Result<Vec<R>, (usize, Problem)> {
         let (expected, found) = (self.header.entries, self.records.len());
         if found < expected {
@@ -77,18 +78,18 @@ impl<'a, R: Record> Body<'a, R> {
         Ok(self.records)
     }
 
-    /// Lines read so far.
+    /// The number of lines read.
     pub(super) fn lines(&self) -> usize {
         self.lines
     }
 
-    /// Whether a piece parsed alone is right after what came before it.
+    /// Whether an independently parsed piece is valid after the records before it.
     fn continues_with(&self, next: &Self) -> bool {
         self.records.len() + next.records.len() <= self.header.entries
             && (self.triangle.is_none() || next.triangle.is_none() || self.triangle == next.triangle)
     }
 
-    /// Takes lines one after the other.
+    /// Parses lines in order.
     fn parse(&mut self, mut text: &[u8]) -> Result<(), (usize, Problem)> {
         let header = self.header;
         while !text.is_empty() {
@@ -129,7 +130,7 @@ impl<'a, R: Record> Body<'a, R> {
     }
 }
 
-/// Whole lines in pieces of about [`PIECE`] bytes.
+/// Divides lines into pieces of about [`PIECE`] bytes.
 fn cut(mut text: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
     while text.len() > PIECE {

@@ -1,4 +1,4 @@
-//! From a stream to its header and its records.
+//! Reading of a stream: header and records.
 
 mod body;
 mod record;
@@ -19,12 +19,12 @@ use super::expand;
 use super::header::{Banner, Format, Header};
 use super::{Dense, Problem, ReadError};
 
-/// A Matrix Market stream to read from: a file, the standard input, or anything that implements `Read`.
+/// A Matrix Market stream: a file, the standard input, or any type that implements `Read`.
 ///
-/// A stream that starts like gzip is decompressed, whatever its name. Text is parsed in batches of a megabyte, on
-/// several threads where the current pool has them; the result does not depend on their number. *Memory* 24 bytes a
-/// stored entry of a coordinate file (32 for symmetric ones) beside the result; sizes that are merely declared
-/// cost nothing.
+/// A stream with a gzip header is decompressed, whatever its name. Text is parsed in batches of one megabyte,
+/// on the threads of the current pool; the result does not depend on their number. *Memory* 24 bytes per
+/// stored entry of a coordinate file (32 if symmetric), in addition to the result. Declared sizes alone do
+/// not use memory.
 ///
 /// ```
 /// use coarsen_matrix_market::Source;
@@ -39,10 +39,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// A file.
+    /// Opens a file.
     ///
     /// # Errors
-    /// [`Problem::Open`] where there is none, or it may not be read.
+    /// [`Problem::Open`] if the file does not exist or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let file = path.as_ref().to_path_buf();
         match File::open(&file) {
@@ -51,25 +51,25 @@ impl Source {
         }
     }
 
-    /// The standard input, `<stdin>` in messages.
+    /// The standard input, called `<stdin>` in messages.
     pub fn stdin() -> Self {
         Self { file: "<stdin>".into(), text: Text::new(io::stdin()) }
     }
 
-    /// Any stream, `<stream>` in messages.
+    /// Any stream, called `<stream>` in messages.
     pub fn new(input: impl Read + Send + 'static) -> Self {
         Self { file: "<stream>".into(), text: Text::new(input) }
     }
 
-    /// A matrix with 1x1 blocks, square or not; see [`read`](super::read).
+    /// Reads a matrix with 1x1 blocks, possibly rectangular; see [`read`](super::read).
     ///
     /// # Errors
-    /// [`ReadError`] names the file, the line, what is wrong there and what to do.
+    /// [`ReadError`] gives the file, the line, the problem and the cure.
     pub fn matrix(self) -> Result<Bsr<f64>, ReadError> {
         self.sparse(Header::check_sparse)
     }
 
-    /// The matrix of a system to solve; see [`read_system`](super::read_system).
+    /// Reads the matrix of a system to solve; see [`read_system`](super::read_system).
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix), [`Problem::Rectangular`] and [`Problem::EmptyRows`].
@@ -77,7 +77,8 @@ impl Source {
         self.sparse(Header::check_system)
     }
 
-    /// As [`matrix`](Self::matrix), with the error that [`system`](Self::system) would have given in its stead: for a look at what cannot be solved.
+    /// As [`matrix`](Self::matrix), and also returns the error that [`system`](Self::system) would return.
+    /// *Use* to inspect matrices that cannot be solved with.
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix).
@@ -95,7 +96,7 @@ impl Source {
         Ok((matrix, refusal.into_inner()))
     }
 
-    /// A dense matrix; see [`read_dense`](super::read_dense).
+    /// Reads a dense matrix; see [`read_dense`](super::read_dense).
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix).
@@ -103,7 +104,7 @@ impl Source {
         self.values(Header::check_dense)
     }
 
-    /// A vector; see [`read_vector`](super::read_vector).
+    /// Reads a vector; see [`read_vector`](super::read_vector).
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix), and [`Problem::NotVector`].
@@ -118,7 +119,7 @@ impl Source {
             Format::Coordinate => expand::to_sparse(&header, open.records(&header)?),
             Format::Array => expand::nonzeros(&expand::to_dense(&header, open.records(&header)?)),
         };
-        let finite = matrix.and_then(|a| a.check_finite().map(|()| a)); // duplicates may add up to infinity
+        let finite = matrix.and_then(|a| a.check_finite().map(|()| a)); // duplicates may sum to infinity
         finite.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }
 
@@ -132,7 +133,7 @@ impl Source {
         dense.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }
 
-    /// Reads up to the size line and lets `check` judge it before anything else happens.
+    /// Reads up to the size line and runs `check` on the header.
     fn header(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<(Header, Opened), ReadError> {
         let Self { file, mut text } = self;
         let fail = |line, problem| ReadError { file: file.clone(), line: Some(line), problem };
@@ -165,16 +166,16 @@ impl Source {
     }
 }
 
-/// A stream whose header has been read.
+/// A stream after its header.
 struct Opened {
     file: PathBuf,
     text: Text,
-    /// What was read beyond the size line.
+    /// Text already read beyond the size line.
     batch: Vec<u8>,
 }
 
 impl Opened {
-    /// All records. While one batch is parsed, the next is read.
+    /// Reads all records. One batch is parsed while the next is read.
     fn records<R: Record>(mut self, header: &Header) -> Result<Vec<R>, ReadError> {
         let mut body = Body::new(header, header.line);
         let mut ahead = Vec::new();

@@ -1,26 +1,27 @@
-//! One line of the body: an entry `row column value` of a coordinate file, or a value of an array.
+//! A line of the body: an entry `row column value` of a coordinate file, or a value of an array.
 //!
-//! [`Record::take`] is the hot path and only says whether the line is right; [`Record::blame`] reads a wrong line once
-//! more, without hurry, and says what is wrong with it.
+//! [`Record::take`] is the hot path and only detects invalid lines; [`Record::blame`] parses an invalid line
+//! again to describe the problem.
 
 use crate::Problem;
 use crate::header::{Field, Header, Structure};
 use crate::number::{real, whole};
 use crate::read::text::{is_blank, quote, words};
 
-/// What one line of the body holds.
+/// The content of one line of the body.
 pub(crate) trait Record: Copy + Send {
-    /// Reads one line, its end included, off the start of `text`; none where the line is not exactly one record.
+    /// Parses and consumes one line of `text`, including its end; `None` if the line is not exactly one
+    /// record.
     fn take(text: &mut &[u8], header: &Header) -> Option<Self>;
 
-    /// Why [`take`](Self::take) refused this line.
+    /// The problem of a line that [`take`](Self::take) rejected.
     fn blame(line: &[u8], header: &Header) -> Problem;
 
-    /// Row and column, counted from 0; values of an array have no place of their own.
+    /// Row and column, numbered from 0; `None` for values of an array.
     fn place(&self) -> Option<(u32, u32)>;
 }
 
-/// Row and column, counted from 0, and the value.
+/// Row and column, numbered from 0, and the value.
 impl Record for (u32, u32, f64) {
     #[inline]
     fn take(text: &mut &[u8], header: &Header) -> Option<Self> {
@@ -36,11 +37,11 @@ impl Record for (u32, u32, f64) {
             return None;
         }
         *text = line_end(rest)?;
-        Some((row as u32, column as u32, value)) // below `rows`, `columns` < 2³²
+        Some((row as u32, column as u32, value)) // below `rows` and `columns`, which are below 2³²
     }
 
     fn blame(line: &[u8], header: &Header) -> Problem {
-        let all: Vec<&[u8]> = words(line).take(4).collect(); // a line may hold a million
+        let all: Vec<&[u8]> = words(line).take(4).collect(); // a line can have a million words
         let (row, column, value) = match (header.field, &all[..]) {
             (Field::Pattern, &[row, column]) => (row, column, None),
             (Field::Real | Field::Integer, &[row, column, value]) => (row, column, Some(value)),
@@ -91,7 +92,7 @@ impl Record for f64 {
     }
 }
 
-/// A finite value of the field at the start of `text`, and what follows it.
+/// The finite value at the start of `text`, and the rest.
 #[inline]
 fn value(text: &[u8], field: Field) -> Option<(f64, &[u8])> {
     let (value, rest) = real(text)?;
@@ -99,7 +100,7 @@ fn value(text: &[u8], field: Field) -> Option<(f64, &[u8])> {
     (value.is_finite() && (field == Field::Real || is_integer(word))).then_some((value, rest))
 }
 
-/// The same for a whole word, or what is wrong with it.
+/// The value of a whole word, or its problem.
 fn blame_value(word: &[u8], field: Field) -> Result<f64, Problem> {
     let found = || quote(word);
     match real(word) {
@@ -109,7 +110,8 @@ fn blame_value(word: &[u8], field: Field) -> Result<f64, Problem> {
         }
         Some((value, [])) => Ok(value),
         _ => {
-            // Other languages write NaN and infinity as nan, NaN(ind), inf, -Infinity, 1.#INF, -1.#IND.
+            // Spellings of NaN and infinity in other languages: nan, NaN(ind), inf, -Infinity, 1.#INF,
+            // -1.#IND.
             let lower = word.to_ascii_lowercase();
             let named = ["nan", "inf", "#ind"]
                 .iter()
@@ -119,12 +121,12 @@ fn blame_value(word: &[u8], field: Field) -> Result<f64, Problem> {
     }
 }
 
-/// Whether a number has neither point nor exponent.
+/// Whether a number has no point and no exponent.
 fn is_integer(word: &[u8]) -> bool {
     word.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'))
 }
 
-/// What follows any blanks.
+/// The text after optional blanks.
 #[inline]
 fn after_blanks(mut text: &[u8]) -> &[u8] {
     while let [byte, rest @ ..] = text
@@ -135,7 +137,7 @@ fn after_blanks(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// What follows at least one blank.
+/// The text after at least one blank.
 #[inline]
 fn blanks(text: &[u8]) -> Option<&[u8]> {
     match text {
@@ -144,7 +146,7 @@ fn blanks(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows the end of the line, if nothing else comes before it.
+/// The text after the end of the line, if only blanks come before it.
 #[inline]
 fn line_end(text: &[u8]) -> Option<&[u8]> {
     match after_blanks(text) {

@@ -1,4 +1,4 @@
-//! Text in batches of whole lines, decompressed where it starts like gzip.
+//! Text in batches of whole lines; gzip streams are decompressed.
 
 use std::io::{self, Read};
 
@@ -6,31 +6,31 @@ use flate2::read::MultiGzDecoder;
 
 use crate::Problem;
 
-/// Bytes read at a time. The text never sits in memory whole: one batch is parsed while the next is read.
+/// Bytes read at a time. The whole text is never in memory: one batch is parsed while the next is read.
 const BATCH: usize = 1 << 20;
 
-/// The longest line accepted; comments of real files stay far below.
+/// The maximum length of a line; comments in real files are much shorter.
 const LONGEST: usize = 1 << 20;
 
-/// What every gzip stream starts with (RFC 1952, §2.3.1).
+/// The first bytes of every gzip stream (RFC 1952, §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Characters that a quotation in a message shows at most.
+/// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 60;
 
-/// A stream cut into batches that end at line ends.
+/// A stream divided into batches that end at line ends.
 pub(crate) struct Text {
     input: Box<dyn Read + Send>,
     compressed: bool,
     batch: usize,
-    /// The start of the next batch: a line whose end has not been read.
+    /// The start of the next batch: a line whose end has not been read yet.
     carry: Vec<u8>,
-    /// Why the stream ended before its end.
+    /// The error that ended the stream early.
     failed: Option<Problem>,
 }
 
 impl Text {
-    /// The text of a stream. Looks at its first two bytes.
+    /// Opens a stream and reads its first two bytes.
     pub(crate) fn new(mut input: impl Read + Send + 'static) -> Self {
         let mut magic = Vec::new();
         let failed = input.by_ref().take(2).read_to_end(&mut magic).err();
@@ -45,14 +45,14 @@ impl Text {
         Self { input, compressed, batch: BATCH, carry: Vec::new(), failed }
     }
 
-    /// The same text in batches of at least `bytes`.
+    /// The same text in batches of at least `bytes` bytes.
     #[cfg(test)]
     pub(crate) fn in_batches_of(self, bytes: usize) -> Self {
         Self { batch: bytes, ..self }
     }
 
-    /// Replaces `batch` with the next whole lines, the last one ended by a newline even where the file has none;
-    /// leaves it empty at the end of the stream.
+    /// Replaces `batch` by the next whole lines, or empties it at the end of the stream. Adds a missing
+    /// newline at the end of the file.
     pub(super) fn fill(&mut self, batch: &mut Vec<u8>) -> Result<(), Problem> {
         batch.clear();
         batch.append(&mut self.carry);
@@ -103,18 +103,18 @@ pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| is_blank(*byte) || *byte == b'\n').filter(|word| !word.is_empty())
 }
 
-/// Whether a line holds nothing, or a comment.
+/// Whether a line is blank or a comment.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
     words(line).next().is_none_or(|word| word[0] == b'%')
 }
 
-/// Space, tab, or the carriage return of a Windows line end.
+/// Whether a byte is a space, a tab, or the carriage return of a Windows line end.
 #[inline]
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// A quotation for a message: trimmed, escaped where it is no text, and shortened.
+/// A quotation for a message: trimmed, shortened, and with escaped control characters.
 #[cold]
 pub(crate) fn quote(bytes: &[u8]) -> String {
     let bytes = bytes.trim_ascii();
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// All batches of a text, read `bytes` at a time.
+    /// All batches of a text, read in chunks of `bytes`.
     fn batches(text: impl Read + Send + 'static, bytes: usize) -> Result<Vec<String>, Problem> {
         let (mut text, mut all, mut batch) = (Text::new(text).in_batches_of(bytes), Vec::new(), Vec::new());
         loop {

@@ -1,10 +1,10 @@
-//! What is said of streams that break off and of words that are no values.
+//! Errors of streams that end early and of words that are not values.
 
 use std::io::{self, Read};
 
 use coarsen_matrix_market::{Problem, Source};
 
-/// A stream that breaks off.
+/// A stream whose reads fail after some bytes.
 struct Broken(&'static [u8], io::ErrorKind);
 
 impl Read for Broken {

@@ -1,4 +1,4 @@
-//! No text, however damaged, does harm: it is refused with a line, or read as the plain reader reads it.
+//! Damaged text is rejected with a line number, or is read with the same result as by the reference reader.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -8,7 +8,7 @@ use coarsen_sparse::Bsr;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// One way a file is damaged.
+/// A way to damage a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(usize, u8),
@@ -58,7 +58,8 @@ impl Damage {
     }
 }
 
-/// The plain reader: the sum of all entries at each place, by words and `str::parse`; none for a wrong file.
+/// The reference reader: the sum of all entries at each place, by words and `str::parse`; `None` for an
+/// invalid file.
 fn plain(text: &str) -> Option<BTreeMap<(usize, usize), f64>> {
     let words = |line: &str| -> Vec<String> {
         line.split([' ', '\t', '\r']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
@@ -88,7 +89,7 @@ fn plain(text: &str) -> Option<BTreeMap<(usize, usize), f64>> {
         "skew-symmetric" => Some(-1.0),
         _ => return None,
     };
-    // (row, column, value) as stored, counted from 1
+    // (row, column, value) as stored, numbered from 1
     let (mut stored, declared) = (Vec::new(), *sizes.get(2).unwrap_or(&0));
     match (*format, *field, &sizes[..]) {
         ("coordinate", "real" | "integer", [_, _, _]) => {
@@ -176,7 +177,7 @@ proptest! {
         if !gz && let Ok(text) = std::str::from_utf8(&text) {
             let read = Source::new(Cursor::new(text.to_owned())).matrix().map(|a| stored(&a));
             match read {
-                // Sizes without entries to justify them, which the plain reader believes.
+                // Declared sizes without enough entries, which the reference reader accepts.
                 Err(ReadError { problem: Problem::Hollow { .. } | Problem::TooLarge { .. }, .. }) => {}
                 read => {
                     let plain = plain(text).map(|sums| sums.into_iter().map(|(at, v)| (at, v.to_bits())).collect());
@@ -185,7 +186,7 @@ proptest! {
             }
         }
         let source = || Source::new(Cursor::new(text.clone()));
-        // Whatever comes back is finite and inside its shape; whatever does not has a line and a text.
+        // Every matrix is finite and within its shape; every error has a line and a text.
         let check = |result: Result<Bsr<f64>, ReadError>| match result {
             Ok(a) => a.check_finite().is_ok(),
             Err(error) => error.line.is_some() && !error.to_string().contains('\0'),
@@ -199,7 +200,7 @@ proptest! {
     }
 }
 
-/// The bits at each place of a matrix of 1x1 blocks.
+/// The bits of each entry of a matrix with 1x1 blocks.
 fn stored(a: &Bsr<f64>) -> BTreeMap<(usize, usize), u64> {
     let row = |i| a.row(i).map(move |(j, v): (usize, &[f64])| ((i, j), v[0].to_bits()));
     (0..a.shape().0).flat_map(row).collect()

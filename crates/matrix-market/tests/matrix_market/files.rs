@@ -1,14 +1,14 @@
-//! Real Matrix Market files: all good ones are read as their list says, all bad ones refused with a line.
+//! Real Matrix Market files: valid ones match their index, invalid ones are rejected with a line number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use coarsen_matrix_market::{self as matrix_market, Problem};
 
-/// A folder of the test data, or none where it is not at hand.
+/// A folder of the test data; `None` if it is not available.
 fn data(folder: &str) -> Option<PathBuf> {
     let Ok(root) = std::env::var("COARSEN_DATA") else {
-        eprintln!("skipped: COARSEN_DATA names no folder of test data");
+        eprintln!("skipped: COARSEN_DATA is not set to a folder of test data");
         return None;
     };
     Some(Path::new(&root).join(folder))
@@ -37,7 +37,7 @@ fn parser_files_do_what_their_names_say() {
             let problem = result.unwrap_err().problem;
             assert!(matches!(problem, Problem::Complex | Problem::Hermitian), "{name}: {problem}");
         } else if name == "russell__ok_rectangular.mtx" {
-            // It counts from 0, which its own reader never noticed.
+            // This file counts from 0; its own reader accepts that.
             let error = result.unwrap_err();
             assert_eq!((error.line, error.problem), (Some(4), Problem::ZeroIndex { what: "row" }));
         } else {
@@ -47,7 +47,7 @@ fn parser_files_do_what_their_names_say() {
     }
 }
 
-/// The sum of i · j · a(i, j), with indices from 1, of a small file written out by hand.
+/// The sum of i · j · a(i, j), with indices from 1, of small files whose content is known.
 #[test]
 fn parser_files_hold_what_they_show() {
     let Some(folder) = data("mm-parser") else { return };
@@ -67,7 +67,7 @@ fn parser_files_hold_what_they_show() {
     assert_eq!((a.nnz(), a.get(3, 3), a.get(0, 3)), (8, -2.0, 6.0));
 }
 
-/// Every row `| file | n | nnz |` of the list, against the file.
+/// Compares every row `| file | n | nnz |` of the index with the file.
 #[test]
 fn matrices_have_the_sizes_of_their_list() {
     let (Some(folder), Some(list)) = (data("matrices"), data("INDEX.md")) else { return };

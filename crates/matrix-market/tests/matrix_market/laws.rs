@@ -1,4 +1,4 @@
-//! Laws of Matrix Market files: what is written comes back, what is wrong is named, threads change nothing.
+//! Properties of reading and writing: round trips, errors, and independence of the number of threads.
 
 use std::fs;
 use std::io::Cursor;
@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// So many cases, the same in every run.
+/// The number of cases; they are the same in every run.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -23,7 +23,7 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// A file of its own for each test, removed at the end.
+/// A temporary file for each test, removed at the end.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -46,25 +46,25 @@ fn system(text: &str) -> Result<Bsr<f64>, ReadError> {
     Source::new(Cursor::new(text.to_owned())).system()
 }
 
-/// The line and the problem of a text that cannot be read.
+/// The line and the problem of an invalid text.
 fn wrong(text: &str) -> (usize, Problem) {
     let error = matrix(text).unwrap_err();
     (error.line.unwrap(), error.problem)
 }
 
-/// A general coordinate file of 3 x 3 with these lines after its banner.
+/// A general coordinate file with these lines after its banner.
 fn general(lines: &str) -> String {
     format!("%%MatrixMarket matrix coordinate real general\n{lines}")
 }
 
 fn finite() -> impl Strategy<Value = f64> {
-    // −0 is the one number that a sum of entries does not keep.
+    // A sum of entries does not preserve −0.
     any::<u64>()
         .prop_map(f64::from_bits)
         .prop_filter("a number", |v| v.is_finite() && (*v != 0.0 || v.is_sign_positive()))
 }
 
-/// Any matrix of up to 20 x 20 blocks, symmetric ones included.
+/// Random matrices of up to 20 x 20 blocks, including symmetric ones.
 fn matrices() -> impl Strategy<Value = Bsr<f64>> {
     let size = (0..=20_usize, 0..=20_usize, 1..=3_usize, any::<bool>());
     size.prop_flat_map(|(n, m, b, symmetric)| {
@@ -210,7 +210,7 @@ fn what_is_wrong_is_said_with_its_line() {
 
 #[test]
 fn declared_sizes_allocate_nothing() {
-    // Each of these would take gigabytes if it were believed.
+    // Each of these sizes would take gigabytes if memory were allocated for it.
     let rows = u32::MAX;
     assert!(matches!(
         system(&general(&format!("{rows} {rows} 1\n1 1 1\n"))).unwrap_err().problem,
@@ -237,7 +237,7 @@ fn systems_are_square_and_have_no_empty_row() {
     assert_eq!(system(symmetric).unwrap().nnz(), 2);
 }
 
-/// A symmetric file of 2 MB, with comments, and its last entries as given.
+/// A symmetric file of 2 MB with comments and the given last entries.
 fn large(end: &str) -> String {
     let n = 20_000;
     let mut text = format!("%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {}\n", 5 * n - 10);

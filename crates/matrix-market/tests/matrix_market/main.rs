@@ -1,4 +1,4 @@
-//! Matrix Market files: laws, damage, and files of others.
+//! Matrix Market files: properties, damaged files, and real files.
 
 mod breaks;
 mod damage;

@@ -1,11 +1,12 @@
-//! What real files hold: blocks of the size that their makers put into a node, 1 for scalar problems, and the rigid modes of a bar.
+//! Properties of real matrices: the block size (the number of unknowns of a node, 1 for scalar problems) and
+//! the rigid-body modes of a bar.
 
 use std::path::Path;
 
 use coarsen_matrix_market as matrix_market;
 use coarsen_sparse::{NearKernel, Permutation, Zeros, detect_block_size};
 
-/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full, those of `pyamg_bar` 70 %.
+/// Dropped zeros leave the 3x3 blocks of `hypre_beam_tet_2475` 83 % full and those of `pyamg_bar` 70 % full.
 const KNOWN: [(&str, usize); 12] = [
     ("1138_bus", 1),
     ("bcsstk14", 6),
@@ -24,7 +25,7 @@ const KNOWN: [(&str, usize); 12] = [
 #[test]
 fn real_matrices_show_their_nodes() {
     let Ok(root) = std::env::var("COARSEN_DATA") else {
-        eprintln!("skipped: COARSEN_DATA names no folder of test data");
+        eprintln!("skipped: COARSEN_DATA is not set to a folder of test data");
         return;
     };
     for (name, expected) in KNOWN {
@@ -41,11 +42,11 @@ fn real_matrices_show_their_nodes() {
     }
 }
 
-/// A real clamped bar with its rigid modes: free rows approve of them, and of no others.
+/// A real clamped bar with its rigid-body modes: the free rows annihilate these modes, but not wrong ones.
 #[test]
 fn a_real_bar_knows_its_modes() {
     let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
         return;
     };
     let file = |name: &str| format!("{folder}/matrices/pyamg_bar{name}.mtx.gz");

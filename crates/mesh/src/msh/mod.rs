@@ -1,13 +1,13 @@
-//! Gmsh MSH, versions 2.x and 4.1, in text or bytes.
+//! Gmsh MSH, versions 2.x and 4.1, ascii and binary.
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the header, and sections that are passed over |
+//! | `mod` | the header; skipping of other sections |
 //! | `version2` | `$Nodes` and `$Elements` as flat lists |
-//! | `version4` | the same in blocks, one for each geometric entity |
+//! | `version4` | the same in blocks, one per geometric entity |
 //!
-//! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual, §"MSH file format" and
-//! §"MSH file format version 2 (Legacy)".
+//! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual,
+//! §"MSH file format" and §"MSH file format version 2 (Legacy)".
 
 mod version2;
 mod version4;
@@ -69,7 +69,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// Vertices, and which of them a number in the file means.
+/// The vertices, and the map from numbers in the file to vertices.
 #[derive(Default)]
 struct Nodes {
     positions: Vec<[f64; 3]>,
@@ -77,23 +77,23 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// The number of the next vertex.
+    /// Registers the number of the next vertex.
     fn name(&mut self, fields: &Fields<'_>, tag: i64) -> Result<(), Fault> {
-        let vertex = fields.corner(self.vertices.len() as i64, 0, usize::MAX)?; // within u32
+        let vertex = fields.corner(self.vertices.len() as i64, 0, usize::MAX)?; // checks that it fits u32
         match self.vertices.insert(tag, vertex) {
             None => Ok(()),
             Some(_) => Err(fields.fault(Problem::Twice { tag })),
         }
     }
 
-    /// The vertex that a number means.
+    /// The vertex with the number `tag`.
     fn vertex(&self, fields: &Fields<'_>, tag: i64) -> Result<u32, Fault> {
         let vertex = self.vertices.get(&tag).copied();
         vertex.ok_or_else(|| fields.fault(Problem::Index { index: tag, vertices: self.positions.len() }))
     }
 }
 
-/// What an element is, whatever its order.
+/// The shape of an element of any order.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     Point,
@@ -103,7 +103,8 @@ enum Shape {
     Tetrahedron,
 }
 
-/// Number, shape and nodes of the element types that are read; corners come first, then the nodes of edges, faces and inside.
+/// Number, shape and node count of the supported element types; corners come first, then the nodes of edges,
+/// faces and the interior.
 const TYPES: [(i64, Shape, usize); 25] = [
     (15, Shape::Point, 1),
     (1, Shape::Line, 2),
@@ -132,7 +133,7 @@ const TYPES: [(i64, Shape, usize); 25] = [
     (31, Shape::Tetrahedron, 56),
 ];
 
-/// Shape and nodes of an element type.
+/// The shape and node count of an element type.
 fn shape(fields: &Fields<'_>, kind: i64) -> Result<(Shape, usize), Fault> {
     match TYPES.iter().find(|found| found.0 == kind) {
         Some(&(_, shape, nodes)) => Ok((shape, nodes)),
@@ -140,7 +141,8 @@ fn shape(fields: &Fields<'_>, kind: i64) -> Result<(Shape, usize), Fault> {
     }
 }
 
-/// Reads the nodes of an element, integers of `bytes` in a binary file, and adds what its corners make.
+/// Reads the nodes of an element (integers of `bytes` bytes in a binary file) and adds the element that its
+/// corners define.
 fn element(
     fields: &mut Fields<'_>,
     (shape, count): (Shape, usize),
@@ -171,7 +173,7 @@ mod tests {
 
     const POINTS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-    /// Numbers of a binary file, in either byte order.
+    /// Builds the numbers of a binary file in either byte order.
     struct Bytes {
         bytes: Vec<u8>,
         big: bool,

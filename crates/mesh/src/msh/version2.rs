@@ -20,7 +20,8 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
     begin(fields)?;
     let mut read = 0;
     while read < count {
-        // Bytes come in blocks of one type: type, elements, tags; text repeats type and tags with each element.
+        // A binary file has blocks of one type: type, elements, tags. A text file repeats type and tags for
+        // each element.
         let (kind, block, tags) = if fields.encoding == Encoding::Text {
             fields.signed(4, "the number of an element")?;
             (fields.signed(4, "the type of an element")?, 1, fields.signed(4, "the number of tags")?)
@@ -48,7 +49,7 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
     fields.keyword("$EndElements")
 }
 
-/// The line end before binary data.
+/// Skips the line end before binary data.
 fn begin(fields: &mut Fields<'_>) -> Result<(), Fault> {
     if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
 }

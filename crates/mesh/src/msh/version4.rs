@@ -41,7 +41,7 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
     fields.keyword("$EndElements")
 }
 
-/// Reads the header of a section and calls `block` as often as it says.
+/// Reads the header of a section and calls `block` for each of its blocks.
 fn for_each_block<'a>(
     fields: &mut Fields<'a>,
     mut block: impl FnMut(&mut Fields<'a>) -> Result<(), Fault>,

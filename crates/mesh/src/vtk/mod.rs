@@ -1,12 +1,12 @@
-//! VTK legacy files: `POLYDATA` and `UNSTRUCTURED_GRID`, in text or big-endian bytes.
+//! VTK legacy files: `POLYDATA` and `UNSTRUCTURED_GRID`, as text or big-endian bytes.
 //!
-//! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats"; cells as offsets and
-//! connectivity since version 5.1.
+//! *Reference* Schroeder, Martin, Lorensen 2006, *The Visualization Toolkit*, "VTK File Formats"; since
+//! version 5.1 cells are stored as offsets and connectivity.
 
 use super::fields::{Encoding, Fault, Fields, number, quote};
 use super::{Mesh, Problem};
 
-/// Cells: where each one's corners end, and all corners.
+/// Cells: the end of the corners of each, and all corners.
 #[derive(Default)]
 struct Cells {
     ends: Vec<usize>,
@@ -86,7 +86,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// Adds a strip: every other triangle is turned, so that all show the same side.
+/// Adds a triangle strip; every other triangle is reversed, so that all have the same orientation.
 fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Fault> {
     if strip.len() < 3 {
         return Err(fields.fault(Problem::Corners { corners: strip.len() }));
@@ -94,20 +94,20 @@ fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Faul
     for (k, three) in strip.windows(3).enumerate() {
         let [a, b, c] = [three[0], three[1], three[2]];
         if a == b || b == c || a == c {
-            continue; // a stitch between two strips
+            continue; // a degenerate triangle that joins two strips
         }
         fields.fan(&if k.is_multiple_of(2) { [a, b, c] } else { [b, a, c] }, &mut mesh.triangles)?;
     }
     Ok(())
 }
 
-/// Passes over what is said of an array: an empty line ends it.
+/// Skips the metadata of an array, up to an empty line.
 fn metadata(fields: &mut Fields<'_>) {
-    fields.line(); // the rest of its own
+    fields.line(); // the rest of the current line
     while fields.line().is_some_and(|line| !line.trim_ascii().is_empty()) {}
 }
 
-/// Passes over arrays that belong to the whole file, such as the time.
+/// Skips arrays of the whole file, such as the time.
 fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.expect("the name of a field")?;
     for _ in 0..fields.text::<usize>("the number of arrays")? {
@@ -146,7 +146,7 @@ fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Moves to the data behind a header line, which are bytes of a binary file.
+/// Moves to the data after a header line; in a binary file the line end is skipped.
 fn data(fields: &mut Fields<'_>) -> Result<(), Fault> {
     if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
 }
@@ -205,7 +205,7 @@ fn cells(fields: &mut Fields<'_>, version: f64, vertices: usize) -> Result<Cells
     Ok(cells)
 }
 
-/// The header of a list of version 5, and the bytes of its integers.
+/// Parses the header of a list of version 5; returns the bytes per integer.
 fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
     fields.keyword(name)?;
     let bytes = match fields.expect("the type of a list")? {
@@ -220,7 +220,7 @@ fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
     Ok(bytes)
 }
 
-/// Triangles and tetrahedra among the cells, by their types.
+/// Adds the triangles and tetrahedra among the cells, by their types.
 fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), Fault> {
     let found: usize = fields.text("the number of cell types")?;
     if found != cells.ends.len() {
@@ -232,7 +232,7 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
         let kind = fields.signed(4, "a cell type")?;
         let wrong = |expected| Problem::Count { what: "corners of a cell", expected, found: corners.len() };
         match kind {
-            0..=4 | 21 | 35 | 68 => {} // nothing, vertices and lines
+            0..=4 | 21 | 35 | 68 => {} // empty cells, vertices and lines
             5 | 7 | 9 => {
                 if corners.len() < 3 {
                     return Err(fields.fault(wrong(3)));
@@ -241,10 +241,11 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
             }
             6 => strip(fields, corners, mesh)?,
             8 => match *corners {
-                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?, // a pixel: x runs first, then y
+                // a pixel: x varies first, then y
+                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?,
                 _ => return Err(fields.fault(wrong(4))),
             },
-            // Curved ones: the corners come first.
+            // Curved elements: the corners come first.
             22 | 34 | 69 => match corners.first_chunk::<3>() {
                 Some(corners) => fields.fan(corners, &mut mesh.triangles)?,
                 None => return Err(fields.fault(wrong(3))),

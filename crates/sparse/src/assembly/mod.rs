@@ -1,12 +1,12 @@
-//! Matrices from streams of entries: counted by row, sorted, duplicates summed.
+//! Assembly of matrices from streams of entries.
 //!
-//! 1. count the entries of each row,
-//! 2. scatter entry numbers to their rows, in the order of the stream,
-//! 3. sort each row by column (stable) and mark duplicates,
-//! 4. gather: each stored block is the sum of its entries in the order of the stream.
+//! 1. Count the entries of each row.
+//! 2. Scatter the entry numbers to their rows, in the order of the stream.
+//! 3. Sort each row by column (stable) and mark duplicates.
+//! 4. Gather: each stored block is the sum of its entries, in the order of the stream.
 //!
-//! Steps 3 and 4 run in parallel over rows. No atomics: the same bits at any thread count. An [`Assembly`] remembers the first three, for a pattern
-//! that is filled again and again.
+//! Steps 3 and 4 run in parallel over rows, without atomics: the bits do not depend on the number of threads.
+//! An [`Assembly`] stores the result of the first three steps for a pattern that is filled repeatedly.
 
 mod plan;
 
@@ -20,10 +20,11 @@ use crate::{Bsr, Pattern, SparseError};
 
 pub use plan::Assembly;
 
-/// The matrix of scalar entries (row, column, value); duplicates are summed in the order given.
+/// The matrix of scalar entries (row, column, value); duplicates are summed in the order of the list.
 ///
-/// Zeros are stored: a pattern does not depend on values. Sums start at +0, so that −0 becomes 0, which
-/// changes at most the sign of a zero in what is computed from it. *Cost* about 30 bytes of traffic an entry plus a sort within each row.
+/// Zeros are stored, so the pattern does not depend on values. Sums start at +0, so a −0 becomes +0; this can
+/// only change the sign of zeros computed from it. *Cost* about 30 bytes of traffic per entry and a sort
+/// within each row.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1.0), (0, 0, 2.0)])?;
@@ -32,7 +33,7 @@ pub use plan::Assembly;
 /// ```
 ///
 /// # Errors
-/// [`SparseError::Row`] or [`SparseError::Column`] names an entry outside the matrix.
+/// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix.
 pub fn from_triplets<T: Real>(
     rows: usize,
     columns: usize,
@@ -42,14 +43,15 @@ pub fn from_triplets<T: Real>(
     assemble((rows, columns), (1, 1), entries.len(), &places, &|k, sum| sum[0] += entries[k].2)
 }
 
-/// The matrix of scalar entries of a square matrix, and of `sign` times each off the diagonal mirrored at it. Duplicates are summed in the order
-/// given, mirrored ones after those given.
+/// The square matrix of the scalar entries (i, j, a) and of the mirrored entries (j, i, `sign` · a) for i ≠
+/// j. Duplicates are summed in the order of the list, mirrored entries after the others.
 ///
-/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric one (−1); entries of the other triangle are mirrored just the same.
-/// *Cost* that of [`from_triplets`] with all entries, without a list of them.
+/// *Use* for one triangle of a symmetric matrix (`sign` = 1) or of a skew-symmetric one (−1). The triangle is
+/// not checked: entries on either side of the diagonal are mirrored.
+/// *Cost* that of [`from_triplets`] for all entries, without storing the mirrored list.
 ///
 /// # Errors
-/// [`SparseError::Row`] or [`SparseError::Column`] names an entry outside the matrix.
+/// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix.
 pub fn from_half<T: Real>(n: usize, entries: &[(u32, u32, T)], sign: T) -> Result<Bsr<T>, SparseError> {
     let given = entries.len();
     let places = || {
@@ -62,10 +64,11 @@ pub fn from_half<T: Real>(n: usize, entries: &[(u32, u32, T)], sign: T) -> Resul
     assemble((n, n), (1, 1), given.saturating_mul(2), &places, &add)
 }
 
-/// The matrix of scalar entries gathered into blocks of r x c; entries of a block that never appear are zeros.
+/// The matrix of scalar entries, stored in blocks of r x c. Entries of a block that are not in the list are
+/// zero.
 ///
 /// # Errors
-/// As [`from_triplets`], and [`SparseError::BlockSize`] where blocks do not tile the matrix.
+/// As [`from_triplets`], and [`SparseError::BlockSize`] if blocks do not tile the matrix.
 pub fn from_triplets_blocked<T: Real>(
     rows: usize,
     columns: usize,
@@ -82,14 +85,15 @@ pub fn from_triplets_blocked<T: Real>(
     assemble(blocks, block, entries.len(), &places, &add)
 }
 
-/// The matrix of a stream of dense blocks: block k sits at block position `places[k]` and holds
-/// `values[k·r·c .. (k + 1)·r·c]`, row-major; duplicates are summed in the order given.
+/// The matrix of a stream of dense blocks: block k has the block position `places[k]` and the row-major
+/// values `values[k·r·c .. (k + 1)·r·c]`. Duplicates are summed in the order of the stream.
 ///
-/// This is what finite elements emit: one entry per pair of nodes of an element. As everywhere, `rows` and `columns` are those of the matrix and count
-/// scalars: n nodes of three unknowns make 3 n rows. Places count blocks, so that with n rows the nodes from n / 3 on lie outside.
+/// Finite elements produce such streams: one block for each pair of nodes of an element. `rows` and `columns`
+/// are in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks: with
+/// `rows` = n, nodes from n / 3 on lie outside the matrix.
 ///
 /// # Errors
-/// [`SparseError::Length`] unless there are r·c values a place; otherwise as [`from_triplets_blocked`].
+/// [`SparseError::Length`] unless there are r·c values per place; otherwise as [`from_triplets_blocked`].
 pub fn from_blocks<T: Real>(
     rows: usize,
     columns: usize,
@@ -109,7 +113,7 @@ pub fn from_blocks<T: Real>(
     assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
-/// [`from_blocks`] of square blocks as arrays of rows: what the loops of an assembly compute.
+/// [`from_blocks`] for square blocks given as arrays of rows, as assembly loops compute them.
 ///
 /// ```
 /// let spring = [[2.0, 0.5], [0.5, 1.0]];
@@ -129,7 +133,8 @@ pub fn from_square_blocks<T: Real, const B: usize>(
     from_blocks(rows, columns, (B, B), places, blocks.as_flattened().as_flattened())
 }
 
-/// Block rows and columns of a matrix of so many scalars, in blocks whose sides `u32` can name, so that their product fits `usize`.
+/// The numbers of block rows and block columns for a number of scalars. Block sizes are limited to `u32`, so
+/// that their product fits `usize`.
 fn count_blocks(
     (rows, columns): (usize, usize),
     (r, c): (usize, usize),
@@ -144,7 +149,8 @@ fn count_blocks(
     }
 }
 
-/// The four steps, for `places` of blocks, each with the number of its entry, below `count`, whose values `add(number, sum)` adds.
+/// The four steps for blocks at `places`, each given with the number of its entry (below `count`).
+/// `add(number, sum)` adds the values of an entry.
 fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     (rows, columns): (usize, usize),
     block: (usize, usize),
@@ -180,7 +186,7 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     }
     let starts = buckets.into_starts();
 
-    // 3: (column, entry) pairs are unique, so an unstable sort gives the stable order
+    // (column, entry) pairs are unique, so an unstable sort gives the stable order
     let mut offsets = vec![0; rows + 1];
     let mut pieces = split(&mut order, &starts, 1);
     let sort = |((piece, sizes), starts): ((&mut &mut [(u32, u32)], &mut [usize]), &[usize])| {
@@ -206,7 +212,8 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
         |(((piece, starts), indices), values): (((&&mut [(u32, u32)], &[usize]), &mut [u32]), &mut [T])| {
             let rows = starts.windows(2).map(|ends| &piece[ends[0] - starts[0]..ends[1] - starts[0]]);
             let groups = rows.flat_map(|row| row.chunk_by(|a, b| a.0 == b.0));
-            // New pages are written before they are read: one that a sum reads first is mapped twice, and the second time stops all threads.
+            // The pages are written before they are read. A new page that is first read by a sum is mapped
+            // twice, and the second mapping interrupts all threads.
             values.fill(T::zero());
             for ((group, index), sum) in groups.zip(indices).zip(values.chunks_exact_mut(size.max(1))) {
                 *index = group[0].0;
@@ -223,23 +230,23 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
     Bsr::new(Arc::new(Pattern::new(columns, offsets, indices)?), block, values)
 }
 
-/// Rows of a piece of work: so many that a list of pieces is small beside one of rows.
+/// Rows per piece of work: large enough that a list of pieces is small compared to a list of rows.
 const PIECE: usize = 64;
 
-/// The offsets of the rows of each piece, and where its last row ends.
+/// The offsets of the rows of each piece, including the end of its last row.
 fn bounds(offsets: &[usize]) -> impl Iterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     (0..rows).step_by(PIECE).map(move |first| &offsets[first..=(first + PIECE).min(rows)])
 }
 
-/// The same for several threads.
+/// The same as a parallel iterator.
 fn bounds_parallel(offsets: &[usize]) -> impl IndexedParallelIterator<Item = &[usize]> {
     let rows = offsets.len() - 1;
     let piece = move |k: usize| &offsets[k * PIECE..=((k + 1) * PIECE).min(rows)];
     (0..rows.div_ceil(PIECE)).into_par_iter().map(piece)
 }
 
-/// The slices of `all` that belong to each piece of rows, `size` elements an offset.
+/// Divides `all` into the slices of the pieces, with `size` elements per block.
 fn split<'a, T>(mut all: &'a mut [T], offsets: &[usize], size: usize) -> Vec<&'a mut [T]> {
     let pieces = bounds(offsets).map(|bounds| {
         let (piece, rest) =

@@ -1,4 +1,4 @@
-//! A x and A + B as operators, for programs and tests that are written like formulas.
+//! Operators `*` and `+`, for programs and tests that are written like formulas.
 
 use std::ops::{Add, Mul};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use coarsen_core::{LinearOperator, Real};
 
 use crate::{Bsr, Pattern};
 
-/// y = A x in a new vector; loops that are to allocate nothing take [`apply`](LinearOperator::apply).
+/// y = A x in a new vector. Loops that must not allocate use [`apply`](LinearOperator::apply).
 ///
 /// *Panics* unless x has as many entries as A has columns.
 ///
@@ -43,7 +43,7 @@ impl<T: Real> Add for &Bsr<T> {
     fn add(self, other: Self) -> Bsr<T> {
         assert!(
             self.shape() == other.shape() && self.block() == other.block(),
-            "A + B: {:?} in blocks of {:?} met {:?} in blocks of {:?}",
+            "A + B: A is {:?} in blocks of {:?}, B is {:?} in blocks of {:?}",
             self.shape(),
             self.block(),
             other.shape(),
@@ -69,7 +69,7 @@ impl<T: Real> Add for &Bsr<T> {
             offsets.push(indices.len());
         }
         let pattern = Pattern::new(p.columns(), offsets, indices).expect("merged rows are sorted");
-        Bsr::new(Arc::new(pattern), self.block(), values).expect("as many values as blocks")
+        Bsr::new(Arc::new(pattern), self.block(), values).expect("every block has its values")
     }
 }
 

@@ -1,9 +1,10 @@
 //! Y = A X: several right-hand sides in one pass over the matrix.
 //!
-//! A product with one vector is bound by the traffic of the matrix; with k vectors the same traffic serves k times the
-//! arithmetic. X is stored row by row (the k values of an unknown together), so that the inner loop runs over them
-//! without a gather. One core that streams the matrix at full speed gains little (4 columns at 3x3 took the time of 3
-//! single products, 8 that of 7, in SSE2 code); the gain grows with the number of cores that share the memory.
+//! A product with one vector is limited by the memory traffic of the matrix. With k vectors, the same traffic
+//! is used for k times the arithmetic. X is stored row by row (the k values of an unknown are contiguous), so
+//! the inner loop over columns needs no gather. A single core that already streams the matrix at full
+//! bandwidth gains little: with 3x3 blocks and SSE2 code, 4 columns took the time of 3 single products, and 8
+//! columns that of 7. The gain grows with the number of cores that share the memory.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
-/// Columns handled in one pass: their sums fit the vector registers.
+/// Columns per pass: their sums fit the vector registers.
 const PANEL: usize = 8;
 
 /// Scalar rows per leaf.
@@ -21,12 +22,14 @@ const ROWS: usize = 512;
 impl<T: Real> Bsr<T> {
     /// Y = A X for k columns, X and Y row-major: entry (i, c) of X is `x[i·k + c]`.
     ///
-    /// *Use* for rigid-body modes, Lanczos blocks, several loads. *Traffic* that of one product with a vector for up to 8
-    /// columns; more are done in panels of 8, each one pass over the rows of A. Products accumulate in `V`, each
-    /// column in the order of the row: its bits depend neither on k nor on threads, but may differ from those of
-    /// [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in another order.
+    /// *Use* for rigid-body modes, block Lanczos, several loads. *Traffic* that of one product with a vector
+    /// for up to 8 columns. More columns are computed in panels of 8, each with one pass over A. Products
+    /// accumulate in `V`, in the order of the row. The bits of a column depend neither on k nor on threads,
+    /// but may differ from those of [`apply`](coarsen_core::LinearOperator::apply), which sums blocks in a
+    /// different order.
     ///
-    /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has rows.
+    /// *Panics* unless `x` has k times as many entries as A has columns, and `y` k times as many as A has
+    /// rows.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
@@ -40,7 +43,7 @@ impl<T: Real> Bsr<T> {
         let (m, n) = self.shape();
         assert!(
             x.len() == n * k && y.len() == m * k,
-            "apply_columns: a {m} x {n} matrix and {k} columns met x of {} and y of {}",
+            "apply_columns: a {m} x {n} matrix and {k} columns, but x has {} entries and y has {}",
             x.len(),
             y.len()
         );
@@ -49,7 +52,8 @@ impl<T: Real> Bsr<T> {
         }
     }
 
-    /// A X for some block rows, G scalar rows and up to 8 columns at a time; `y` holds only those block rows.
+    /// A X for some block rows, with G scalar rows and up to 8 columns at a time; `y` holds only these block
+    /// rows.
     fn panels<V: Real, const G: usize>(&self, rows: Range<usize>, k: usize, x: &[V], y: &mut [V]) {
         for first in (0..k).step_by(PANEL) {
             let (rows, y) = (rows.clone(), &mut y[..]);
@@ -66,7 +70,8 @@ impl<T: Real> Bsr<T> {
         }
     }
 
-    /// Columns `first .. first + K` of that; the K sums of G rows are independent, which hides the latency of additions.
+    /// Columns `first .. first + K`. The K sums of G rows are independent, which hides the latency of
+    /// additions.
     fn panel<V: Real, const G: usize, const K: usize>(
         &self,
         rows: Range<usize>,

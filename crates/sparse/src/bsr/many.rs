@@ -1,4 +1,5 @@
-//! Y = A X for several vectors: a leaf of rows of A is read from memory once, and from the cache for every further vector.
+//! Y = A X for several vectors. Each leaf of rows of A is read from memory once, and from the cache for all
+//! further vectors.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use coarsen_core::{Compiled, Real};
 
 use super::Bsr;
 
-/// Vectors that share one pass over A.
+/// The number of vectors per pass over A.
 const TOGETHER: usize = 8;
 
 type Many<T, V> = fn(&Bsr<T>, &[Vec<V>], &mut [Vec<V>]);
@@ -20,9 +21,10 @@ static MANY: Compiled<4> = Compiled([
 ]);
 
 impl<T: Real> Bsr<T> {
-    /// yⱼ = A xⱼ for all j, with the bits of one product after the other.
+    /// yⱼ = A xⱼ for all j, with the same bits as separate products.
     ///
-    /// *Cost* a pass over A for up to eight vectors. *Panics* on a wrong length, and where there are not as many y as x.
+    /// *Cost* one pass over A for up to eight vectors. *Panics* on a wrong length, and unless there are as
+    /// many y as x.
     pub(crate) fn multiply_many<V: Real>(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
         assert_eq!(x.len(), y.len(), "apply_many: vectors");
         x.iter().zip(&*y).for_each(|(x, y)| self.assert_fits(x, y));
@@ -39,7 +41,8 @@ fn many<T: Real, V: Real>(a: &Bsr<T>, x: &[Vec<V>], y: &mut [Vec<V>]) {
     let leaf = |rows: Range<usize>| {
         for (x, y) in x.iter().zip(y.iter().flatten()) {
             let (from, length) = (rows.start * height, rows.len() * height);
-            // SAFETY: y has as many entries as A has rows (asserted by the caller), and leaves are disjoint ranges of rows.
+            // SAFETY: y has as many entries as A has rows (asserted by the caller), and leaves are disjoint
+            // ranges of rows.
             let y = unsafe { std::slice::from_raw_parts_mut(y.get().add(from), length) };
             a.multiply_rows(rows.clone(), x, y);
         }

@@ -1,4 +1,4 @@
-//! The block sparse row matrix.
+//! Block sparse row matrices.
 
 mod arithmetic;
 mod columns;
@@ -19,11 +19,13 @@ use crate::{Pattern, SparseError};
 
 /// A sparse matrix of dense r x c blocks: a shared [`Pattern`] and values, row-major inside each block.
 ///
-/// Block k of the pattern holds `values[k·r·c .. (k + 1)·r·c]`. A 1x1 block size makes it a CSR matrix; rectangular blocks
-/// (3x6) are the transfers of smoothed aggregation. It is a [`LinearOperator`](coarsen_core::LinearOperator) on
-/// `Vec<V>` for every `V`, whatever `T` is: products accumulate in `V`.
+/// Block k of the pattern has the values `values[k·r·c .. (k + 1)·r·c]`. With 1x1 blocks it is a CSR matrix.
+/// Prolongations of smoothed aggregation have rectangular blocks (3x6). It is a
+/// [`LinearOperator`](coarsen_core::LinearOperator) on `Vec<V>` for every pair of `T` and `V`; products
+/// accumulate in `V`.
 ///
-/// *Memory* (r c s + 4) bytes a block and 8 a block row, s = bytes of T: 8.4 bytes a scalar entry for 3x3 `f64` against 12 for CSR.
+/// *Memory* (r c s + 4) bytes a block and 8 a block row, s = bytes of T: 8.4 bytes a scalar entry for 3x3
+/// `f64` against 12 for CSR.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -42,11 +44,11 @@ pub struct Bsr<T> {
 }
 
 impl<T: Real> Bsr<T> {
-    /// A matrix from its parts.
+    /// A matrix from its pattern, block size and values.
     ///
     /// # Errors
-    /// [`SparseError::Length`] unless there are `pattern.len() · r · c` values, [`SparseError::BlockSize`] for an empty
-    /// block, [`SparseError::TooLarge`] when scalar indices would not fit `u32`.
+    /// [`SparseError::Length`] unless there are `pattern.len() · r · c` values, [`SparseError::BlockSize`]
+    /// for an empty block, [`SparseError::TooLarge`] if scalar indices do not fit `u32`.
     pub fn new(pattern: Arc<Pattern>, block: (usize, usize), values: Vec<T>) -> Result<Self, SparseError> {
         let expected = Self::length(&pattern, block)?;
         if values.len() != expected {
@@ -55,23 +57,24 @@ impl<T: Real> Bsr<T> {
         Ok(Self { pattern, block, values })
     }
 
-    /// The zero matrix of a pattern.
+    /// The zero matrix with a given pattern.
     ///
     /// # Errors
-    /// As [`new`](Self::new), before anything is allocated.
+    /// As [`new`](Self::new), checked before any allocation.
     pub fn zeros(pattern: Arc<Pattern>, block: (usize, usize)) -> Result<Self, SparseError> {
         let values = vec![T::zero(); Self::length(&pattern, block)?];
         Ok(Self { pattern, block, values })
     }
 
-    /// How many values a matrix has; the product fits, since each block fills its own part of fewer than 2⁶⁴ places.
+    /// The number of values of a matrix. It fits `usize`: scalar row and column indices fit `u32`, so there
+    /// are fewer than 2⁶⁴ scalar entries.
     fn length(pattern: &Pattern, (r, c): (usize, usize)) -> Result<usize, SparseError> {
         let (rows, columns) = (pattern.rows(), pattern.columns());
         if r == 0 || c == 0 {
             return Err(SparseError::BlockSize { rows, columns, block_rows: r, block_columns: c });
         }
         let limit = u32::MAX as usize;
-        // Without rows or columns any block would pass, and r · c could overflow later.
+        // A matrix without rows or columns would accept any block size, and r · c could overflow later.
         for (what, count) in
             [("rows", rows.max(1).saturating_mul(r)), ("columns", columns.max(1).saturating_mul(c))]
         {
@@ -94,35 +97,35 @@ impl<T: Real> Bsr<T> {
         Ok(a)
     }
 
-    /// Rows and columns in scalars.
+    /// The numbers of scalar rows and columns.
     pub fn shape(&self) -> (usize, usize) {
         (self.pattern.rows() * self.block.0, self.pattern.columns() * self.block.1)
     }
 
-    /// Rows and columns of a block.
+    /// The numbers of rows and columns of a block.
     #[inline]
     pub fn block(&self) -> (usize, usize) {
         self.block
     }
 
-    /// Where the blocks are.
+    /// The sparsity pattern.
     #[inline]
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// All values, block after block.
+    /// All values, concatenated block by block.
     #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All values, to be changed in place; the pattern stays.
+    /// Mutable access to all values; the pattern stays.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
-    /// Stored scalars, zeros inside blocks included.
+    /// The number of stored scalars, including zeros inside blocks.
     pub fn nnz(&self) -> usize {
         self.values.len()
     }
@@ -141,8 +144,8 @@ impl<T: Real> Bsr<T> {
         &self.values[k * size..(k + 1) * size]
     }
 
-    /// The block columns and values of block row i, in order.
-    #[inline(always)] // so that kernels need not leave their instruction set
+    /// The block columns and values of block row i, by increasing column.
+    #[inline(always)] // so that it is compiled for the instruction set of the calling kernel
     pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (usize, &[T])> {
         let size = self.block.0 * self.block.1;
         let range = self.pattern.range(i);
@@ -150,7 +153,7 @@ impl<T: Real> Bsr<T> {
         self.pattern.row(i).iter().map(|&j| j as usize).zip(values)
     }
 
-    /// The scalar at (i, j), 0 where nothing is stored; by a search in the row, for tests and messages.
+    /// The scalar at (i, j); 0 if it is not stored. Searches the row, so use it in tests and messages only.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (r, c) = self.block;
         match self.pattern.find(i / r, j / c) {
@@ -159,17 +162,17 @@ impl<T: Real> Bsr<T> {
         }
     }
 
-    /// The diagonal in scalars, 0 where nothing is stored.
+    /// The scalar diagonal; 0 for entries that are not stored.
     pub fn diagonal(&self) -> Vec<T> {
         let mut diagonal = vec![T::zero(); self.shape().0.min(self.shape().1)];
         self.copy_diagonal(&mut diagonal);
         diagonal
     }
 
-    /// [`diagonal`](Self::diagonal) into the memory there is. *Panics* unless it has as many entries as the diagonal.
+    /// Copies the scalar diagonal into `to`. *Panics* unless `to` has as many entries as the diagonal.
     pub fn copy_diagonal(&self, to: &mut [T]) {
         let (r, c) = self.block;
-        assert_eq!(to.len(), self.shape().0.min(self.shape().1), "copy_diagonal: another length");
+        assert_eq!(to.len(), self.shape().0.min(self.shape().1), "copy_diagonal: wrong length");
         if r != c {
             return to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(i, i));
         }
@@ -186,22 +189,22 @@ impl<T: Real> Bsr<T> {
         });
     }
 
-    /// The same matrix in another precision, rounded once.
+    /// The matrix in another precision; each value is rounded once.
     pub fn to<U: Real>(&self) -> Bsr<U> {
         let mut values = vec![U::zero(); self.values.len()];
         parallel::map(&self.values, &mut values, |v| v.to());
         Bsr { pattern: self.pattern.clone(), block: self.block, values }
     }
 
-    /// The pattern, the block size and the values themselves.
+    /// The pattern, the block size and the values.
     pub fn into_parts(self) -> (Arc<Pattern>, (usize, usize), Vec<T>) {
         (self.pattern, self.block, self.values)
     }
 
-    /// The first value that is NaN or infinite.
+    /// Checks that all values are finite.
     ///
     /// # Errors
-    /// [`SparseError::NotFinite`] names its row and column.
+    /// [`SparseError::NotFinite`] gives the row and column of the first value that is not finite.
     pub fn check_finite(&self) -> Result<(), SparseError> {
         if !largest(&self.values).is_nan() {
             return Ok(());
@@ -248,7 +251,7 @@ mod tests {
         assert!(matches!(huge, Err(SparseError::TooLarge { .. })));
     }
 
-    /// A x by its definition, for the block sizes with kernels of their own and for others.
+    /// Compares A x with its definition, for block sizes with and without special kernels.
     #[test]
     fn products_equal_plain_loops() {
         let blocks =

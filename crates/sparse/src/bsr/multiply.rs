@@ -1,10 +1,10 @@
-//! y = A x by block rows, and everything that is made of it in the same pass.
+//! y = A x by block rows, and operations fused with it.
 //!
-//! Rows are cut into leaves of a fixed number of scalar rows, the leaves of the tree that also sums the fused inner
-//! products: the same bits at any thread count. Column indices were checked when the pattern was made, so the kernels
-//! index without checks.
+//! Rows are divided into leaves of a fixed number of scalar rows. The same tree sums the fused inner
+//! products, so the bits do not depend on the number of threads. Column indices are checked when the pattern
+//! is constructed, so the kernels index without checks.
 //!
-//! *Traffic* the matrix once, y once, x once where it fits the cache.
+//! *Traffic* A once, y once, x once if it fits the cache.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use super::{Bsr, row_product};
 
-/// Scalar rows per leaf: a few hundred kilobytes of matrix, enough to pay for a fork.
+/// Scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
 const ROWS: usize = 1024;
 
-/// Scalar rows whose products are kept in a buffer: what is made of them runs over several rows at once.
+/// Scalar rows whose products are buffered, so that the fused operation runs over several rows at once.
 const BATCH: usize = 96;
 
-/// The product of some block rows with x; see [`Bsr::row_products`].
+/// Multiplies some block rows with x; see [`Bsr::row_products`].
 struct RowProducts<'a, T, V, F> {
     a: &'a Bsr<T>,
     rows: Range<usize>,
@@ -29,7 +29,7 @@ struct RowProducts<'a, T, V, F> {
 }
 
 impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
-    /// The kernel for blocks of R x C.
+    /// The kernel for blocks of R x C, with R and C known at compile time.
     #[inline(always)]
     fn fixed<I, P, const R: usize, const C: usize>(mut self, set: I)
     where
@@ -45,8 +45,9 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
         while first < rows {
             let batch = (rows - first).min(BATCH / R);
             for k in 0..batch {
-                // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new), and every
-                // column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted above.
+                // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new),
+                // and every column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted
+                // above.
                 let sums = unsafe {
                     let start = *offsets.get_unchecked(first + k);
                     let end = *offsets.get_unchecked(first + k + 1);
@@ -61,7 +62,7 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> RowProducts<'_, T, V, F> {
         }
     }
 
-    /// The same for any block size; the sums of a row are on the stack for blocks up to 12 rows.
+    /// The kernel for any block size. The sums of a row are on the stack for blocks of up to 12 rows.
     #[inline(always)]
     fn any(mut self) {
         let (r, c) = self.a.block;
@@ -100,7 +101,8 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
             (3, 6) => self.fixed::<I, I::Eight, 3, 6>(set),
             (6, 3) => self.fixed::<I, I::Four, 6, 3>(set),
             (6, 6) => self.fixed::<I, I::Eight, 6, 6>(set),
-            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set), // displacements to affine motions
+            // from displacements to affine motions
+            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set),
             (12, 3) => self.fixed::<I, I::Four, 12, 3>(set),
             (12, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 12, 12>(set),
             _ => self.any(),
@@ -109,11 +111,13 @@ impl<T: Real, V: Real, F: FnMut(usize, &[V])> Kernel<V> for RowProducts<'_, T, V
 }
 
 impl<T: Real> Bsr<T> {
-    /// Calls `then(at, part)` for consecutive parts of A x: what fused kernels are made of.
+    /// Calls `then(at, part)` for consecutive parts of A x; fused kernels are built on it.
     ///
-    /// A part is a few whole block rows, as scalars, of which the first is scalar row `at` counted from the first of `rows`.
-    /// *Use* on a leaf of rows inside a loop of [`parallel`]; the function is compiled together with the kernel where it is marked
-    /// `#[inline(always)]` or small. *Panics* when x has another length than A has columns, or a row does not exist.
+    /// A part is a few whole block rows, in scalars; `at` is its first scalar row, relative to the first row
+    /// of `rows`.
+    /// *Use* inside a loop of [`parallel`], on one leaf of rows. If `then` is small or marked
+    /// `#[inline(always)]`, it is compiled together with the kernel. *Panics* unless x has as many entries as
+    /// A has columns, or if a row does not exist.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
@@ -128,13 +132,13 @@ impl<T: Real> Bsr<T> {
         simd::run(RowProducts { a: self, rows, x, then });
     }
 
-    /// (A x) of block rows `rows` into `y`, which holds only those rows.
+    /// (A x) for the block rows `rows`, into `y`, which holds only those rows.
     #[inline]
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         self.row_products(rows, x, |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
     }
 
-    /// y = a A x + b y in one pass; with b = 0 the old y is not read.
+    /// y = a A x + b y in one pass. With b = 0 the old y is not read.
     ///
     /// *Panics* on a wrong length.
     pub fn apply_add<V: Real>(&self, a: V, x: &[V], b: V, y: &mut [V]) {
@@ -142,7 +146,7 @@ impl<T: Real> Bsr<T> {
         APPLY_ADD.of::<ApplyAdd<T, V>>()(self, a, x, b, y);
     }
 
-    /// Runs `leaf` on pieces of [`ROWS`] scalar rows.
+    /// Calls `leaf` for pieces of [`ROWS`] scalar rows.
     fn each_leaf<P: parallel::Pieces>(&self, rows: P, leaf: &(impl Fn(P) + Sync)) {
         each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
     }
@@ -156,7 +160,7 @@ impl<T: Real> Bsr<T> {
         let (m, n) = self.shape();
         assert!(
             x.len() == n && y.len() == m,
-            "apply: a {m} x {n} matrix met x of {} and y of {}",
+            "apply: a {m} x {n} matrix, but x has {} entries and y has {}",
             x.len(),
             y.len()
         );

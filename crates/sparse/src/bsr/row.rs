@@ -1,24 +1,28 @@
-//! Σₖ Aₖ x_{jₖ} over the blocks of one row: what products, relaxation and substitution are made of.
+//! Σₖ Aₖ x_{jₖ} over the blocks of one row: the inner kernel of products, relaxation and substitution.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
 
-/// How far ahead of its use the matrix is asked for, in bytes: a page, because the prefetchers of the processor stop at its end.
+/// Prefetch distance for the matrix, in bytes: one page, because hardware prefetchers stop at page
+/// boundaries.
 const MATRIX_AHEAD: usize = 4096;
 
-/// How far ahead of its use x is asked for, in bytes beyond the last column of a row: in a banded matrix the only part of x that
-/// is not in a cache yet.
+/// Prefetch distance for x, in bytes beyond the last column of a row. In a banded matrix this is the only
+/// part of x that is not yet in a cache.
 const X_AHEAD: usize = 1024;
 
-/// Σₖ Aₖ x_{jₖ} for consecutive blocks of R x C with the block columns `columns`.
+/// Σₖ Aₖ x_{jₖ} for consecutive blocks of R x C in the block columns `columns`.
 ///
-/// Each scalar row of the blocks has one pack of sums: a block is one load of x and R loads of A, each multiplied and added with
-/// one instruction; lanes beyond C hold what follows in memory, and are dropped at the end. Rows of 1x1 blocks are taken four entries at a
-/// time instead. The order of summation depends on the block size and the length of the row alone. `OVER` allows to read x beyond a block, which is faster. `P` holds C lanes or more. Mark what calls it `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
+/// Each scalar row of the blocks has one pack of sums. A block takes one load of x and R loads of A, each
+/// with one multiply-add. Lanes beyond C contain the following numbers in memory and are dropped at the end.
+/// Rows of 1x1 blocks instead take four entries at a time. The order of summation depends only on the block
+/// size and the length of the row. `OVER` permits reading x beyond a block, which is faster. `P` has at least
+/// C lanes. Mark the callers `#[inline(always)]` up to [`Kernel::run`](coarsen_core::simd::Kernel::run).
 ///
 /// # Safety
-/// `values` holds R · C numbers for each entry of `columns`, which rise, and x has C numbers at C j for every j in `columns`, and
-/// with `OVER`, as many at C (j + 1) for every j but the last. Nobody writes any of them meanwhile.
+/// `values` has R · C numbers for each entry of `columns`, and `columns` is increasing. For every j in
+/// `columns`, x has C numbers from C j on; with `OVER`, it also has C numbers from C (j + 1) on for every j
+/// but the last. No other thread writes to them during the call.
 #[inline(always)]
 pub unsafe fn row_product<V, S, I, P, const R: usize, const C: usize, const OVER: bool>(
     set: I,
@@ -33,7 +37,7 @@ where
     P: Pack<V, Set = I>,
 {
     if R * C == 1 {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         return [unsafe { scalar_row::<V, S, I, I::Four>(set, values, columns, x) }; R];
     }
     const { assert!(R * C == 1 || C <= P::LANES && P::LANES <= 2 * C) };
@@ -41,8 +45,9 @@ where
     let Some((&last, others)) = columns.split_last() else { return [V::zero(); R] };
     ahead(x.wrapping_add(last as usize * C), X_AHEAD);
     for (k, &j) in others.iter().enumerate() {
-        // SAFETY: block k is at values + k R C, and x has C numbers at C j, as the caller promises. Another block follows in
-        // both: columns rise, so that j is not the last column. A pack has at most 2 C lanes.
+        // SAFETY: block k is at values + k R C, and x has C numbers at C j, guaranteed by the caller. Both
+        // arrays contain one more block: columns increase, so j is not the last column. A pack has at most 2
+        // C lanes.
         unsafe {
             let x = x.add(j as usize * C);
             let x = if OVER { P::load(set, x) } else { P::load_first::<V, C>(set, x) };
@@ -52,7 +57,7 @@ where
             }
         }
     }
-    // SAFETY: as above, for the last block, which nothing may follow.
+    // SAFETY: as above; the last block is loaded without reading beyond it.
     unsafe {
         let x = P::load_first::<V, C>(set, x.add(last as usize * C));
         for r in 0..R {
@@ -66,7 +71,8 @@ where
     ax
 }
 
-/// The same for 1x1 blocks. Short rows, as grids have them, are unrolled whole: their lengths repeat, so that the choice is foreseen.
+/// The kernel for 1x1 blocks. Short rows, as on grids, are unrolled completely: their lengths repeat, so the
+/// branch is predicted well.
 #[inline(always)]
 unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     set: I,
@@ -79,7 +85,7 @@ unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     ahead(columns.as_ptr(), MATRIX_AHEAD / 2);
     ahead(x.wrapping_add(last as usize), X_AHEAD);
     let c = columns.as_ptr();
-    // SAFETY: as the caller promises; each branch reads as many entries as there are.
+    // SAFETY: guaranteed by the caller; each branch reads exactly the entries of the row.
     unsafe {
         match columns.len() {
             3 => short::<V, S, I, P, 3>(set, values, c, x),
@@ -103,7 +109,7 @@ unsafe fn short<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize
     x: *const V,
 ) -> V {
     let mut sums = P::zero(set);
-    // SAFETY: N values and columns are readable, as the caller promises; the pieces end at N.
+    // SAFETY: N values and columns are readable, guaranteed by the caller; the pieces end at N.
     unsafe {
         for k in 0..N / 4 {
             sums = piece::<V, S, I, P, 4>(set, values.add(4 * k), columns.add(4 * k), x, sums);
@@ -130,7 +136,7 @@ unsafe fn long<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
 ) -> V {
     let (mut sums, mut rest, mut k) = (P::zero(set), V::zero(), 0);
     while k + 4 <= n {
-        // SAFETY: n values and columns are readable, as the caller promises.
+        // SAFETY: n values and columns are readable, guaranteed by the caller.
         unsafe {
             ahead(values.wrapping_add(k), MATRIX_AHEAD);
             sums = piece::<V, S, I, P, 4>(set, values.add(k), columns.add(k), x, sums);
@@ -147,7 +153,8 @@ unsafe fn long<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     sums.sum_first::<4>() + rest
 }
 
-/// `sums` and the products of N ≤ 4 entries with x. The entries of x are loaded one by one: a gather takes longer.
+/// Adds the products of N ≤ 4 entries with x to `sums`. The entries of x are loaded one by one, which is
+/// faster than a gather.
 #[inline(always)]
 unsafe fn piece<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize>(
     set: I,
@@ -158,7 +165,8 @@ unsafe fn piece<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize
 ) -> P {
     const { assert!(N <= 4 && P::LANES == 4) };
     let mut at = [V::zero(); 4];
-    // SAFETY: N values and columns are readable, and x is at each of those columns, as the caller promises.
+    // SAFETY: N values and columns are readable and x has an entry at each of the columns, guaranteed by the
+    // caller.
     unsafe {
         for k in 0..N {
             at[k] = *x.add(*columns.add(k) as usize);
@@ -167,7 +175,7 @@ unsafe fn piece<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const N: usize
     }
 }
 
-/// Prefetches what lies `bytes` after `at`.
+/// Prefetches the cache line `bytes` after `at`.
 #[inline(always)]
 fn ahead<T>(at: *const T, bytes: usize) {
     prefetch(at.cast::<u8>().wrapping_add(bytes));

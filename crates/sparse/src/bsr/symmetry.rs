@@ -1,4 +1,4 @@
-//! Is a matrix symmetric?
+//! A test of symmetry.
 
 use std::ops::Range;
 
@@ -7,18 +7,20 @@ use coarsen_core::parallel::{self, tree};
 
 use crate::Bsr;
 
-/// Block rows that one task compares.
+/// Block rows per task.
 const LEAF: usize = 4096;
 
 impl<T: Real> Bsr<T> {
-    /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), if A is not symmetric; dᵢ is the
-    /// largest diagonal entry of the diagonal block that unknown i belongs to.
+    /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), or `None` if
+    /// A is symmetric. dᵢ is the largest diagonal entry of the diagonal block that contains unknown i.
     ///
-    /// (dᵢ dⱼ)^½ bounds what elements that are positive semidefinite add to aᵢⱼ, so that round-off of an assembly does not count,
-    /// whatever the units of the unknowns; the square root of EPSILON is a sensible tolerance. A matrix or block that is not
-    /// square is not symmetric: its first pair is (0, 0). NaN equals nothing.
-    /// *Cost* one pass over A, beside each block below the diagonal its mirror image from the cache; a binary search for each coupling across stretches of 4096 block rows.
-    /// Where values differ, or a block has none beside it, even a zero one, a second pass, serial, in the order of the transpose.
+    /// (dᵢ dⱼ)^½ bounds the contributions of positive semidefinite elements to aᵢⱼ. The test therefore
+    /// ignores the round-off of an assembly, independently of the units of the unknowns. The square root of
+    /// EPSILON is a suitable tolerance. A matrix or block that is not square is not symmetric, and the result
+    /// is (0, 0). NaN is not equal to any number.
+    /// *Cost* one pass over A; the transposed block of each block below the diagonal is usually in the cache.
+    /// Couplings that cross a stretch of 4096 block rows take a binary search. A second, serial pass follows
+    /// if values differ, or if a block is stored without its transposed block, even if it is zero.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)])?;
@@ -32,7 +34,7 @@ impl<T: Real> Bsr<T> {
         }
         let largest = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |m, v| m.max(v.abs()));
         let size = |i: usize| pattern.find(i, i).map_or(T::zero(), |k| largest(self.value(k)));
-        // The first pair of block (i, j) and its mirror image that differs.
+        // The first scalar pair that differs between block (i, j) and its transposed block.
         let differs = |i: usize, j: usize, here: &[T], mirror: Option<usize>| {
             (0..b * b).find_map(|e| {
                 let (r, c) = (e / b, e % b);
@@ -46,7 +48,8 @@ impl<T: Real> Bsr<T> {
                 (!close).then_some((i * b + r, j * b + c))
             })
         };
-        // Whether lower block (i, j) and its mirror image agree: to the bit or to a share of each entry as a rule.
+        // Whether lower block (i, j) agrees with its transposed block. Most blocks agree bit for bit, or up
+        // to a tolerance relative to each entry, so this is tested first.
         let alike = |i: usize, j: usize, here: &[T], there: &[T]| {
             if mirrored(here, there, b) || near(here, there, b, tolerance) {
                 return true;
@@ -57,10 +60,11 @@ impl<T: Real> Bsr<T> {
                 here == there || (here - there).abs() <= tolerance * size.max(here.abs()).max(there.abs())
             })
         };
-        // Lower blocks against their mirror images, whose rows a cache still has.
+        // Compares lower blocks with their transposed blocks, whose rows are still in a cache.
         let lower = |rows: Range<usize>| {
             let mut seen = Seen { alike: true, ..Seen::default() };
-            // Mirror images of the blocks of rows i follow each other in row j as i grows: for rows of this stretch the next place is kept.
+            // As i grows, the transposed blocks of rows i are consecutive in row j; the next position is kept
+            // for the rows of this stretch.
             let mut next = [0_u32; LEAF];
             for i in rows.clone() {
                 let range = pattern.range(i);
@@ -83,7 +87,8 @@ impl<T: Real> Bsr<T> {
                         *next += u32::from(found);
                         found.then_some(at)
                     };
-                    // An upper block without a mirror image keeps its row's place, so that the next lower one finds none: what follows decides.
+                    // An upper block without a transposed block does not advance the position in its row. The
+                    // next lower block then finds no match, and the checks below decide.
                     if !mirror.is_some_and(|mirror| alike(i, j, self.value(k), self.value(mirror))) {
                         return Seen { alike: false, ..seen };
                     }
@@ -92,11 +97,12 @@ impl<T: Real> Bsr<T> {
             seen
         };
         let seen = tree(0..pattern.rows(), LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and);
-        // Where every lower block has a mirror image, and upper ones are as many, no upper block is alone.
+        // If every lower block has a transposed block and there are as many upper as lower blocks, every
+        // upper block has one too.
         if seen.alike && seen.lower == seen.upper {
             return None;
         }
-        // Something differs, or has nothing beside it that may be zero.
+        // Either a value differs, or a block has no transposed block, which is allowed if it is zero.
         (0..pattern.rows()).find_map(|i| {
             self.row(i).find_map(|(j, here)| {
                 let mirror = pattern.find(j, i);
@@ -106,13 +112,13 @@ impl<T: Real> Bsr<T> {
     }
 }
 
-/// Whether a block is the transpose of another, to the bit.
+/// Whether a block equals the transpose of another bit for bit.
 #[inline]
 fn mirrored<T: Real>(here: &[T], there: &[T], b: usize) -> bool {
     each_pair(here, there, b, |here, there| here == there)
 }
 
-/// The same to `tolerance` times the larger of two entries.
+/// Whether a block equals the transpose of another up to `tolerance` times the larger of two entries.
 #[inline]
 fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
     each_pair(here, there, b, |here, there| {
@@ -121,7 +127,7 @@ fn near<T: Real>(here: &[T], there: &[T], b: usize, tolerance: T) -> bool {
     })
 }
 
-/// Whether `f` holds for each entry of a block and that of the transpose of another.
+/// Whether `f` holds for each pair of an entry of `here` and the transposed entry of `there`.
 #[inline(always)]
 fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> bool) -> bool {
     match b {
@@ -133,7 +139,7 @@ fn each_pair<T: Real>(here: &[T], there: &[T], b: usize, f: impl Fn(T, T) -> boo
     }
 }
 
-/// The same without a branch on each entry.
+/// The same for a block size known at compile time, without a branch per entry.
 #[inline(always)]
 fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) -> bool) -> bool {
     let (here, there) = (&here[..B * B], &there[..B * B]);
@@ -146,7 +152,7 @@ fn each_of<T: Real, const B: usize>(here: &[T], there: &[T], f: impl Fn(T, T) ->
     all
 }
 
-/// What a stretch of rows shows.
+/// The result of comparing a stretch of rows.
 #[derive(Default)]
 struct Seen {
     alike: bool,
@@ -172,7 +178,7 @@ mod tests {
     fn finds_pairs_inside_and_between_blocks() {
         let symmetric =
             [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0), (0, 3, 5.0), (3, 0, 5.0), (3, 3, 1.0)];
-        // Blocks of zeros with nothing beside them, above and below.
+        // Blocks of zeros without a transposed block, above and below the diagonal.
         for (offsets, indices) in [(vec![0, 2, 3], vec![0, 1, 1]), (vec![0, 1, 3], vec![0, 0, 1])] {
             let pattern = std::sync::Arc::new(crate::Pattern::new(2, offsets, indices.clone()).unwrap());
             for lone in [0.0, 1.0] {
@@ -193,14 +199,15 @@ mod tests {
             assert!(with(&[(3, 1, 1.0)]).is_some());
         }
         let scaled = from_triplets(2, 2, &[(0, 0, 1e16), (0, 1, 1.0), (1, 1, 1.0)]).unwrap();
-        assert_eq!(scaled.asymmetric_pair(1e-8), None, "1 beside (1e16 · 1)^½");
+        assert_eq!(scaled.asymmetric_pair(1e-8), None, "1 relative to (1e16 · 1)^½");
         assert_eq!(scaled.asymmetric_pair(1e-9), Some((0, 1)));
         let saddle = |v: f64| from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, v)]).unwrap().asymmetric_pair(1e-8);
         assert_eq!((saddle(1.0 + 1e-12), saddle(-1.0), saddle(f64::NAN)), (None, Some((0, 1)), Some((0, 1))));
         assert_eq!(from_triplets(2, 3, &[(0, 0, 1.0)]).unwrap().asymmetric_pair(1e-8), Some((0, 0)));
     }
 
-    /// Differences and lone entries inside a stretch of rows, across stretches and in a later one.
+    /// Differences and blocks without a transposed block: inside a stretch of rows, across stretches, and in
+    /// a later stretch.
     #[test]
     fn stretches_are_seen_whole() {
         let n = 3 * super::LEAF as u32 + 17;

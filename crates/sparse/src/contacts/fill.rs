@@ -1,16 +1,18 @@
-//! Sparse matrix filling (Li et al. 2020, "P-Cloth", §3.2.2): from contacts to sorted rows of blocks, in parallel.
+//! Sparse matrix filling (Li et al. 2020, "P-Cloth", §3.2.2): converts contacts to sorted rows of blocks, in
+//! parallel.
 //!
-//! | step | theirs | here |
+//! | step | in the paper | here |
 //! |---|---|---|
-//! | 1 | index table allocating: count | contacts in a fixed number of pieces; each counts its entries by bucket, a bucket being some consecutive rows |
-//! | 2 | index filling | each piece writes its entries into its own stretch, bucket after bucket |
-//! | 3 | index compacting: sort each row, remove duplicates | each bucket: entries by row, in the order of the contacts; columns sorted, once each |
-//! | 4 | value table allocating | room for all buckets together, kept from one time to the next |
-//! | 5 | value filling | each bucket sums its rows, contact after contact |
+//! | 1 | index table allocating: count | divide the contacts into a fixed number of pieces; count the entries of each piece in each bucket, a range of consecutive rows |
+//! | 2 | index filling | each piece writes its entries into its own range, ordered by bucket |
+//! | 3 | index compacting: sort each row, remove duplicates | each bucket groups its entries by row, in the order of the contacts, and lists the sorted columns of each row once |
+//! | 4 | value table allocating | allocate space for all buckets, reused by later calls |
+//! | 5 | value filling | each bucket sums its rows, in the order of the contacts |
 //!
-//! Deviation: they fill indices and values by atomic operations, whose order, and so the last bits of a sum, change from run to run. Here a stretch and
-//! a row have one writer each, and sums are in the order of the contacts: the same bits at any thread count. Rows keep their own
-//! length; theirs are padded to the longest, as a GPU wants them.
+//! Deviation: the paper fills indices and values by atomic operations, so their order, and the last bits of a
+//! sum, change from run to run. Here one task writes each range and each row, and sums follow the order of
+//! the contacts, so the bits do not depend on the number of threads. Rows have their own lengths; the paper
+//! pads them to the longest row for the GPU.
 
 use std::ops::Range;
 
@@ -20,56 +22,58 @@ use coarsen_core::{Real, simd};
 use super::sums::{Filling, Targets};
 use crate::SparseError;
 
-/// Pieces that the contacts are cut into, whatever the number of threads.
+/// The number of pieces the contacts are divided into, independent of the number of threads.
 const PIECES: usize = 16;
 
-/// Rows of a bucket at least, and buckets at most: their counters stay in the fastest cache.
+/// The minimum number of rows in a bucket and the maximum number of buckets. Their counters fit the
+/// first-level cache.
 const ROWS: usize = 512;
 const BUCKETS: usize = 256;
 
-/// What adds blocks to rows: blocks (r, c) for all r in `rows(e)` and c in `columns(e)`, for e in 0..`count()`.
+/// A source of blocks: element e in 0..`count()` adds blocks (r, c) for all r in `rows(e)` and c in
+/// `columns(e)`.
 pub(super) trait Elements<T>: Sync {
     fn count(&self) -> usize;
-    /// At most [`Stencil::MOST`](crate::Stencil::MOST) of them.
+    /// At most [`Stencil::MOST`](crate::Stencil::MOST) rows.
     fn rows(&self, e: usize) -> &[u32];
     fn columns(&self, e: usize) -> &[u32];
-    /// What is wrong with element e.
+    /// The error of element e, if it is invalid.
     fn check(&self, e: usize, nodes: usize) -> Option<SparseError>;
-    /// Adds block (`rows(e)[r]`, `columns(e)[c]`).
+    /// Adds block (`rows(e)[r]`, `columns(e)[c]`) to `sum`.
     fn add(&self, e: usize, r: usize, c: usize, sum: &mut [T]);
 }
 
-/// An element that adds to a row: the row, and 4 e + r.
+/// The contribution of an element to a row: the row, and 4 e + r.
 type Entry = (u32, u32);
 
-/// Room for the five steps, kept from one time to the next.
+/// Storage for the five steps, reused by later calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fill {
-    /// Entries of each piece in each bucket, then where they end.
+    /// The number of entries of each piece in each bucket, later their ends.
     counts: Vec<u32>,
-    /// Where the entries of each piece begin; one more for the end.
+    /// The start of the entries of each piece, and the end of the last.
     starts: Vec<usize>,
     entries: Vec<Entry>,
     buckets: Vec<Bucket>,
-    /// Where the blocks of each bucket begin; one more for the end.
+    /// The start of the blocks of each bucket, and the end of the last.
     offsets: Vec<usize>,
 }
 
-/// Some consecutive rows.
+/// A range of consecutive rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bucket {
-    /// Where the entries of each row begin.
+    /// The start of the entries of each row.
     pub(super) rows: Vec<u32>,
-    /// 4 e + r, by row.
+    /// The values 4 e + r, grouped by row.
     pub(super) entries: Vec<u32>,
-    /// Where the blocks of each row begin.
+    /// The start of the blocks of each row.
     pub(super) blocks: Vec<u32>,
     pub(super) places: Vec<(u32, u32)>,
     columns: Vec<u32>,
 }
 
 impl Fill {
-    /// Replaces places and values; neither is touched after an error.
+    /// Replaces places and values; after an error both are unchanged.
     pub(super) fn run<T: Real>(
         &mut self,
         nodes: usize,
@@ -96,7 +100,7 @@ impl Fill {
         Ok(())
     }
 
-    /// Step 1. A first fault ends it, and `self` alone has changed.
+    /// Step 1. Stops at the first invalid element; an error changes only `self`.
     fn count<T>(
         &mut self,
         nodes: usize,
@@ -124,7 +128,7 @@ impl Fill {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Step 2; afterwards `counts` says where the entries of a bucket end within their piece.
+    /// Step 2. Afterwards `counts` contains the end of the entries of each bucket within each piece.
     fn index<T>(&mut self, rows: usize, buckets: usize, elements: &impl Elements<T>, parallel: bool) {
         self.starts.clear();
         self.starts.push(0);
@@ -185,13 +189,13 @@ impl Fill {
     }
 }
 
-/// The elements of a piece.
+/// The range of elements of a piece.
 fn piece_of(piece: usize, count: usize) -> Range<usize> {
     count * piece / PIECES..count * (piece + 1) / PIECES
 }
 
 impl Bucket {
-    /// Entries by row, in the order of the elements: pieces come in their order, and each is in order.
+    /// Groups entries by row, in the order of the elements, since the pieces are consecutive and sorted.
     fn sort<'a>(&mut self, first: usize, rows: usize, of_piece: &impl Fn(usize) -> &'a [Entry]) {
         self.rows.clear();
         self.rows.resize(rows + 2, 0);
@@ -203,13 +207,14 @@ impl Bucket {
         (2..rows + 2).for_each(|k| self.rows[k] += self.rows[k - 1]);
         self.entries.resize(total, 0);
         for &(row, entry) in (0..PIECES).flat_map(of_piece) {
-            let next = &mut self.rows[row as usize - first + 1]; // moves from where the row begins to where it ends
+            // advances from the start of the row to its end
+            let next = &mut self.rows[row as usize - first + 1];
             self.entries[*next as usize] = entry;
             *next += 1;
         }
     }
 
-    /// The columns of each row, sorted, once each.
+    /// Lists the sorted columns of each row, without duplicates.
     fn merge<T>(&mut self, first: usize, elements: &impl Elements<T>) {
         let Self { rows, entries, blocks, places, columns } = self;
         places.clear();
@@ -227,7 +232,7 @@ impl Bucket {
     }
 }
 
-/// The entries of some pieces.
+/// The entries of some pieces, to be written by one task.
 struct Stretches<'a> {
     pieces: Range<usize>,
     starts: &'a [usize],

@@ -1,9 +1,9 @@
-//! A small set of node-node blocks that changes from step to step.
+//! A small set of node-node blocks that changes between steps.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`stencil`](Stencil) | what touches what: point-point, vertex-face, edge-edge |
-//! | `fill` | from contacts to sorted rows of blocks, in parallel (P-Cloth, §3.2.2); `sums` is its last step |
+//! | [`stencil`](Stencil) | nodes and weights of a contact: point-point, vertex-face, edge-edge |
+//! | `fill` | conversion of contacts to sorted rows of blocks, in parallel (P-Cloth, §3.2.2); `sums` is its last step |
 
 mod fill;
 mod stencil;
@@ -15,19 +15,22 @@ use crate::SparseError;
 use fill::{Elements, Fill};
 pub use stencil::Stencil;
 
-/// Blocks of b x b at pairs of nodes, sorted by row and column: what contact, friction or springs made on the fly add to
-/// the matrix of a body.
+/// Blocks of b x b at pairs of nodes, sorted by row and column: the contributions of contact, friction or
+/// temporary springs to the matrix of a body.
 ///
-/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate once the largest set has been
-/// seen. [`assemble`](Self::assemble) makes it from contacts, [`replace`](Self::replace) from blocks. Each stored block stands at one place: a
-/// contact between nodes i and j gives four, (i, i), (i, j), (j, i) and (j, j), and a set made of blocks is symmetric only if the caller gives
-/// both (i, j) and (j, i), transposes of each other.
+/// The set is replaced as a whole and keeps its capacity, so a simulation does not allocate once it has met
+/// its largest set. [`assemble`](Self::assemble) computes it from contacts, [`replace`](Self::replace) from
+/// blocks. Every block is stored explicitly: a contact between nodes i and j gives the four blocks (i, i),
+/// (i, j), (j, i) and (j, j). A set made by `replace` is symmetric only if the caller passes both (i, j) and
+/// (j, i), as transposes of each other.
 ///
-/// *Use* for sets that are small beside the matrix; a large set that stays belongs into the matrix
-/// ([`Sum::merge`](crate::Sum::merge)). *Memory* (b² s + 8) bytes a block, s = bytes of T, and 32 bytes or so an entry for making the next set.
+/// *Use* for sets that are small compared to the matrix. Add a large, lasting set to the matrix with
+/// [`Sum::merge`](crate::Sum::merge). *Memory* (b² s + 8) bytes a block, s = bytes of T, and about 32 bytes
+/// an entry for computing the next set.
 ///
-/// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
-/// simulation", §4.2: contact stays apart from the matrix, whose structure does not change. Li et al. 2020, "P-Cloth", §3.2.2: how it is filled.
+/// *Reference* Wu et al. 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and
+/// deformable body simulation", §4.2: contact is stored apart from the matrix, whose structure does not
+/// change. Li et al. 2020, "P-Cloth", §3.2.2: the filling.
 ///
 /// ```
 /// use coarsen_sparse::Contacts;
@@ -47,10 +50,10 @@ pub struct Contacts<T> {
 }
 
 impl<T: Real> Contacts<T> {
-    /// The empty set over some nodes with b unknowns each.
+    /// The empty set for `nodes` nodes with b unknowns each.
     ///
     /// # Errors
-    /// [`SparseError::BlockSize`] for b = 0, [`SparseError::TooLarge`] when nodes would not fit `u32`.
+    /// [`SparseError::BlockSize`] for b = 0, [`SparseError::TooLarge`] if node indices do not fit `u32`.
     pub fn new(nodes: usize, b: usize) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;
         if b == 0 {
@@ -67,16 +70,18 @@ impl<T: Real> Contacts<T> {
         Ok(Self { nodes, block: b, places: Vec::new(), values: Vec::new(), fill: Fill::default() })
     }
 
-    /// Another set, that of some contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k =
-    /// `stiffness[k·b² .. (k + 1)·b²]`, row-major.
+    /// Replaces the set by the blocks of contacts: contact k adds w_a w_c K_k to block (a, c) for every pair
+    /// of its nodes, with K_k = `stiffness[k·b² .. (k + 1)·b²]`, row-major.
     ///
-    /// Contacts that share a pair of nodes are summed in the order given. The set is symmetric where every K is.
-    /// *Cost* a pass over the contacts, a sort of each row, a pass over the blocks; parallel, the same bits at any thread count; no
-    /// allocation while neither the set nor a stretch of rows grows.
+    /// Contacts that share a pair of nodes are summed in the order of the list. The set is symmetric if every
+    /// K is symmetric. *Cost* a pass over the contacts, a sort of each row, a pass over the blocks; parallel,
+    /// with the same bits for any number of threads. No allocation unless the set or the temporary storage
+    /// has to grow.
     ///
     /// # Errors
-    /// [`SparseError::Length`] unless there are b² values a contact, [`SparseError::Row`] for a node that does not exist,
-    /// [`SparseError::Itself`] for a contact that names a node twice; the old set is kept then.
+    /// [`SparseError::Length`] unless there are b² values per contact, [`SparseError::Row`] for a node that
+    /// does not exist, [`SparseError::Itself`] for a contact that contains a node twice. On error, the old
+    /// set is kept.
     pub fn assemble(&mut self, contacts: &[Stencil], stiffness: &[T]) -> Result<(), SparseError> {
         let size = self.block * self.block;
         let (expected, found) = (contacts.len() * size, stiffness.len());
@@ -87,14 +92,14 @@ impl<T: Real> Contacts<T> {
         fill.run(*nodes, size, &Touching { contacts, stiffness, size }, places, values)
     }
 
-    /// Another set: block k sits at (row node, column node) `places[k]` and holds `values[k·b² .. (k + 1)·b²]`, row-major;
-    /// duplicates are summed in the order given.
+    /// Replaces the set by blocks: block k has the position (row node, column node) = `places[k]` and the
+    /// row-major values `values[k·b² .. (k + 1)·b²]`. Duplicates are summed in the order of the list.
     ///
     /// *Cost* as [`assemble`](Self::assemble).
     ///
     /// # Errors
-    /// [`SparseError::Length`] unless there are b² values a place, [`SparseError::Row`] or [`SparseError::Column`] for a
-    /// node that does not exist; the old set is kept then.
+    /// [`SparseError::Length`] unless there are b² values per place, [`SparseError::Row`] or
+    /// [`SparseError::Column`] for a node that does not exist. On error, the old set is kept.
     pub fn replace(&mut self, places: &[(u32, u32)], values: &[T]) -> Result<(), SparseError> {
         let size = self.block * self.block;
         let (expected, found) = (places.len() * size, values.len());
@@ -105,10 +110,11 @@ impl<T: Real> Contacts<T> {
         self.fill.run(self.nodes, size, &blocks, &mut self.places, &mut self.values)
     }
 
-    /// The block rows whose columns differ from those of another set: where pairs came or went, in increasing order.
+    /// Lists, in increasing order, the block rows whose columns differ from those of `before`: rows that
+    /// gained or lost a block.
     ///
-    /// What `patch` of a preconditioner is told; blocks whose values alone changed are not named.
-    /// *Cost* a pass over the places of both.
+    /// Preconditioners take this list in `patch`. Rows with changed values but unchanged columns are not
+    /// listed. *Cost* one pass over the places of both sets.
     ///
     /// ```
     /// use coarsen_sparse::{Contacts, Stencil};
@@ -136,37 +142,37 @@ impl<T: Real> Contacts<T> {
         }
     }
 
-    /// Block rows and columns of the matrix that this set adds to.
+    /// The number of block rows and columns of the matrix to which the set is added.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Unknowns of a node: blocks are square.
+    /// The number of unknowns of a node; blocks are square.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Stored blocks.
+    /// The number of stored blocks.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether nothing is in contact.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Block row and column of each block, increasing.
+    /// The block row and column of each block, in increasing order.
     pub fn places(&self) -> &[(u32, u32)] {
         &self.places
     }
 
-    /// All values, block after block.
+    /// All values, concatenated block by block.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The blocks of some block rows, in order: (row, column, values).
+    /// The blocks of the given block rows, in order, as (row, column, values).
     pub fn blocks(
         &self,
         rows: std::ops::Range<usize>,
@@ -224,7 +230,7 @@ impl<T: Real> Elements<T> for Touching<'_, T> {
     }
 }
 
-/// Blocks, each at a place of its own.
+/// Blocks with explicit places.
 struct Blocks<'a, T> {
     places: &'a [(u32, u32)],
     values: &'a [T],

@@ -1,11 +1,14 @@
-//! What touches what: one to four nodes and their weights.
+//! Contact stencils: one to four nodes and their weights.
 
-/// A contact between points of a mesh: nodes a and weights w_a with the gap g = Σ_a w_a x_a, and energy ½ gᵀ K g.
+/// A contact between points of a mesh: nodes a with weights w_a, the gap g = Σ_a w_a x_a, and the energy ½ gᵀ
+/// K g.
 ///
-/// Its second derivative adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or an edge is a convex
-/// combination of corners, so the weights sum to zero and a contact of moving parts does not feel a common translation.
+/// Its Hessian adds w_a w_c K to block (a, c) for every pair of its nodes. A point on a triangle or edge is a
+/// convex combination of the corners. The weights of a contact between two moving parts therefore sum to
+/// zero, and a common translation does not change the gap.
 ///
-/// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", §6.
+/// *Reference* Bridson, Fedkiw, Anderson 2002, "Robust treatment of collisions, contact and friction for
+/// cloth animation", §6.
 ///
 /// ```
 /// use coarsen_sparse::{Contacts, Stencil};
@@ -25,10 +28,10 @@ pub struct Stencil {
 }
 
 impl Stencil {
-    /// Nodes of a stencil at most.
+    /// The maximum number of nodes.
     pub const MOST: usize = 4;
 
-    /// g = x_i: a node and something that does not move.
+    /// g = x_i: contact of a node with a fixed obstacle.
     pub const fn point(i: u32) -> Self {
         Self { nodes: [i, 0, 0, 0], weights: [1.0, 0.0, 0.0, 0.0], count: 1 }
     }
@@ -38,7 +41,7 @@ impl Stencil {
         Self { nodes: [i, j, 0, 0], weights: [1.0, -1.0, 0.0, 0.0], count: 2 }
     }
 
-    /// g = x_v − Σ_k β_k x_face(k), β the barycentric coordinates of the point touched.
+    /// g = x_v − Σ_k β_k x_face(k), with the barycentric coordinates β of the contact point.
     pub const fn vertex_face(vertex: u32, face: [u32; 3], beta: [f64; 3]) -> Self {
         Self {
             nodes: [vertex, face[0], face[1], face[2]],
@@ -47,7 +50,8 @@ impl Stencil {
         }
     }
 
-    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d for the points at s of edge a b and at t of edge c d.
+    /// g = (1 − s) x_a + s x_b − (1 − t) x_c − t x_d, for the point with parameter s on edge a b and t on
+    /// edge c d.
     pub const fn edge_edge([a, b]: [u32; 2], s: f64, [c, d]: [u32; 2], t: f64) -> Self {
         Self { nodes: [a, b, c, d], weights: [1.0 - s, s, t - 1.0, -t], count: 4 }
     }
@@ -58,13 +62,13 @@ impl Stencil {
         &self.nodes[..usize::from(self.count)]
     }
 
-    /// w_a, one a node.
+    /// The weights w_a, one per node.
     #[inline]
     pub fn weights(&self) -> &[f64] {
         &self.weights[..usize::from(self.count)]
     }
 
-    /// The first node that is named twice.
+    /// The first node that occurs twice.
     pub(super) fn repeated(&self) -> Option<u32> {
         let nodes = self.nodes();
         (1..nodes.len()).find(|&k| nodes[..k].contains(&nodes[k])).map(|k| nodes[k])

@@ -1,11 +1,11 @@
-//! The fifth step of filling: each bucket sums its rows.
+//! Step 5 of filling: each bucket sums its rows.
 
 use coarsen_core::parallel::Pieces;
 use coarsen_core::{Real, simd};
 
 use super::fill::{Bucket, Elements};
 
-/// Where the blocks of some buckets go.
+/// The output blocks of some buckets.
 pub(super) struct Targets<'a, T> {
     pub(super) buckets: &'a [Bucket],
     pub(super) offsets: &'a [usize],
@@ -14,7 +14,7 @@ pub(super) struct Targets<'a, T> {
     pub(super) values: &'a mut [T],
 }
 
-/// Step 5, as something that can be compiled for several instruction sets.
+/// Step 5 as a kernel, compiled for several instruction sets.
 pub(super) struct Filling<'a, 'e, T, E> {
     pub(super) targets: Targets<'a, T>,
     pub(super) elements: &'e E,
@@ -32,7 +32,7 @@ impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
             places = rest;
             for (blocks, entries) in bucket.blocks.windows(2).zip(bucket.rows.windows(2)) {
                 let row = &bucket.places[blocks[0] as usize..blocks[1] as usize];
-                // One row at a time, so that its blocks are still near when they are added to.
+                // One row at a time, so that its blocks are still in the cache when contributions are added.
                 let (sums, rest) = std::mem::take(&mut values).split_at_mut(row.len() * size);
                 values = rest;
                 sums.fill(T::zero());
@@ -48,10 +48,10 @@ impl<T: Real, E: Elements<T>> simd::Kernel<T> for Filling<'_, '_, T, E> {
     }
 }
 
-/// Where a column stands in a row that has it.
+/// The position of a column in a row that contains it.
 #[inline(always)]
 fn seek(row: &[(u32, u32)], column: u32) -> usize {
-    // Most rows are so short that looking at all of them, without a branch, is faster than halving.
+    // Most rows are short; comparing all entries without a branch is then faster than a binary search.
     const SHORT: usize = 16;
     if row.len() <= SHORT {
         return row.iter().map(|place| usize::from(place.1 < column)).sum();

@@ -1,19 +1,19 @@
-//! Orders of small bandwidth.
+//! Orderings of small bandwidth.
 //!
-//! *Reference* Cuthill & McKee 1969, Reducing the bandwidth of sparse symmetric matrices; reversed by George 1971.
-//! The start is a pseudo-peripheral node (George & Liu 1979).
+//! *Reference* Cuthill & McKee 1969, Reducing the bandwidth of sparse symmetric matrices; reversed by George
+//! 1971. The search starts at a pseudo-peripheral node (George & Liu 1979).
 
 use super::{Graph, Search};
 
 impl Graph {
-    /// The Cuthill-McKee order: `order[k]` is the node that comes k-th.
+    /// The Cuthill-McKee order: `order[k]` is the k-th node.
     ///
-    /// Each component is walked breadth-first from a pseudo-peripheral node, neighbours by increasing degree, then index.
-    /// *Cost* a few searches and a sort of each row.
+    /// Each component is searched breadth-first from a pseudo-peripheral node. Neighbours are visited by
+    /// increasing degree, then by index. *Cost* a few searches and a sort of each row.
     ///
     /// ```
     /// use coarsen_sparse::Graph;
-    /// let g = Graph::from_edges(4, &[(0, 3), (3, 1), (1, 2)])?; // the path 0 3 1 2
+    /// let g = Graph::from_edges(4, &[(0, 3), (3, 1), (1, 2)])?; // the path 0 – 3 – 1 – 2
     /// assert_eq!(g.bandwidth(&[0, 1, 2, 3]), 3);
     /// assert_eq!(g.bandwidth(&g.cuthill_mckee()), 1);
     /// # Ok::<(), coarsen_sparse::SparseError>(())
@@ -46,19 +46,20 @@ impl Graph {
         order
     }
 
-    /// The Cuthill-McKee order backwards: the same bandwidth, less fill in a factorisation.
+    /// The reverse Cuthill-McKee order: the same bandwidth, less fill-in in a factorisation.
     pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
         let mut order = self.cuthill_mckee();
         order.reverse();
         order
     }
 
-    /// The largest distance between neighbours when node `order[k]` stands at place k. *Panics* when `order` is no permutation.
+    /// The largest distance between the positions of two neighbours, if `order[k]` is the k-th node. *Panics*
+    /// if `order` is not a permutation.
     pub fn bandwidth(&self, order: &[u32]) -> usize {
-        assert_eq!(order.len(), self.nodes(), "bandwidth: an order of another size");
+        assert_eq!(order.len(), self.nodes(), "bandwidth: the order has a different number of nodes");
         let mut place = vec![usize::MAX; order.len()];
         order.iter().enumerate().for_each(|(k, &i)| place[i as usize] = k);
-        assert!(!place.contains(&usize::MAX), "bandwidth: the order names a node twice");
+        assert!(!place.contains(&usize::MAX), "bandwidth: the order contains a node twice");
         let distance = |i: usize, j: u32| place[i].abs_diff(place[j as usize]);
         let widest = |i| self.neighbours(i).iter().map(|&j| distance(i, j)).max().unwrap_or(0);
         (0..self.nodes()).map(widest).max().unwrap_or(0)
@@ -69,10 +70,10 @@ impl Graph {
 mod tests {
     use super::*;
 
-    /// A grid of `w` x `h` nodes, numbered by a fixed scrambling.
+    /// A grid of `w` x `h` nodes with a fixed scrambled numbering.
     fn scrambled_grid(w: u32, h: u32) -> Graph {
         let n = w * h;
-        let name = |i: u32| (i * 37 + 11) % n; // 37 and n have no common factor below
+        let name = |i: u32| (i * 37 + 11) % n; // the tests use values of n without a common factor with 37
         let mut edges = vec![];
         for i in 0..n {
             if i % w + 1 < w {

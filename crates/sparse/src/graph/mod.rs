@@ -1,4 +1,4 @@
-//! Which nodes of a matrix are coupled.
+//! The adjacency graph of a matrix.
 
 mod cuthill_mckee;
 mod search;
@@ -10,10 +10,11 @@ use coarsen_core::{Buckets, Error};
 
 use crate::{Pattern, SparseError};
 
-/// The undirected graph of a square pattern: nodes are block rows, i and j are neighbours when (i, j) or (j, i) is stored.
+/// The undirected graph of a square pattern: nodes are block rows; i and j are neighbours if (i, j) or (j, i)
+/// is stored.
 ///
-/// There are no loops, and neighbours are sorted. It answers what reorderings, colourings, partitions and aggregations ask;
-/// it knows no values.
+/// It has no loops, and neighbours are sorted. Orderings, colourings, partitions and aggregations use it. It
+/// does not depend on values.
 ///
 /// *Memory* 8 bytes a node and 8 an edge.
 ///
@@ -31,10 +32,11 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a square pattern, symmetrised. *Cost* two passes over a symmetric pattern; a sort of each row where it is not.
+    /// The graph of a square pattern, symmetrised. *Cost* two passes over a symmetric pattern; otherwise also
+    /// a sort of each row.
     ///
     /// # Errors
-    /// [`Error::NotSquare`].
+    /// [`Error::NotSquare`] for a pattern that is not square.
     pub fn of(pattern: &Pattern) -> Result<Self, Error> {
         let (rows, columns) = (pattern.rows(), pattern.columns());
         if rows != columns {
@@ -58,10 +60,11 @@ impl Graph {
         Self { offsets, neighbours }
     }
 
-    /// The graph with these edges on `nodes` nodes; direction, duplicates and loops do not matter.
+    /// The graph with these edges on `nodes` nodes. Direction, duplicates and loops are ignored.
     ///
     /// # Errors
-    /// [`SparseError::Row`] names the first edge with an end outside, [`SparseError::TooLarge`].
+    /// [`SparseError::Row`] for the first edge with an end outside the graph, [`SparseError::TooLarge`] for
+    /// too many nodes.
     pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;
         if nodes > limit {
@@ -74,7 +77,7 @@ impl Graph {
         Ok(Self::symmetrised(nodes, edges.iter().copied()))
     }
 
-    /// Both directions of every edge, sorted, once.
+    /// Stores both directions of every edge, sorted, without duplicates.
     pub(crate) fn symmetrised(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let edges = edges.filter(|(i, j)| i != j);
         let mut buckets = Buckets::new(nodes);
@@ -105,23 +108,23 @@ impl Graph {
         Self { offsets, neighbours }
     }
 
-    /// Nodes.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Undirected edges.
+    /// The number of undirected edges.
     pub fn edges(&self) -> usize {
         self.neighbours.len() / 2
     }
 
-    /// The neighbours of node i, increasing, without i.
+    /// The neighbours of node i, increasing, without i itself.
     #[inline]
     pub fn neighbours(&self, i: usize) -> &[u32] {
         &self.neighbours[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// How many neighbours node i has.
+    /// The number of neighbours of node i.
     #[inline]
     pub fn degree(&self, i: usize) -> usize {
         self.offsets[i + 1] - self.offsets[i]

@@ -3,7 +3,7 @@
 use super::Graph;
 use crate::Classes;
 
-/// A breadth-first search: the nodes reached, level by level; made by [`Graph::levels`].
+/// The result of a breadth-first search: the nodes reached, level by level. Computed by [`Graph::levels`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     order: Vec<u32>,
@@ -11,25 +11,25 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Levels; the root alone is level 0.
+    /// The number of levels; level 0 contains only the root.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The nodes at distance `d` from the root, in the order of discovery.
+    /// The nodes at distance `d` from the root, in order of discovery.
     pub fn level(&self, d: usize) -> &[u32] {
         let end = self.starts.get(d + 1).copied().unwrap_or(self.order.len());
         &self.order[self.starts[d]..end]
     }
 
-    /// All nodes reached, level after level.
+    /// All nodes reached, level by level.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 }
 
 impl Graph {
-    /// The nodes reached from `root`, by distance. *Panics* when `root` is no node.
+    /// The nodes reachable from `root`, by distance. *Panics* if `root` is not a node.
     pub fn levels(&self, root: usize) -> Levels {
         assert!(root < self.nodes(), "levels: root {root} of {} nodes", self.nodes());
         let mut search = Search::new(self.nodes());
@@ -37,7 +37,7 @@ impl Graph {
         Levels { order: search.order, starts: search.starts }
     }
 
-    /// The connected components, numbered by their lowest nodes.
+    /// The connected components, numbered by their smallest node.
     ///
     /// ```
     /// use coarsen_sparse::Graph;
@@ -46,7 +46,7 @@ impl Graph {
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn components(&self) -> Classes {
-        const NONE: u32 = u32::MAX; // there are fewer components
+        const NONE: u32 = u32::MAX; // the number of components is smaller
         let mut of = vec![NONE; self.nodes()];
         let (mut count, mut queue) = (0, Vec::new());
         for root in 0..self.nodes() {
@@ -68,7 +68,8 @@ impl Graph {
         Classes::new(count as usize, of).expect("components are numbered below their count")
     }
 
-    /// A node that is nearly as far as any from some other node of the component of `root`.
+    /// A pseudo-peripheral node of the component of `root`: a node with nearly maximal distance to some other
+    /// node.
     ///
     /// *Reference* George & Liu 1979, An implementation of a pseudoperipheral node finder.
     pub fn pseudo_peripheral(&self, root: usize) -> usize {
@@ -77,11 +78,12 @@ impl Graph {
     }
 }
 
-/// Scratch of repeated searches: each costs the edges it sees, not the size of the graph.
+/// Scratch for repeated searches: the cost of a search grows with the edges it visits, not with the size of
+/// the graph.
 pub(crate) struct Search {
     seen: Vec<u32>,
     stamp: u32,
-    /// The nodes the last search reached, level after level.
+    /// The nodes reached by the last search, level by level.
     pub(crate) order: Vec<u32>,
     starts: Vec<usize>,
 }
@@ -91,7 +93,7 @@ impl Search {
         Self { seen: vec![0; nodes], stamp: 0, order: Vec::new(), starts: Vec::new() }
     }
 
-    /// Visits what `root` reaches through nodes that are `inside`.
+    /// Visits all nodes that `root` reaches through nodes for which `inside` holds.
     pub(crate) fn from(&mut self, graph: &Graph, root: u32, inside: &impl Fn(u32) -> bool) {
         if self.stamp == u32::MAX {
             self.seen.fill(0);
@@ -118,7 +120,8 @@ impl Search {
         }
     }
 
-    /// George & Liu: search from a node of least degree in the last level as long as that makes more levels.
+    /// George & Liu: repeats the search from a node of least degree in the last level while the number of
+    /// levels grows.
     pub(crate) fn pseudo_peripheral(
         &mut self,
         graph: &Graph,

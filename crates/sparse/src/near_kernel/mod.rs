@@ -1,7 +1,8 @@
-//! Vectors that the operator almost annihilates: constants and rigid-body modes.
+//! The near-kernel: vectors that the operator almost annihilates, such as constants and rigid-body modes.
 //!
-//! A multigrid must reproduce them on every level (Vaněk, Mandel & Brezina 1996). Wrong ones (a missing sign, another order
-//! of unknowns) cost iterations without any error, which is why [`NearKernel::quality`] exists.
+//! Multigrid must reproduce these vectors on every level (Vaněk, Mandel & Brezina 1996). Wrong vectors (a
+//! wrong sign, a different order of unknowns) cost iterations without causing an error.
+//! [`NearKernel::quality`] detects them.
 
 use coarsen_core::{Error, Real};
 
@@ -10,7 +11,7 @@ use crate::system::check_points;
 
 /// k vectors on n scalar unknowns, stored as n rows of k numbers.
 ///
-/// Vectors need be neither orthogonal nor scaled. Rows of unknowns that boundary conditions fix are zero
+/// The vectors need not be orthogonal or normalised. Rows of unknowns fixed by boundary conditions are zero
 /// ([`constrain`](Self::constrain)).
 ///
 /// *Memory* 8 k bytes an unknown.
@@ -19,7 +20,7 @@ use crate::system::check_points;
 /// use coarsen_sparse::NearKernel;
 /// let b = NearKernel::rigid_body_modes(&[[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], 2)?;
 /// assert_eq!((b.size(), b.vectors()), (4, 3));
-/// assert_eq!(b.column(2), [0.0, -1.0, 0.0, 1.0]); // a turn about the centroid
+/// assert_eq!(b.column(2), [0.0, -1.0, 0.0, 1.0]); // a rotation about the centroid
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -28,22 +29,23 @@ pub struct NearKernel {
     values: Vec<f64>,
 }
 
-/// How well a matrix annihilates one vector b; see [`NearKernel::quality`].
+/// A measure of how well a matrix annihilates a vector b; see [`NearKernel::quality`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without any cancellation.
+    /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without cancellation.
     pub all: f64,
-    /// The same over the free rows, those that annihilate constants; `None` where there are none.
+    /// The same over the free rows, which annihilate constants; `None` if there are no free rows.
     pub free: Option<f64>,
 }
 
 impl NearKernel {
-    /// How small the sum of a row must be beside its absolute sum for the row to count as free.
+    /// A row is free if its sum is at most this fraction of the sum of its absolute values.
     const FREE: f64 = 1e-6;
 
-    /// One constant vector for each of the `block` unknowns of a node, on `n` unknowns in all.
+    /// `block` vectors, one for each unknown of a node; each is 1 for that unknown at every node and 0
+    /// elsewhere. `n` is the total number of unknowns.
     ///
-    /// The near-kernel of diffusion (`block` = 1) and the translations of elasticity.
+    /// They are the near-kernel of diffusion (`block` = 1) and the translations of elasticity.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `block` divides `n`, [`Error::Parameter`] for `block` = 0.
@@ -53,17 +55,21 @@ impl NearKernel {
         Ok(constants)
     }
 
-    /// [`constants`](Self::constants) in the memory there is, which grows where it is too small.
+    /// [`constants`](Self::constants) written into existing memory, which grows if it is too small.
     ///
     /// # Errors
-    /// As [`constants`](Self::constants); nothing is changed then.
+    /// As [`constants`](Self::constants). On error, nothing changes.
     pub fn set_constants(&mut self, n: usize, block: usize) -> Result<(), Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "block", value: 0.0, range: "at least 1" });
         }
         if !n.is_multiple_of(block) {
             let expected = n.next_multiple_of(block);
-            return Err(Error::Shape { what: "unknowns in whole blocks", expected, found: n });
+            return Err(Error::Shape {
+                what: "unknowns as a multiple of the block size",
+                expected,
+                found: n,
+            });
         }
         self.vectors = block;
         self.values.clear();
@@ -74,31 +80,34 @@ impl NearKernel {
         Ok(())
     }
 
-    /// The rigid motions of a body whose nodes carry displacements: 3 modes in the plane, 6 in space.
+    /// The rigid-body modes of a body whose unknowns are nodal displacements: 3 modes in 2D, 6 in 3D.
     ///
-    /// With (x, y, z) measured from the centroid, the displacements at a node are, in order,
+    /// With (x, y, z) relative to the centroid, the displacements at a node are, in order,
     ///
     /// | mode | 1 | 2 | 3 | 4 | 5 | 6 |
     /// |---|---|---|---|---|---|---|
     /// | `dimension` = 2 | (1, 0) | (0, 1) | (−y, x) | | | |
     /// | `dimension` = 3 | (1, 0, 0) | (0, 1, 0) | (0, 0, 1) | (−y, x, 0) | (0, −z, y) | (z, 0, −x) |
     ///
-    /// Turns about the centroid are orthogonal to translations. Nodes on one line give dependent turns, one node gives zero
-    /// turns: methods that orthogonalise drop them.
-    /// *Use* for displacements in the same order as the axes, `dimension` unknowns a node; not for shells with rotations.
+    /// Rotations about the centroid are orthogonal to translations. If all nodes lie on a line, some
+    /// rotations are linearly dependent; for a single node they are zero. Methods that orthogonalise drop
+    /// such vectors.
+    /// *Use* for displacements in the order of the axes with `dimension` unknowns per node; not for shells
+    /// with rotations.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless `dimension` is 2 or 3, [`Error::NotFinite`] names a point by its index.
+    /// [`Error::Parameter`] unless `dimension` is 2 or 3, [`Error::NotFinite`] gives the index of the point.
     pub fn rigid_body_modes(positions: &[[f64; 3]], dimension: usize) -> Result<Self, Error> {
         let mut modes = Self { vectors: 0, values: Vec::new() };
         modes.set_rigid_body_modes(positions, dimension)?;
         Ok(modes)
     }
 
-    /// [`rigid_body_modes`](Self::rigid_body_modes) in the memory there is, which grows where it is too small.
+    /// [`rigid_body_modes`](Self::rigid_body_modes) written into existing memory, which grows if it is too
+    /// small.
     ///
     /// # Errors
-    /// As [`rigid_body_modes`](Self::rigid_body_modes); nothing is changed then.
+    /// As [`rigid_body_modes`](Self::rigid_body_modes). On error, nothing changes.
     pub fn set_rigid_body_modes(&mut self, positions: &[[f64; 3]], dimension: usize) -> Result<(), Error> {
         if !matches!(dimension, 2 | 3) {
             return Err(Error::Parameter { name: "dimension", value: dimension as f64, range: "2 or 3" });
@@ -124,10 +133,11 @@ impl NearKernel {
         Ok(())
     }
 
-    /// The given vectors, one slice each.
+    /// The near-kernel with the given vectors, one slice each.
     ///
     /// # Errors
-    /// [`Error::Shape`] for vectors of different lengths, [`Error::NotFinite`] names an unknown.
+    /// [`Error::Shape`] for vectors of different lengths, [`Error::NotFinite`] gives the index of the
+    /// unknown.
     pub fn from_columns(columns: &[&[f64]]) -> Result<Self, Error> {
         let n = columns.first().map_or(0, |c| c.len());
         for column in columns {
@@ -143,10 +153,11 @@ impl NearKernel {
         Ok(Self { vectors: columns.len(), values })
     }
 
-    /// The vectors from the values of all unknowns, row after row.
+    /// The near-kernel with the given values, row by row.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the values are whole rows of `vectors`, [`Error::NotFinite`] names an unknown.
+    /// [`Error::Shape`] unless the length is a multiple of `vectors`, [`Error::NotFinite`] gives the index of
+    /// the unknown.
     pub fn from_rows(vectors: usize, values: Vec<f64>) -> Result<Self, Error> {
         let expected = values.len().next_multiple_of(vectors.max(1)).min(vectors * values.len());
         if values.len() != expected {
@@ -158,28 +169,28 @@ impl NearKernel {
         Ok(Self { vectors, values })
     }
 
-    /// Scalar unknowns, n; 0 without vectors.
+    /// The number n of scalar unknowns; 0 without vectors.
     pub fn size(&self) -> usize {
         self.values.len().checked_div(self.vectors).unwrap_or(0)
     }
 
-    /// Vectors, k.
+    /// The number k of vectors.
     pub fn vectors(&self) -> usize {
         self.vectors
     }
 
-    /// All values, row after row.
+    /// All values, row by row.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The vectors of another, in the memory there is, which grows where it is too small.
+    /// Copies another near-kernel into existing memory, which grows if it is too small.
     pub fn set(&mut self, other: &Self) {
         self.vectors = other.vectors;
         self.values.clone_from(&other.values);
     }
 
-    /// All values, row after row, to be changed in place; that they stay finite is up to the caller.
+    /// Mutable access to all values, row by row. The caller keeps them finite.
     pub fn values_mut(&mut self) -> &mut [f64] {
         &mut self.values
     }
@@ -189,16 +200,17 @@ impl NearKernel {
         &self.values[i * self.vectors..(i + 1) * self.vectors]
     }
 
-    /// Vector `j` on its own.
+    /// A copy of vector `j`.
     pub fn column(&self, j: usize) -> Vec<f64> {
         assert!(j < self.vectors, "column {j} of {} near-kernel vectors", self.vectors);
         self.values.iter().skip(j).step_by(self.vectors).copied().collect()
     }
 
-    /// Sets the rows of fixed unknowns to zero: their error is zero, so no coarse level may move them.
+    /// Sets the rows of fixed unknowns to zero. Their error is zero, so a coarse correction must not change
+    /// them.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the first unknown that does not exist; nothing is changed then.
+    /// [`Error::Parameter`] for the first unknown that does not exist. On error, nothing changes.
     pub fn constrain(&mut self, unknowns: &[usize]) -> Result<(), Error> {
         let n = self.size();
         if let Some(&i) = unknowns.iter().find(|&&i| i >= n) {
@@ -210,23 +222,24 @@ impl NearKernel {
         Ok(())
     }
 
-    /// How well `a` annihilates each vector.
+    /// Measures how well `a` annihilates each vector.
     ///
-    /// For vector b, the norm of A b relative to that of |A| |b|, over all rows and over the *free* rows alone: those whose
-    /// sums over each component of a block vanish (up to 1e-6 of the absolute sum), so that neither a constraint nor
-    /// inertia acts on them. Rows next to a constraint annihilate nothing; only free ones tell right modes from wrong ones:
-    /// round-off for rigid modes of a body at rest, up to 1 for wrong signs or order.
+    /// For a vector b, returns the norm of A b relative to that of |A| |b|, over all rows and over the *free*
+    /// rows only. A row is free if its sums over each component of a block vanish (up to 1e-6 of the absolute
+    /// sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do not annihilate
+    /// rigid motions, so only free rows can detect wrong modes. There the result is round-off for the
+    /// rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
     ///
     /// *Cost* k products with A and k with |A|, in one pass over A.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a matrix of another size.
+    /// [`Error::Shape`] for a matrix of a different size.
     pub fn quality<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<Quality>, Error> {
         let ((rows, columns), (r, c), k) = (a.shape(), a.block(), self.vectors);
         if columns != self.size() {
             return Err(Error::Shape { what: "near-kernel", expected: columns, found: self.size() });
         }
-        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², and both over free rows
+        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², and both over free rows only
         let (mut product, mut size) = (vec![0.0_f64; k], vec![0.0_f64; k]);
         let mut row_sums = vec![0.0_f64; c];
         let mut any_free = false;

@@ -1,4 +1,4 @@
-//! Parts from positions alone.
+//! Partition by positions.
 
 use coarsen_core::{Error, parallel};
 
@@ -6,11 +6,12 @@ use super::{assign, check, half};
 use crate::Classes;
 use crate::system::check_points;
 
-/// Halves the points again and again, across the longest side of their bounding box.
+/// Recursive bisection of the points across the longest side of their bounding box.
 ///
-/// The sizes of any two parts differ by at most one. Points with equal coordinates are told apart by their index.
-/// *Use* when positions are known and the mesh is roughly uniform; parts of curved or branching bodies may fall into pieces.
-/// *Cost* O(n log parts), parallel over halves, the same parts at any thread count.
+/// The sizes of any two parts differ by at most one. Points with equal coordinates are ordered by index.
+/// *Use* if positions are known and the mesh is roughly uniform. Parts of curved or branching bodies may be
+/// disconnected.
+/// *Cost* O(n log parts), parallel over halves; the parts do not depend on the number of threads.
 ///
 /// ```
 /// use coarsen_sparse::partition;
@@ -22,7 +23,8 @@ use crate::system::check_points;
 /// *Reference* Berger & Bokhari 1987, A partitioning strategy for nonuniform problems on multiprocessors.
 ///
 /// # Errors
-/// [`Error::Parameter`] for 0 parts, [`Error::NotFinite`] names a point by its index, [`Error::TooLarge`].
+/// [`Error::Parameter`] for 0 parts, [`Error::NotFinite`] gives the index of the point, [`Error::TooLarge`]
+/// for too many nodes or parts.
 pub fn coordinate_bisection(positions: &[[f64; 3]], parts: usize) -> Result<Classes, Error> {
     check(positions.len(), parts)?;
     check_points(positions)?;
@@ -31,7 +33,7 @@ pub fn coordinate_bisection(positions: &[[f64; 3]], parts: usize) -> Result<Clas
     assign(&nodes, parts)
 }
 
-/// Orders `nodes` so that each part is a consecutive piece.
+/// Orders `nodes` so that each part is a contiguous range.
 fn bisect(nodes: &mut [u32], parts: usize, positions: &[[f64; 3]]) {
     let (n, p) = half(nodes.len(), parts.max(1));
     if parts <= 1 || nodes.len() <= 1 {

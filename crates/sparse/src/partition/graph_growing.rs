@@ -1,4 +1,4 @@
-//! Parts from the graph alone.
+//! Partition by the graph.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,12 +9,13 @@ use super::{assign, check, half};
 use crate::graph::Search;
 use crate::{Classes, Graph};
 
-/// Halves the graph again and again: grows the first half from a pseudo-peripheral node, always by the node that lengthens
-/// the cut least.
+/// Recursive bisection of the graph by greedy growing: the first half starts at a pseudo-peripheral node and
+/// always adds the node that increases the cut least.
 ///
-/// A region of several components is filled component after component. The sizes of any two parts differ by at most one;
-/// a part may fall into pieces, and nothing is moved afterwards: partitioners that refine cut fewer edges.
-/// *Use* when no positions are known. *Cost* O(edges · log nodes · log parts); serial, deterministic.
+/// In a region with several components, the components are filled one after the other. The sizes of any two
+/// parts differ by at most one. A part may be disconnected. The parts are not refined afterwards;
+/// partitioners with refinement cut fewer edges.
+/// *Use* if no positions are known. *Cost* O(edges · log nodes · log parts); serial, deterministic.
 ///
 /// ```
 /// use coarsen_sparse::{Graph, partition};
@@ -23,11 +24,11 @@ use crate::{Classes, Graph};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// *Reference* Karypis & Kumar 1998, A fast and high quality multilevel scheme for partitioning irregular graphs ("greedy
-/// graph growing"); start node by George & Liu 1979.
+/// *Reference* Karypis & Kumar 1998, A fast and high quality multilevel scheme for partitioning irregular
+/// graphs ("greedy graph growing"); start node by George & Liu 1979.
 ///
 /// # Errors
-/// [`Error::Parameter`] for 0 parts, [`Error::TooLarge`].
+/// [`Error::Parameter`] for 0 parts, [`Error::TooLarge`] for too many nodes or parts.
 pub fn graph_growing(graph: &Graph, parts: usize) -> Result<Classes, Error> {
     check(graph.nodes(), parts)?;
     let mut nodes: Vec<u32> = (0..graph.nodes() as u32).collect();
@@ -39,18 +40,19 @@ pub fn graph_growing(graph: &Graph, parts: usize) -> Result<Classes, Error> {
 
 struct Growth<'a> {
     graph: &'a Graph,
-    /// The region of each node, named by the first part it will hold.
+    /// The region of each node, identified by the first part in it.
     region: Vec<u32>,
-    /// By how much the cut shrinks when a node joins the growing half: edges into it less edges into the rest of the region.
+    /// The decrease of the cut if a node joins the growing half: its edges into that half minus its edges
+    /// into the rest of the region.
     gain: Vec<i64>,
     search: Search,
 }
 
 impl Growth<'_> {
-    /// No region: the node has joined the growing half.
+    /// A node that has joined the growing half belongs to no region.
     const JOINED: u32 = u32::MAX;
 
-    /// Orders `nodes`, which make up region `name`, so that each part is a consecutive piece.
+    /// Orders `nodes` so that each part is a contiguous range; `name` identifies their region.
     fn bisect(&mut self, nodes: &mut [u32], name: u32, parts: usize) {
         if parts <= 1 || nodes.len() <= 1 {
             return;
@@ -67,7 +69,8 @@ impl Growth<'_> {
         self.bisect(second, second_name, parts - p);
     }
 
-    /// The first `count` nodes to join: always the one of the front that lengthens the cut least, the oldest of equals.
+    /// The first `count` nodes to join. The next is always the node of the front that increases the cut
+    /// least; of equals, the oldest.
     fn grow(&mut self, nodes: &[u32], name: u32, count: usize) -> Vec<u32> {
         for &i in nodes {
             let neighbours = self.graph.neighbours(i as usize).iter();
@@ -75,7 +78,7 @@ impl Growth<'_> {
                 -(neighbours.filter(|&&j| self.region[j as usize] == name).count() as i64);
         }
         let mut joined = Vec::with_capacity(nodes.len());
-        let mut front = BinaryHeap::new(); // (gain, age, node); entries of an older gain are skipped
+        let mut front = BinaryHeap::new(); // (gain, age, node); entries with an outdated gain are skipped
         let mut seeds = nodes.iter();
         let mut age = 0_usize;
         while joined.len() < count {

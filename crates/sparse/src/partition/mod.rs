@@ -1,12 +1,12 @@
-//! Parts of nearly equal size with few couplings between them.
+//! Partitions into parts of nearly equal size.
 //!
-//! | function | needs | parts |
+//! | function | input | parts |
 //! |---|---|---|
-//! | [`coordinate_bisection`] | positions | boxes; fast, blind to the matrix |
-//! | [`graph_growing`] | the graph | halves grown along a short cut |
+//! | [`coordinate_bisection`] | positions | boxes; fast; independent of the matrix |
+//! | [`graph_growing`] | the graph | halves grown so that the cut stays short |
 //!
-//! Both halve n nodes and p parts recursively so that the sizes of any two parts differ by at most one; with n ≥ p no part is
-//! empty. Neither minimises the cut: [`cut`] says how large it is.
+//! Both bisect n nodes and p parts recursively, so that the sizes of any two parts differ by at most one.
+//! With n ≥ p no part is empty. Neither minimises the cut; [`cut`] returns its size.
 
 mod coordinate_bisection;
 mod graph_growing;
@@ -18,7 +18,7 @@ use coarsen_core::Error;
 
 use crate::{Classes, Graph};
 
-/// Edges between nodes of different parts. *Panics* when `parts` belongs to another number of nodes.
+/// The number of edges between different parts. *Panics* if `parts` has a different number of nodes.
 ///
 /// ```
 /// use coarsen_sparse::{Graph, partition};
@@ -29,21 +29,22 @@ use crate::{Classes, Graph};
 /// ```
 pub fn cut(graph: &Graph, parts: &Classes) -> usize {
     let of = parts.of();
-    assert_eq!(of.len(), graph.nodes(), "cut: a partition of another graph");
+    assert_eq!(of.len(), graph.nodes(), "cut: the partition has a different number of nodes");
     let crossing = |i: usize| graph.neighbours(i).iter().filter(|&&j| of[j as usize] != of[i]).count();
     (0..graph.nodes()).map(crossing).sum::<usize>() / 2
 }
 
-/// How a set of `nodes` nodes for `parts` parts is halved: nodes and parts of the first half.
+/// Divides `nodes` nodes and `parts` parts into halves; returns the numbers of nodes and parts in the first
+/// half.
 ///
-/// With nodes = q·parts + r, a first half of p parts gets q·p + ⌊r p / parts⌋ nodes: then each half again has q or q + 1
-/// nodes a part.
+/// With nodes = q·parts + r, a first half of p parts has q·p + ⌊r p / parts⌋ nodes. Then both halves again
+/// have q or q + 1 nodes per part.
 fn half(nodes: usize, parts: usize) -> (usize, usize) {
     let first = parts / 2;
     (nodes / parts * first + nodes % parts * first / parts, first)
 }
 
-/// The partition whose parts are consecutive pieces of `nodes`, as the halvings leave them.
+/// The partition after bisection, in which the parts are contiguous ranges of `nodes`.
 fn assign(nodes: &[u32], parts: usize) -> Result<Classes, Error> {
     fn fill(nodes: &[u32], first: usize, parts: usize, of: &mut [u32]) {
         if parts == 1 || nodes.is_empty() {
@@ -58,7 +59,7 @@ fn assign(nodes: &[u32], parts: usize) -> Result<Classes, Error> {
     Classes::new(parts, of)
 }
 
-/// Checks counts: at least one part, and no more parts or nodes than `u32` can name.
+/// Checks the counts: at least one part, and nodes and parts within the range of `u32`.
 fn check(nodes: usize, parts: usize) -> Result<(), Error> {
     if parts == 0 {
         return Err(Error::Parameter { name: "parts", value: 0.0, range: "at least 1" });
@@ -76,7 +77,7 @@ fn check(nodes: usize, parts: usize) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// A grid of w x h nodes with its positions.
+    /// A grid of w x h nodes and its positions.
     pub(super) fn grid(w: u32, h: u32) -> (Graph, Vec<[f64; 3]>) {
         let right = (0..w * h).filter(|i| i % w + 1 < w).map(|i| (i, i + 1));
         let up = (0..w * (h - 1)).map(|i| (i, i + w));
@@ -104,7 +105,7 @@ mod tests {
         assert!(matches!(coordinate_bisection(&positions, 0), Err(Error::Parameter { .. })));
         assert!(matches!(coordinate_bisection(&positions, 1 << 40), Err(Error::TooLarge { .. })));
         assert_eq!(coordinate_bisection(&[], 3).unwrap().sizes(), [0, 0, 0]);
-        let many = u32::MAX as usize; // seconds and gigabytes, if empty parts cost anything
+        let many = u32::MAX as usize; // this would take seconds and gigabytes if empty parts had a cost
         assert_eq!(graph_growing(&graph, many).unwrap().count(), many);
         assert_eq!(coordinate_bisection(&positions, many).unwrap().count(), many);
     }

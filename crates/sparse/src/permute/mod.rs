@@ -1,4 +1,4 @@
-//! Renumbering: P A Pᵀ, P A Qᵀ and P x.
+//! Permutations and permuted matrices: P A Pᵀ, P A Qᵀ and P x.
 
 use std::sync::Arc;
 
@@ -11,34 +11,36 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// A list that is not a permutation.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "position {position} names {index}, which lies outside 0..{length} or is named twice; a permutation names each number once"
+    "position {position} contains {index}, which lies outside 0..{length} or occurs twice; a permutation \
+     contains each number once"
 )]
 pub struct NotAPermutation {
-    /// Where in the list.
+    /// The position in the list.
     pub position: usize,
-    /// What stands there.
+    /// The number found there.
     pub index: u32,
-    /// How many numbers the list has.
+    /// The length of the list.
     pub length: usize,
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for NotAPermutation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// A renumbering of 0..n and its inverse, checked to be one.
+/// A permutation of 0..n and its inverse, checked at construction.
 ///
-/// It is the matrix P with (P x)\[new\] = x\[old\], given as the order in which the old numbers are to stand: Morton order,
-/// colours one after the other, domains of a partition. Numbers are nodes: vectors are permuted in groups of b scalars.
+/// It is the matrix P with (P x)\[new\] = x\[old\]. It is constructed from the list of old numbers in their
+/// new order: Morton order, colours one after the other, domains of a partition. Numbers are nodes: vectors
+/// are permuted in groups of b scalars.
 ///
 /// *Memory* 8 bytes a number.
 ///
 /// ```
 /// use coarsen_sparse::Permutation;
-/// let p = Permutation::new(vec![2, 0, 1])?; // old number 2 becomes number 0
+/// let p = Permutation::new(vec![2, 0, 1])?; // old number 2 becomes new number 0
 /// let mut y = [0.0; 3];
 /// p.apply(1, &[10.0, 11.0, 12.0], &mut y);
 /// assert_eq!(y, [12.0, 10.0, 11.0]);
@@ -52,10 +54,10 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The renumbering that puts old number `order[k]` at place k.
+    /// The permutation that moves old number `order[k]` to position k.
     ///
     /// # Errors
-    /// [`NotAPermutation`] names the first entry that is out of range or repeated.
+    /// [`NotAPermutation`] for the first entry that is out of range or repeated.
     pub fn new(order: Vec<u32>) -> Result<Self, NotAPermutation> {
         let length = order.len();
         let mut new = vec![u32::MAX; length];
@@ -68,10 +70,10 @@ impl Permutation {
         Ok(Self { old: order, new })
     }
 
-    /// The numbering as it is.
+    /// The identity permutation.
     ///
     /// # Errors
-    /// [`SparseError::TooLarge`] above 2³² − 1 numbers.
+    /// [`SparseError::TooLarge`] for more than 2³² − 1 numbers.
     pub fn identity(n: usize) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;
         if n > limit {
@@ -86,12 +88,12 @@ impl Permutation {
         Self { old: self.new.clone(), new: self.old.clone() }
     }
 
-    /// How many numbers it permutes.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.old.len()
     }
 
-    /// Whether there is nothing to permute.
+    /// Whether the permutation is empty.
     pub fn is_empty(&self) -> bool {
         self.old.is_empty()
     }
@@ -101,24 +103,24 @@ impl Permutation {
         &self.old
     }
 
-    /// The old number of a new one.
+    /// The old number of the new number `new`.
     pub fn to_old(&self, new: usize) -> usize {
         self.old[new] as usize
     }
 
-    /// The new number of an old one.
+    /// The new number of the old number `old`.
     pub fn to_new(&self, old: usize) -> usize {
         self.new[old] as usize
     }
 
-    /// y = P x: from the old numbering into the new one, in groups of `b` entries.
+    /// y = P x: from the old numbering to the new one, in groups of `b` entries.
     ///
     /// *Panics* unless x and y have `b · len()` entries each.
     pub fn apply<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
         gather(&self.old, b, x, y);
     }
 
-    /// y = Pᵀ x: from the new numbering back into the old one, in groups of `b` entries.
+    /// y = Pᵀ x: from the new numbering to the old one, in groups of `b` entries.
     ///
     /// *Panics* unless x and y have `b · len()` entries each.
     pub fn apply_inverse<X: Copy + Send + Sync>(&self, b: usize, x: &[X], y: &mut [X]) {
@@ -131,7 +133,7 @@ fn gather<X: Copy + Send + Sync>(from: &[u32], b: usize, x: &[X], y: &mut [X]) {
     let n = from.len() * b;
     assert!(
         b > 0 && x.len() == n && y.len() == n,
-        "a permutation of {} groups of {b} met x of {} and y of {}",
+        "a permutation of {} groups of {b}, but x has {} entries and y has {}",
         from.len(),
         x.len(),
         y.len()
@@ -144,11 +146,12 @@ fn gather<X: Copy + Send + Sync>(from: &[u32], b: usize, x: &[X], y: &mut [X]) {
     each((from, Groups(y, b)), LEAF, parallel::worth(n), &body);
 }
 
-/// Where each block of P A Qᵀ comes from: the symbolic half of a renumbering, for one pattern of A.
+/// For each block of P A Qᵀ, the index of its block in A: the symbolic phase of a permutation, for one
+/// pattern of A.
 ///
-/// *Use* when the values of A change and its pattern does not; for a single matrix take [`Bsr::permute`].
-/// *Memory* 12 bytes a block. *Cost* of [`new`](Self::new): a sort within each row; of [`update`](Self::update): one
-/// read and one write of the values, parallel, no allocation.
+/// *Use* if the values of A change and its pattern stays. For a single matrix use [`Bsr::permute`].
+/// *Memory* 12 bytes a block. *Cost* of [`new`](Self::new): a sort within each row; of
+/// [`update`](Self::update): one read and one write of the values, parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{PermutePlan, Permutation, assembly};
@@ -165,10 +168,10 @@ pub struct PermutePlan {
 }
 
 impl PermutePlan {
-    /// The plan of P A Qᵀ for matrices of a pattern: P renumbers the block rows, Q the block columns.
+    /// The plan of P A Qᵀ for matrices with the pattern `of`: P permutes block rows, Q block columns.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless P and Q are as long as A has block rows and block columns.
+    /// [`SparseError::Shape`] unless P has one entry per block row of A, and Q one per block column.
     pub fn new(of: &Arc<Pattern>, p: &Permutation, q: &Permutation) -> Result<Self, SparseError> {
         fits::sizes([
             ("permute, block rows against P", of.rows(), p.len()),
@@ -196,7 +199,7 @@ impl PermutePlan {
         &self.pattern
     }
 
-    /// For each block of P A Qᵀ, which block of A it is.
+    /// For each block of P A Qᵀ, the index of its block in A.
     pub fn source(&self) -> &[usize] {
         &self.source
     }
@@ -204,18 +207,18 @@ impl PermutePlan {
     /// P A Qᵀ as a new matrix.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A has another pattern than the plan.
+    /// [`SparseError::Pattern`] if A does not have the pattern of the plan.
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
         let mut permuted = Bsr::zeros(self.pattern.clone(), a.block())?;
         self.update(a, &mut permuted)?;
         Ok(permuted)
     }
 
-    /// Writes the values of P A Qᵀ into `permuted`, which an earlier [`build`](Self::build) made.
+    /// Writes the values of P A Qᵀ into `permuted`, which was created by [`build`](Self::build).
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A or `permuted` has another pattern than the plan, [`SparseError::Shape`] if their
-    /// block sizes differ; nothing is written then.
+    /// [`SparseError::Pattern`] if A or `permuted` does not have the pattern of the plan,
+    /// [`SparseError::Shape`] if their block sizes differ. On error, nothing is written.
     pub fn update<T: Real>(&self, a: &Bsr<T>, permuted: &mut Bsr<T>) -> Result<(), SparseError> {
         fits::patterns([
             ("the matrix given to a PermutePlan", &self.of, a.pattern()),
@@ -237,9 +240,10 @@ impl PermutePlan {
 }
 
 impl<T: Real> Bsr<T> {
-    /// P A Pᵀ: the same system in another numbering of its nodes.
+    /// P A Pᵀ: the same system with renumbered nodes.
     ///
-    /// With b' = P b the solution of (P A Pᵀ) x' = b' is x' = P x. *Cost* as [`PermutePlan`], which also does P A Qᵀ.
+    /// With b' = P b, the solution of (P A Pᵀ) x' = b' is x' = P x. *Cost* as [`PermutePlan`], which also
+    /// computes P A Qᵀ.
     ///
     /// ```
     /// use coarsen_sparse::{Permutation, assembly};
@@ -250,7 +254,7 @@ impl<T: Real> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless P is as long as A has block rows and block columns.
+    /// [`SparseError::Shape`] unless P has one entry per block row and per block column of A.
     pub fn permute(&self, p: &Permutation) -> Result<Self, SparseError> {
         PermutePlan::new(self.pattern(), p, p)?.build(self)
     }

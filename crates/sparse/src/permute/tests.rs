@@ -2,7 +2,7 @@ use super::*;
 use crate::random;
 use coarsen_core::LinearOperator;
 
-/// Sorting random keys.
+/// A random permutation, by sorting random keys.
 fn shuffled(n: usize, seed: u64) -> Permutation {
     let keys = random::vector(n, seed);
     let mut order: Vec<u32> = (0..n as u32).collect();

@@ -1,14 +1,15 @@
-//! C = A B for sparse block matrices, by rows (Gustavson 1978).
+//! C = A B for sparse block matrices, row by row (Gustavson 1978).
 //!
-//! Row i of C is the sum over the blocks of row i of A of A_ik times row k of B. A row in the making keeps for each column where its block
-//! is, so that a product finds its place without a search. A first pass lists the columns of the rows, a second one their values. Rows are
-//! independent, and each is summed in the order of A: the same bits at any thread count.
+//! Row i of C is Σₖ A_ik B_k, where A_ik are the blocks of row i of A and B_k the rows of B. While a row is
+//! computed, an array maps each column to its block, so products are added without a search. A first pass
+//! computes the columns of the rows, a second pass the values. Rows are independent, and each is summed in
+//! the order of A, so the bits do not depend on the number of threads.
 //!
 //! | file | what |
 //! |---|---|
-//! | `sums` | rows in the making |
-//! | `numeric` | the dense products, by kernels for the common block sizes |
-//! | [`galerkin`](GalerkinPlan) | Pᵀ A P by coarse rows, without A P |
+//! | `sums` | the accumulator of sparse rows |
+//! | `numeric` | the dense products, with kernels for common block sizes |
+//! | [`galerkin`](GalerkinPlan) | Pᵀ A P by coarse rows, without storing A P |
 
 mod galerkin;
 mod numeric;
@@ -26,13 +27,15 @@ use crate::{Bsr, Pattern, SparseError, fits};
 pub use galerkin::{GalerkinLists, GalerkinPlan, ProductList};
 use sums::RowSums;
 
-/// C = A B, once.
+/// C = A B.
 ///
-/// Blocks of r x m and m x c give blocks of r x c. Every block that the patterns can produce is stored, zero or not, and
-/// rows come out sorted. *Use* [`GalerkinPlan`] for Pᵀ A P. *Cost* one symbolic pass, with a sort of each row, and one numeric pass, each
-/// with a look-up a block product; the memory of C, and 4 bytes a column of B for each of a few tasks a thread.
+/// Blocks of r x m and m x c give blocks of r x c. Every block that the patterns can produce is stored, even
+/// if it is zero. Rows are sorted. *Use* [`GalerkinPlan`] for Pᵀ A P. *Cost* a symbolic pass with a sort of
+/// each row and a numeric pass, each with one look-up per block product. *Memory* that of C and 4 bytes per
+/// column of B for each task; a thread has a few tasks.
 ///
-/// *Reference* Gustavson 1978, "Two fast algorithms for sparse matrices: multiplication and permuted transposition".
+/// *Reference* Gustavson 1978, "Two fast algorithms for sparse matrices: multiplication and permuted
+/// transposition".
 ///
 /// ```
 /// use coarsen_sparse::{assembly, multiply};
@@ -43,7 +46,8 @@ use sums::RowSums;
 /// ```
 ///
 /// # Errors
-/// [`SparseError::Shape`] if A has not as many columns, or its blocks have not as many, as B has rows.
+/// [`SparseError::Shape`] unless A has as many block columns as B has block rows, and blocks of A as many
+/// columns as blocks of B have rows.
 pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
     let ((r, m), (rows, c)) = (a.block(), b.block());
     fits::sizes([
@@ -53,7 +57,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
     let rows = a.pattern().rows();
     let work: usize = (0..rows).map(|i| most(a.pattern(), b.pattern(), i)).sum();
     let leaf = |parallel: bool| {
-        // A task has a place for each column, so there are few of them.
+        // Few tasks, because each has an array over all columns.
         let tasks = if parallel { 4 * rayon::current_num_threads() } else { 1 };
         (rows.div_ceil(tasks).max(1), parallel)
     };
@@ -99,7 +103,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
     Ok(product)
 }
 
-/// The most blocks that row i of C may have.
+/// An upper bound for the number of blocks in row i of C.
 fn most(left: &Pattern, right: &Pattern, i: usize) -> usize {
     left.row(i).iter().map(|&k| right.row(k as usize).len()).sum()
 }

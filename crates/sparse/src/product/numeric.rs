@@ -5,7 +5,7 @@ use coarsen_core::Real;
 use super::sums::RowSums;
 use crate::Bsr;
 
-/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, where there is room for it.
+/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, which has enough room.
 type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut RowSums<T>);
 
 /// The kernel for blocks of r x m and m x c.
@@ -21,7 +21,7 @@ pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> Kernel<T> {
     }
 }
 
-/// Row i of C with block sizes known to the compiler.
+/// Adds row i of C, with block sizes known at compile time.
 fn row<T: Real, const R: usize, const M: usize, const C: usize>(
     left: &Bsr<T>,
     right: &Bsr<T>,
@@ -43,7 +43,7 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
     }
 }
 
-/// The same for any block sizes.
+/// Adds row i of C, for any block sizes.
 fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, sum: &mut RowSums<T>) {
     let ((r, m), n) = (left.block(), right.block().1);
     for (k, a) in left.row(i) {

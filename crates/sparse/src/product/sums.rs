@@ -1,31 +1,33 @@
-//! Sparse rows in the making, one after the other in one stretch of memory: the accumulator of both products (Gustavson 1978).
+//! The accumulator of sparse rows used by both products (Gustavson 1978); rows are stored one after the
+//! other.
 
 use coarsen_core::Real;
 
 use crate::SparseError;
 
-/// Nowhere: [`Rows`] never has so many entries.
+/// Marks a column without a block; [`Rows`] never has this many entries.
 const NONE: u32 = u32::MAX;
 
-/// Rows of blocks, each in the order in which its columns appear, each row of a block as long as a pack, with anything behind its own numbers.
+/// Sparse rows of blocks; the columns of a row are in order of first appearance. Within a block, each row is
+/// padded to the length of a pack, and the padding has arbitrary values.
 #[derive(Clone, Debug)]
 pub(super) struct RowSums<T> {
-    /// Entries of all rows.
+    /// The number of entries of all rows.
     pub(super) len: usize,
-    /// With room behind them, where values are zero.
+    /// The columns of all entries. Longer than `len`: the values of unused entries are zero.
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
-    /// Where the block of a column is, for columns of the last row.
+    /// The index of the block of each column in the last row, or [`NONE`].
     place: Vec<u32>,
 }
 
 impl<T: Real> RowSums<T> {
-    /// With columns below `columns`.
+    /// An empty accumulator for columns below `columns`.
     pub(super) fn new(columns: usize) -> Self {
         Self { len: 0, columns: Vec::new(), values: Vec::new(), place: vec![NONE; columns] }
     }
 
-    /// Makes room for so many more blocks of `size` numbers.
+    /// Makes room for `blocks` more blocks of `size` numbers.
     #[inline(always)]
     pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.columns.len() < self.len + blocks {
@@ -38,7 +40,7 @@ impl<T: Real> RowSums<T> {
     fn grow(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         let limit = NONE as usize - 1;
         if blocks > limit {
-            let what = "blocks of rows that a product has in use at once";
+            let what = "blocks of rows that a product stores at once";
             return Err(SparseError::TooLarge { what, count: blocks, limit });
         }
         let blocks = blocks.max(self.columns.len() + self.columns.len() / 4).min(limit);
@@ -49,7 +51,8 @@ impl<T: Real> RowSums<T> {
         Ok(())
     }
 
-    /// The block of a column in the last row, new ones zero, where there is [`room`](Self::room) for one more.
+    /// The block of a column in the last row; a new block is zero. Requires [`room`](Self::room) for one
+    /// more.
     #[inline(always)]
     pub(super) fn block(&mut self, column: u32, size: usize) -> &mut [T] {
         let at = &mut self.place[column as usize];
@@ -61,9 +64,9 @@ impl<T: Real> RowSums<T> {
         &mut self.values[*at as usize * size..][..size]
     }
 
-    /// Adds f v to the entries of a sparse row in the last row, for blocks of one number, where there is room for all of them.
+    /// Adds f v to the last row, for blocks of one number. Requires room for all entries of v.
     ///
-    /// Nothing branches on whether a column is new, which is as good as random.
+    /// There is no branch on whether a column is new, because it could not be predicted.
     #[inline(always)]
     pub(super) fn add(&mut self, f: T, columns: &[u32], v: &[T]) {
         let (mut len, place) = (self.len, &mut self.place[..]);
@@ -79,19 +82,19 @@ impl<T: Real> RowSums<T> {
         self.len = len;
     }
 
-    /// Ends the row that began at entry `start`.
+    /// Ends the row that started at entry `start`.
     #[inline(always)]
     pub(super) fn end(&mut self, start: usize) {
         self.columns[start..self.len].iter().for_each(|&j| self.place[j as usize] = NONE);
     }
 
-    /// The columns of the only row, in the order in which they appeared.
+    /// The columns of the only row, in order of first appearance.
     #[inline(always)]
     pub(super) fn columns(&self) -> &[u32] {
         &self.columns[..self.len]
     }
 
-    /// The block of a column that the last row has.
+    /// The block of a column that the last row contains.
     #[inline(always)]
     pub(super) fn of(&self, column: u32, size: usize) -> &[T] {
         &self.values[self.place[column as usize] as usize * size..][..size]

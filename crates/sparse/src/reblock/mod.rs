@@ -1,9 +1,9 @@
-//! Other block sizes for the same matrix.
+//! Conversion between block sizes.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`detect`](block_sizes) | which block sizes a scalar pattern has |
-//! | [`mod`](Bsr::reblock) | converting |
+//! | [`detect`](block_sizes) | detection of the block size of a scalar pattern |
+//! | [`mod`](Bsr::reblock) | conversion |
 
 mod detect;
 
@@ -19,26 +19,27 @@ use detect::{blocks_of_row, inside, is_full};
 
 pub use detect::{Blocking, block_sizes, detect_block_size};
 
-/// The largest block size that is tried: two rigid-body mode sets of a 3D shell or beam node.
+/// The largest block size considered: two sets of rigid-body modes of a 3D shell or beam node.
 const LARGEST: usize = 12;
 
-/// Block rows per leaf of the loops here.
+/// Block rows per leaf of the parallel loops.
 const ROWS: usize = 128;
 
-/// What happens to entries that are stored and zero.
+/// The treatment of stored zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zeros {
-    /// They stay: the pattern does not depend on values, so that it can be reused when they change.
+    /// Keeps them: the pattern does not depend on values and can be reused when they change.
     Keep,
-    /// They go, and blocks without any other entry with them: the smallest matrix for these values.
+    /// Drops them, and blocks that contain only zeros: the smallest matrix for these values.
     Drop,
 }
 
 impl<T: Real> Bsr<T> {
-    /// The same matrix in blocks of another size; blocks are filled up with zeros.
+    /// The same matrix in blocks of another size, padded with zeros.
     ///
-    /// Any size to any other that tiles the matrix: scalars to 3x3, 6x6 back to scalars, 3x3 to 3x6. With
-    /// [`Zeros::Keep`], 3x3 to scalars and back is the identity. *Cost* two passes over the matrix, parallel.
+    /// Converts between any two sizes that tile the matrix: scalars to 3x3, 6x6 to scalars, 3x3 to 3x6. With
+    /// [`Zeros::Keep`], conversion from 3x3 to scalars and back is the identity. *Cost* two passes over the
+    /// matrix, parallel.
     ///
     /// ```
     /// use coarsen_sparse::{Zeros, assembly};
@@ -50,7 +51,7 @@ impl<T: Real> Bsr<T> {
     /// ```
     ///
     /// # Errors
-    /// [`SparseError::BlockSize`] if blocks of that size do not tile the matrix.
+    /// [`SparseError::BlockSize`] if blocks of this size do not tile the matrix.
     pub fn reblock(&self, block: (usize, usize), zeros: Zeros) -> Result<Self, SparseError> {
         let ((m, n), (r, c)) = (self.shape(), block);
         if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
@@ -93,7 +94,7 @@ impl<T: Real> Bsr<T> {
         Ok(blocks)
     }
 
-    /// Scalars in blocks, stored zeros included: counted, then gathered, row by row.
+    /// Converts scalars to blocks and keeps stored zeros: counts, then gathers, row by row.
     fn gathered(&self, (r, c): (usize, usize)) -> Result<Self, SparseError> {
         let (scalars, columns) = (self.pattern(), self.shape().1 / c);
         let mut counts = vec![0_usize; scalars.rows() / r];
@@ -159,7 +160,7 @@ impl<T: Real> Bsr<T> {
     }
 }
 
-/// Rows of numbers, one behind the other in each block of C columns.
+/// Interleaves rows of numbers, block by block, for blocks of C columns.
 fn interleave<T: Copy, const C: usize>(rows: &[(&[u32], &[T])], blocks: &mut [T]) {
     for (k, block) in blocks.chunks_exact_mut(rows.len() * C).enumerate() {
         for ((_, numbers), to) in rows.iter().zip(block.as_chunks_mut::<C>().0) {

@@ -50,7 +50,7 @@ fn gathered_blocks_are_those_of_the_general_way() {
     }
 }
 
-/// Scalars that a sample takes for blocks: only the rows between the runs are not.
+/// A scalar matrix whose sampled rows look like full blocks; only the rows between the runs do not.
 #[test]
 fn a_sample_that_deceives_is_found_out() {
     let n = 6 * 2 * RUNS * RUN;

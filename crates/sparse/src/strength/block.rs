@@ -1,15 +1,15 @@
-//! Small dense matrices, eight at a time: inverse square roots and spectral radii.
+//! Small dense matrices in batches of eight: inverse square roots and spectral radii.
 //!
-//! Entry e of eight matrices lies side by side in one [`Lanes`], so that a loop over lanes is one vector instruction and no lane waits
-//! for another: every step is the same for all eight, zeros and missing blocks included.
+//! A [`Lanes`] holds the same entry of eight matrices, so a loop over lanes compiles to one vector
+//! instruction. All eight matrices go through the same steps, including zero and missing blocks.
 
-/// Matrices that are worked on together.
+/// The number of matrices in a batch.
 pub(super) const LANES: usize = 8;
 
 /// The same entry of [`LANES`] matrices.
 pub(super) type Lanes = [f64; LANES];
 
-/// Eigenvalues below this share of the largest are taken for zero.
+/// Eigenvalues below this fraction of the largest one are treated as zero.
 const ZERO: f64 = 1e-14;
 
 /// ‖B‖_F² of each lane.
@@ -31,7 +31,8 @@ fn frobenius(m: &[Lanes]) -> Lanes {
 /// C = A B for b x b matrices.
 #[inline(always)]
 fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
-    let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]); // known to the compiler where b is
+    // constant lengths when b is a constant
+    let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]);
     for r in 0..b {
         for c in 0..b {
             let mut sum = [0.0; LANES];
@@ -44,9 +45,10 @@ fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
     }
 }
 
-/// |D|^−½ of symmetric matrices, by the absolute values of their eigenvalues; directions without stiffness stay zero.
+/// |D|^−½ of symmetric matrices, from the absolute values of their eigenvalues; zero in directions with
+/// eigenvalue zero.
 ///
-/// `d` is destroyed, `q` is scratch.
+/// `d` is overwritten, `q` is scratch.
 #[inline(always)]
 pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mut [Lanes]) {
     eigenvectors(b, d, q);
@@ -70,7 +72,8 @@ pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mu
     }
 }
 
-/// The eigenvalues of symmetric matrices on their diagonals, the eigenvectors in the columns of q: cyclic Jacobi rotations.
+/// Diagonalises symmetric matrices by cyclic Jacobi rotations: eigenvalues on the diagonals of m,
+/// eigenvectors in the columns of q.
 ///
 /// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method; convergence is quadratic.
 #[inline(always)]
@@ -101,7 +104,7 @@ fn eigenvectors(b: usize, m: &mut [Lanes], q: &mut [Lanes]) {
     }
 }
 
-/// Turns the pair of entries (x, y).
+/// Rotates the pair of entries (x, y).
 #[inline(always)]
 fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
     let (mx, my) = (m[x], m[y]);
@@ -113,9 +116,10 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 
 /// ρ(L B R) by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
-/// The ratio of M¹⁶ and M⁸ is exact but for eigenvalues within a fifth of the largest. M is scaled to ‖M‖ = 1 first, so
-/// that no power overflows; where ρ is below 1e-9 of ‖M‖, far from normal, it counts as zero.
-/// B is given in `m`, which is destroyed; `square` is scratch.
+/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues lie within a fifth of the largest. M is
+/// first scaled to ‖M‖ = 1, so that no power overflows. If ρ is below 1e-9 of ‖M‖, so that M is far from
+/// normal, the result is zero.
+/// `m` contains B and is overwritten; `square` is scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(
     b: usize,
@@ -149,7 +153,7 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// The same matrix in every lane.
+    /// A batch with the same matrix in every lane.
     fn all(m: &[f64]) -> Vec<Lanes> {
         m.iter().map(|&v| [v; LANES]).collect()
     }

@@ -1,4 +1,4 @@
-//! Strength of connection: the graph of couplings that a coarsening should follow.
+//! Strength of connection: the graph of couplings for a coarsening.
 
 mod block;
 mod radii;
@@ -12,10 +12,11 @@ use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Graph, Pattern};
 use radii::radii;
 
-/// When two nodes of a block matrix are strongly coupled; θ grows from 0 (every stored value that is not zero) towards 1.
+/// A criterion for strong coupling of two nodes of a block matrix. The threshold θ ranges from 0 (every
+/// stored nonzero value is strong) to 1.
 ///
-/// Both tests compare blocks after scaling by the diagonal, so they do not depend on units. A node whose off-diagonal
-/// blocks are all zero (a Dirichlet row) is strongly coupled to none.
+/// Both criteria compare blocks scaled by the diagonal, so they do not depend on units. A node whose
+/// off-diagonal blocks are all zero (a Dirichlet row) has no strong couplings.
 ///
 /// ```
 /// use coarsen_sparse::{Strength, assembly};
@@ -27,19 +28,23 @@ use radii::radii;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strength {
-    /// ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm: an absolute test, θ around 0.08 on the finest level.
+    /// ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm: an absolute criterion, with θ around 0.08 on the
+    /// finest level.
     ///
-    /// *Reference* Vaněk, Mandel & Brezina 1996, there for scalars and with ≥.
+    /// *Reference* Vaněk, Mandel & Brezina 1996, for scalars and with ≥.
     Symmetric {
         /// θ, in 0..1.
         theta: f64,
     },
-    /// ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in the row of i or in that of j: relative to the strongest coupling.
+    /// ρ(A_ii^−½ A_ij A_jj^−½) > θ max_k≠i ρ(A_ii^−½ A_ik A_kk^−½), in the row of i or in the row of j:
+    /// relative to the strongest coupling.
     ///
-    /// No node with a coupling is left alone, whatever θ is. Cloth uses θ = 0.48.
-    /// *Use* for elasticity, where the components of a block differ in size. Diagonal blocks are taken by the absolute values of
-    /// their eigenvalues; directions without stiffness (eigenvalue zero) do not couple.
-    /// *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: s_ij or s_ji makes an edge, since their test is not symmetric.
+    /// For every θ, a node with a coupling has at least one strong coupling. Cloth uses θ = 0.48.
+    /// *Use* for elasticity, where the components of a block differ in size. Diagonal blocks are replaced by
+    /// the matrices with the absolute values of their eigenvalues; directions with eigenvalue zero do not
+    /// couple.
+    /// *Reference* Tamstorf, Jones & McCormick 2015, §5. Deviation: their criterion is not symmetric; here i
+    /// and j are connected if s_ij or s_ji is strong.
     SpectralRadius {
         /// θ, in 0..1.
         theta: f64,
@@ -47,7 +52,7 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// The graph of strong couplings, symmetric: a subset of the edges of `Graph::of(a.pattern())`.
+    /// The symmetric graph of strong couplings: a subgraph of `Graph::of(a.pattern())`.
     ///
     /// *Cost* that of [`weights`](Self::weights) and a sort of each row.
     ///
@@ -57,9 +62,9 @@ impl Strength {
         Ok(self.graph_of(a.pattern(), &self.weights(a)?))
     }
 
-    /// [`graph`](Self::graph) from [`weights`](Self::weights) that are at hand.
+    /// [`graph`](Self::graph) from precomputed [`weights`](Self::weights).
     ///
-    /// *Panics* unless there is one weight a block.
+    /// *Panics* unless there is one weight per block.
     pub fn graph_of(&self, pattern: &Pattern, weights: &[f32]) -> Graph {
         let limits = self.limits(pattern, weights);
         let strong = (0..pattern.rows()).flat_map(|i| {
@@ -70,12 +75,14 @@ impl Strength {
         Graph::symmetrised(pattern.rows(), strong)
     }
 
-    /// Which stored blocks are strong, in the row of i or in that of j: [`graph`](Self::graph) as flags, for symmetric matrices. Weights of (i, j) and (j, i)
-    /// are rounded on their own, so a coupling at the very threshold may be strong in one row alone.
+    /// Flags the stored blocks that are strong in the row of i or in the row of j: [`graph`](Self::graph) as
+    /// flags, for symmetric matrices. The weights of (i, j) and (j, i) are rounded independently, so a
+    /// coupling exactly at the threshold can be strong in one row only.
     ///
-    /// *Cost* two passes over pattern and weights, one where the limit is the same for all, parallel. *Panics* unless there is one weight a block.
+    /// *Cost* two passes over pattern and weights, or one if all rows have the same limit; parallel. *Panics*
+    /// unless there is one weight per block.
     pub fn strong(&self, pattern: &Pattern, weights: &[f32]) -> Vec<bool> {
-        assert_eq!(weights.len(), pattern.len(), "strength: one weight a block");
+        assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut strong = vec![false; weights.len()];
         if let Self::Symmetric { theta } = *self {
             let limit = narrow(theta);
@@ -86,7 +93,7 @@ impl Strength {
         BlockRows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
             let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
             for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
-                // A column without a row of its own has no limit.
+                // A column without a corresponding row has no limit.
                 let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
                 *strong = weight > own || other;
             }
@@ -94,9 +101,9 @@ impl Strength {
         strong
     }
 
-    /// What a weight of each row must exceed.
+    /// The limit of each row: larger weights are strong.
     fn limits(&self, pattern: &Pattern, weights: &[f32]) -> Vec<f32> {
-        assert_eq!(weights.len(), pattern.len(), "strength: one weight a block");
+        assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut limits = vec![0.0; pattern.rows()];
         let leaf = |(rows, limits): (Range<usize>, &mut [f32])| {
             for (i, limit) in rows.zip(limits) {
@@ -114,14 +121,15 @@ impl Strength {
         limits
     }
 
-    /// The size of each stored block after scaling by the diagonal, in the order of the pattern: what the tests compare.
+    /// The size of each stored block after scaling by the diagonal, in the order of the pattern. The criteria
+    /// compare these weights.
     ///
-    /// *Cost* one pass over the matrix; for [`SpectralRadius`](Self::SpectralRadius) also an eigendecomposition a node and
-    /// 12 small products a block.
+    /// *Cost* one pass over the matrix; for [`SpectralRadius`](Self::SpectralRadius) also an
+    /// eigendecomposition per node and 12 small products per block.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] for the matrix or its blocks, [`Error::Parameter`] for θ outside 0..1, [`Error::NotFinite`] names a stored
-    /// value.
+    /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] for θ outside
+    /// 0..1, [`Error::NotFinite`] gives the index of a stored value.
     pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
         if !(0.0..1.0).contains(&theta) {
@@ -137,11 +145,11 @@ impl Strength {
             Self::Symmetric { .. } => norms(a, &mut weights),
             Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
             Self::SpectralRadius { .. } => {
-                check_finite(a)?; // a block without numbers has no root
+                check_finite(a)?; // a block that is not finite has no inverse square root
                 radii(a, &mut weights);
             }
         }
-        // A value that is not finite makes its weight so; so may a missing diagonal.
+        // A weight is not finite if a value is not finite, and possibly if a diagonal block is missing.
         if largest(&weights).is_nan() {
             check_finite(a)?;
         }
@@ -150,13 +158,14 @@ impl Strength {
 }
 
 fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), Error> {
-    // The search is slow, so it follows a look at the speed of memory.
+    // The search is slow, so it runs only after the fast check above has found a NaN.
     let search = || parallel::position(a.values(), |v| !v.is_finite());
     let index = largest(a.values()).is_nan().then(search).flatten();
     index.map_or(Ok(()), |index| Err(Error::NotFinite { what: "matrix values", index }))
 }
 
-/// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ of every block; infinite where a diagonal is missing: nothing is stronger.
+/// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ of every block; infinite if a diagonal block is missing, so that the coupling
+/// is strong.
 fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let mut roots = vec![0.0; pattern.rows()];
@@ -180,7 +189,7 @@ fn norms<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     });
 }
 
-/// ‖B‖ in the norm of Frobenius, in three sums, which need not wait for each other.
+/// The Frobenius norm ‖B‖, in three independent sums, which hides the latency of additions.
 #[inline(always)]
 fn norm<T: Real>(block: &[T]) -> f64 {
     let (chunks, rest) = block.as_chunks::<3>();
@@ -192,7 +201,7 @@ fn norm<T: Real>(block: &[T]) -> f64 {
     sums.iter().sum::<f64>().sqrt()
 }
 
-/// |a_ij| / |a_ii a_jj|^½, 0 where a diagonal is missing: [`radii`] of scalars.
+/// |a_ij| / |a_ii a_jj|^½, or 0 if a diagonal entry is missing: [`radii`] for scalars.
 fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let mut roots = vec![0.0; pattern.rows()];
@@ -211,13 +220,13 @@ fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     });
 }
 
-/// In f32, where nothing but zero is zero.
+/// Converts a weight to f32 without rounding nonzero values to zero.
 #[inline(always)]
 fn weight(v: f64) -> f32 {
     if v > 0.0 { (v as f32).max(f32::MIN_POSITIVE) } else { v as f32 }
 }
 
-/// θ in f32, below 1 where it was.
+/// Converts θ to f32 without rounding values below 1 up to 1.
 fn narrow(theta: f64) -> f32 {
     (theta as f32).min(1.0 - f32::EPSILON)
 }

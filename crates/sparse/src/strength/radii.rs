@@ -1,4 +1,4 @@
-//! Couplings of blocks: ρ(A_ii^−½ A_ij A_jj^−½), whatever the units.
+//! Block couplings ρ(A_ii^−½ A_ij A_jj^−½), independent of units.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ impl<T: Real> simd::Kernel<f64> for Roots<'_, T> {
     }
 }
 
-/// The radii of the blocks of some rows.
+/// The radii of the blocks in some rows.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
     roots: &'a [f64],
@@ -65,7 +65,7 @@ impl<T: Real> simd::Kernel<f64> for Radii<'_, T> {
     }
 }
 
-/// |A_ii|^−½ of some nodes; a missing block is zero.
+/// |A_ii|^−½ of some nodes; zero for a missing diagonal block.
 #[inline(always)]
 fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64]) {
     let size = b * b;
@@ -85,7 +85,7 @@ fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64])
     }
 }
 
-/// The radii of the blocks of some rows, from the roots of all nodes.
+/// The radii of the blocks in some rows, from the inverse roots of all nodes.
 #[inline(always)]
 fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, out: &mut [f32]) {
     let (pattern, size) = (a.pattern(), b * b);

@@ -47,7 +47,7 @@ fn units_do_not_matter() {
     }
 }
 
-/// diag(A, A, A) with nodes interleaved is A to the spectral radius, whatever SPD matrix D scales its blocks: A ⊗ D.
+/// For A ⊗ D with any SPD matrix D, the spectral radii of the blocks equal the scalar strengths of A.
 #[test]
 fn kronecker_blocks_are_as_strong_as_scalars() {
     let a = anisotropic(5, 0.2);
@@ -60,7 +60,7 @@ fn kronecker_blocks_are_as_strong_as_scalars() {
     assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
 }
 
-/// For scalars both tests compare the same numbers.
+/// For scalars both criteria compare the same numbers.
 #[test]
 fn scalars_have_one_weight() {
     let a = anisotropic(7, 0.3);
@@ -72,8 +72,9 @@ fn scalars_have_one_weight() {
 
 #[test]
 fn no_coupled_node_is_left_alone() {
-    let mut entries = vec![(0, 0, 1e6), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)]; // 0 is weak in the row of 1
-    entries.extend([(1, 2, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 3, 1.0), (3, 0, 0.0)]); // 3 is fixed
+    // node 0 is weak in the row of node 1
+    let mut entries = vec![(0, 0, 1e6), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)];
+    entries.extend([(1, 2, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 3, 1.0), (3, 0, 0.0)]); // node 3 is fixed
     let a = assembly::from_triplets(4, 4, &entries).unwrap();
     let g = Strength::SpectralRadius { theta: 0.9 }.graph(&a).unwrap();
     assert_eq!((g.neighbours(1), g.degree(3)), (&[0, 2][..], 0));

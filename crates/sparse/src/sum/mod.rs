@@ -1,7 +1,8 @@
-//! A static matrix plus a small dynamic set of blocks.
+//! The sum of a static matrix and a small, changing set of blocks.
 //!
-//! The product goes through the block rows once: each leaf of the fixed tree multiplies its rows of the matrix and then
-//! adds its contact blocks, so that sums do not depend on threads and contact costs what its blocks cost.
+//! A product makes one pass over the block rows. Each leaf of the fixed tree multiplies its rows of the
+//! matrix and then adds its contact blocks. The bits therefore do not depend on threads, and the extra cost
+//! is that of the contact blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 /// Scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
 
-/// A + C: an elastic matrix whose pattern stays and contact blocks that come and go, as one operator.
+/// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.
 ///
-/// *Use* while contact changes faster than it pays to rebuild a matrix: preconditioners that know the parts repair
-/// themselves locally. Others take [`merge`](Self::merge). *Cost* of a product: that of A and one of the contact blocks.
+/// *Use* while contact changes so often that rebuilding a matrix does not pay: preconditioners that receive
+/// both parts can be repaired locally. For others use [`merge`](Self::merge). *Cost* of a product: that of A
+/// and that of the contact blocks.
 ///
 /// *Reference* Wu et al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
 ///
@@ -37,17 +39,17 @@ const ROWS: usize = 1024;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Sum<'a, T> {
-    /// A: square, of square blocks.
+    /// A: square, with square blocks.
     pub elastic: &'a Bsr<T>,
     /// C: blocks of the same size between the same nodes.
     pub contact: &'a Contacts<T>,
 }
 
 impl<T: Real> Sum<'_, T> {
-    /// Whether the parts fit together; the other methods check it too.
+    /// Checks that the parts fit together; the other methods check this too.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless A is square, in square blocks, and C has its nodes and block size.
+    /// [`SparseError::Shape`] unless A is square with square blocks, and C has the same nodes and block size.
     pub fn check(&self) -> Result<(), SparseError> {
         let (pattern, (r, c)) = (self.elastic.pattern(), self.elastic.block());
         fits::sizes([
@@ -58,7 +60,7 @@ impl<T: Real> Sum<'_, T> {
         ])
     }
 
-    /// A + C as one matrix, over the union of both patterns.
+    /// A + C as one matrix, with the union of both patterns.
     ///
     /// *Cost* one pass over A and its pattern.
     ///
@@ -93,24 +95,26 @@ impl<T: Real> Sum<'_, T> {
         Ok(merged)
     }
 
-    /// Writes A + C into a matrix whose pattern holds both; its other blocks become zero.
+    /// Writes A + C into a matrix whose pattern contains both; its remaining blocks become zero.
     ///
-    /// *Use* when the set of possible contacts is known, or contact keeps its places for several steps: no allocation,
-    /// and whoever depends on the pattern of the target need not be rebuilt.
+    /// *Use* if the set of possible contacts is known, or if contact keeps its places for several steps.
+    /// Nothing is allocated, and objects that depend on the pattern of the target stay valid.
     ///
     /// # Errors
-    /// As [`check`](Self::check), [`SparseError::Shape`] if the target has other blocks, and [`SparseError::Pattern`] if
-    /// it lacks a block of A or C; nothing is written then.
+    /// As [`check`](Self::check), [`SparseError::Shape`] if the target has a different shape or block size,
+    /// and [`SparseError::Pattern`] if it lacks a block of A or C. On error, nothing is written.
     pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
         self.merge_where(target, false)
     }
 
-    /// The same for a matrix that holds no other block: what [`merge`](Self::merge) makes, in the memory there is.
+    /// Writes A + C into a matrix whose pattern is exactly the union of both, such as an earlier result of
+    /// [`merge`](Self::merge).
     ///
     /// *Cost* as [`merge_into`](Self::merge_into).
     ///
     /// # Errors
-    /// As [`merge_into`](Self::merge_into), and [`SparseError::Pattern`] if the target has a block that is neither in A nor in C.
+    /// As [`merge_into`](Self::merge_into), and [`SparseError::Pattern`] if the target has a block that is in
+    /// neither A nor C.
     pub fn merge_exactly_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
         self.merge_where(target, true)
     }
@@ -141,7 +145,7 @@ impl<T: Real> Sum<'_, T> {
         Ok(())
     }
 
-    /// The values of A + C, into a matrix that was found to hold every block of them.
+    /// Writes the values of A + C into a matrix that has been checked to contain all blocks.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
         BlockRows::new(pattern.offsets(), size, target.values_mut()).for_each(
@@ -168,7 +172,7 @@ impl<T: Real> Sum<'_, T> {
         }
     }
 
-    /// Block rows per leaf, and whether the product is worth several threads.
+    /// The number of block rows per leaf, and whether the product is large enough for several threads.
     fn cut(&self) -> (usize, bool) {
         let work = self.elastic.nnz() + self.contact.values().len();
         ((ROWS / self.contact.block()).max(1), parallel::worth_product(work))
@@ -179,14 +183,14 @@ impl<T: Real> Sum<'_, T> {
         assert!(self.check().is_ok(), "apply: elastic matrix and contact set do not fit; see Sum::check");
         assert!(
             x.len() == n && y.len() == n,
-            "apply: a {n} x {n} sum met x of {} and y of {}",
+            "apply: a {n} x {n} sum, but x has {} entries and y has {}",
             x.len(),
             y.len()
         );
     }
 }
 
-/// Adds blocks, in increasing columns, to a row of a matrix that has all these columns.
+/// Adds blocks, in order of increasing columns, to a row of a matrix that contains all these columns.
 fn add_row<'a, T: Real>(columns: &[u32], row: &mut [T], blocks: impl Iterator<Item = (usize, &'a [T])>) {
     let mut at = 0;
     for (j, block) in blocks {

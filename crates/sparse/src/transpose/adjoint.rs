@@ -1,11 +1,11 @@
-//! y = Aᵀ x without a second copy of A.
+//! y = Aᵀ x without storing Aᵀ.
 //!
-//! Scattering row by row into y needs either atomics (bits change with threads) or one y per task (scratch that grows with
-//! tasks, and an extra reduction). Gathering by columns through a [`TransposePlan`] needs neither: each entry of y is one
-//! sum in the order of the rows of A, whoever computes it. The price is that the blocks of A are read out of order, and
-//! each cache line for several columns: on a 27-point grid y = Aᵀ x took 4 times as long as y = A x with 3x3 blocks and
-//! 10 times with scalars. Where Aᵀ is applied often, as a restriction is, build it ([`Bsr::transpose`], or
-//! [`TransposePlan`] for changing values) and pay with memory.
+//! Scattering row by row into y would need atomics, whose bits depend on threads, or one copy of y per task
+//! with an extra reduction. Gathering by columns through a [`TransposePlan`] needs neither: each entry of y
+//! is one sum in the order of the rows of A. In return, the blocks of A are read out of order and each cache
+//! line is read for several columns. On a 27-point grid y = Aᵀ x took 4 times as long as y = A x with 3x3
+//! blocks, and 10 times as long with scalars. If Aᵀ is applied often, such as a restriction, store it with
+//! [`Bsr::transpose`], or with a [`TransposePlan`] if the values change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,14 +15,15 @@ use coarsen_core::{LinearOperator, Real};
 
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// Scalar entries of y per leaf, as in the product by rows.
+/// Scalar entries of y per leaf, as in the product with A.
 const ROWS: usize = 1024;
 
-/// Aᵀ as an operator on `Vec<V>` that reads the values of A itself.
+/// Aᵀ as an operator on `Vec<V>` that reads the values of A.
 ///
-/// *Use* for a product now and then (least squares, tests of symmetry); for many, [`Bsr::transpose`] is several times
-/// faster. Products accumulate in `V`; the same bits at any thread count. *Memory* that of the plan, shared through its
-/// `Arc`. *Traffic* that of y = A x several times over, plus 12 bytes a block.
+/// *Use* for occasional products (least squares, tests of symmetry); for many products, [`Bsr::transpose`] is
+/// several times faster. Products accumulate in `V`; the bits do not depend on the number of threads.
+/// *Memory* that of the plan, which is shared through its `Arc`. *Traffic* several times that of y = A x,
+/// plus 12 bytes a block.
 ///
 /// ```
 /// use coarsen_core::LinearOperator;
@@ -39,7 +40,8 @@ pub struct Adjoint<'a, T> {
 }
 
 impl<T: Real> Bsr<T> {
-    /// Aᵀ as an operator; plans the transpose, so keep the result, or the plan for [`Adjoint::new`].
+    /// Aᵀ as an operator. Each call plans the transpose: keep the result, or keep the plan and use
+    /// [`Adjoint::new`].
     ///
     /// # Errors
     /// As [`TransposePlan::new`].
@@ -49,10 +51,10 @@ impl<T: Real> Bsr<T> {
 }
 
 impl<'a, T: Real> Adjoint<'a, T> {
-    /// Aᵀ by a plan made earlier, for matrices whose values change.
+    /// Aᵀ with an existing plan, for matrices whose values change.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A has another pattern than the plan.
+    /// [`SparseError::Pattern`] if A does not have the pattern of the plan.
     pub fn new(a: &'a Bsr<T>, plan: Arc<TransposePlan>) -> Result<Self, SparseError> {
         if !Pattern::same(plan.of(), a.pattern()) {
             return Err(SparseError::Pattern { what: "the matrix given to an Adjoint" });
@@ -60,7 +62,8 @@ impl<'a, T: Real> Adjoint<'a, T> {
         Ok(Self { a, plan })
     }
 
-    /// (Aᵀ x) for the block columns `columns` of A; `y` holds only those.
+    /// (Aᵀ x) for the block columns `columns` of A, with block sizes known at compile time; `y` holds only
+    /// those entries.
     #[inline(always)]
     fn leaf<V: Real, const R: usize, const C: usize>(&self, columns: Range<usize>, x: &[V], y: &mut [V]) {
         let (pattern, source) = (self.plan.pattern(), self.plan.source());
@@ -102,7 +105,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Adjoint<'_, T> {
         let (m, n) = self.a.shape();
         assert!(
             x.len() == m && y.len() == n,
-            "apply: the adjoint of a {m} x {n} matrix met x of {} and y of {}",
+            "apply: the adjoint of a {m} x {n} matrix, but x has {} entries and y has {}",
             x.len(),
             y.len()
         );

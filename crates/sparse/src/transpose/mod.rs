@@ -1,4 +1,4 @@
-//! Aᵀ, once or many times; [`adjoint`](Adjoint) applies it without a copy.
+//! Transposes; [`adjoint`](Adjoint) applies Aᵀ without storing it.
 
 mod adjoint;
 
@@ -12,14 +12,18 @@ use coarsen_core::{Real, parallel};
 use crate::rows::BlockRows;
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// Where each block of Aᵀ comes from: the symbolic half of a transpose, for one pattern of A.
+/// For each block of Aᵀ, the index of its block in A: the symbolic phase of a transpose, for one pattern of
+/// A.
 ///
-/// Block k of Aᵀ is the transpose of block `source()[k]` of A. The rows of Aᵀ come out sorted because the rows of A are
-/// visited in order.
+/// Block k of Aᵀ is the transpose of block `source()[k]` of A. The rows of Aᵀ are sorted because the rows of
+/// A are visited in order.
 ///
-/// *Use* when the values of A change and its pattern does not, or to walk A by columns ([`Adjoint`](crate::Adjoint),
-/// [`GalerkinPlan`](crate::GalerkinPlan)); for a single transpose take [`Bsr::transpose`].
-/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern, the second by every thread; of [`update`](Self::update): one read and one write of the values, parallel, no allocation.
+/// *Use* if the values of A change and its pattern stays, or to traverse A by columns
+/// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
+/// [`Bsr::transpose`].
+/// *Memory* 12 bytes a block and 8 a block column. *Cost* of [`new`](Self::new): two passes over the pattern,
+/// the second in every thread; of [`update`](Self::update): one read and one write of the values, parallel,
+/// no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};
@@ -36,10 +40,10 @@ pub struct TransposePlan {
 }
 
 impl TransposePlan {
-    /// The plan for matrices of a pattern.
+    /// The plan for matrices with the pattern `of`.
     ///
     /// # Errors
-    /// [`SparseError::TooLarge`] when A has more block rows than a column index can name.
+    /// [`SparseError::TooLarge`] if A has more block rows than a column index can represent.
     pub fn new(of: &Arc<Pattern>) -> Result<Self, SparseError> {
         let (rows, columns) = (of.rows(), of.columns());
         let mut offsets = vec![0_usize; columns + 1];
@@ -65,7 +69,7 @@ impl TransposePlan {
         &self.pattern
     }
 
-    /// For each block of Aᵀ, which block of A it is.
+    /// For each block of Aᵀ, the index of its block in A.
     pub fn source(&self) -> &[usize] {
         &self.source
     }
@@ -73,7 +77,7 @@ impl TransposePlan {
     /// Aᵀ as a new matrix.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A has another pattern than the plan.
+    /// [`SparseError::Pattern`] if A does not have the pattern of the plan.
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
         let (r, c) = a.block();
         let mut at = Bsr::zeros(self.pattern.clone(), (c, r))?;
@@ -81,11 +85,11 @@ impl TransposePlan {
         Ok(at)
     }
 
-    /// Writes the values of Aᵀ into `at`, which an earlier [`build`](Self::build) made.
+    /// Writes the values of Aᵀ into `at`, which was created by [`build`](Self::build).
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A or `at` has another pattern than the plan, [`SparseError::Shape`] if their block
-    /// sizes are not transposes of each other; nothing is written then.
+    /// [`SparseError::Pattern`] if A or `at` does not have the pattern of the plan, [`SparseError::Shape`] if
+    /// their block sizes are not transposes of each other. On error, nothing is written.
     pub fn update<T: Real>(&self, a: &Bsr<T>, at: &mut Bsr<T>) -> Result<(), SparseError> {
         let (r, c) = a.block();
         fits::patterns([
@@ -111,7 +115,8 @@ impl TransposePlan {
     }
 }
 
-/// Some columns of A and their rows of Aᵀ: what one task fills. Every task reads the whole pattern, and writes its own columns.
+/// A range of columns of A and the corresponding rows of Aᵀ, filled by one task. Every task reads the whole
+/// pattern and writes its own columns only.
 struct Columns<'a> {
     offsets: &'a [usize],
     columns: Range<usize>,
@@ -148,9 +153,9 @@ impl Columns<'_> {
 }
 
 impl<T: Real> Bsr<T> {
-    /// Aᵀ, blocks transposed too.
+    /// Aᵀ as a new matrix, with transposed blocks.
     ///
-    /// *Cost* as [`TransposePlan`], which serves when only values change.
+    /// *Cost* as [`TransposePlan`], which can be reused while only values change.
     ///
     /// ```
     /// let a = coarsen_sparse::assembly::from_triplets(1, 2, &[(0, 1, 5.0)])?;

@@ -1,4 +1,4 @@
-//! Block sizes that are refused.
+//! Invalid block sizes are rejected.
 
 use coarsen_sparse::{SparseError, Zeros, assembly};
 

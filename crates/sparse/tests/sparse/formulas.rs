@@ -1,9 +1,9 @@
-//! Patterns and sums, against plain loops.
+//! Patterns and sums compared with plain loops.
 
 use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, Contacts, Pattern, Sum, detect_block_size};
 
-/// A path of n nodes, the first of which is held.
+/// A path of n nodes whose first node is fixed.
 fn path(n: u32) -> Bsr<f64> {
     let entries: Vec<_> = (1..n)
         .flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)])
@@ -12,7 +12,7 @@ fn path(n: u32) -> Bsr<f64> {
     from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// The sample of a large pattern reaches its end.
+/// The sample of a large pattern includes its end.
 #[test]
 fn nodes_are_found_behind_a_head_of_scalars() {
     let n = 18_000_usize;

@@ -1,4 +1,4 @@
-//! Matrices, against plain loops.
+//! Matrices compared with plain loops.
 
 mod block_tilings;
 mod formulas;

@@ -1,9 +1,9 @@
-//! Laws of matrices and graphs against plain loops over their scalars.
+//! Properties of matrices and graphs, compared with plain loops over scalars.
 
 use coarsen_core::LinearOperator;
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Pattern, Sum, assembly};
 
-/// The matrix of the entries that are not 0, in blocks.
+/// A block matrix with the nonzero entries of `rows`.
 fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
     let entries: Vec<(u32, u32, f64)> = (0..N * N)
         .map(|at| ((at / N) as u32, (at % N) as u32, rows[at / N][at % N]))
@@ -28,7 +28,7 @@ fn a_pattern_is_empty_where_nothing_is_stored() {
     assert_eq!((some.is_empty(), some.len(), some.rows()), (false, 1, 2));
 }
 
-/// Entries may differ by a share of the diagonal beside them, which is the geometric mean of two.
+/// Entries may differ by a fraction of the geometric mean of the two diagonal entries.
 #[test]
 fn the_first_pair_that_differs_is_named() {
     let pair = |rows: [[f64; 3]; 3]| blocks(rows, 1).asymmetric_pair(1e-8);
@@ -36,12 +36,12 @@ fn the_first_pair_that_differs_is_named() {
     assert_eq!(pair([[100.0, small, 0.0], [2.0 * small, 100.0, 1.0], [0.0, 2.0, 100.0]]), Some((1, 2)));
     assert_eq!(pair([[100.0, small, 0.0], [2.0 * small, 100.0, 1.0], [0.0, 1.0, 100.0]]), None);
     assert_eq!(pair([[100.0, large, 0.0], [2.0 * large, 100.0, 1.0], [0.0, 1.0, 100.0]]), Some((0, 1)));
-    // 100 and 1e-2: their mean is 1.
+    // The geometric mean of 100 and 1e-2 is 1.
     assert_eq!(pair([[100.0, small, 0.0], [2.0 * small, 1e-2, 0.0], [0.0, 0.0, 1.0]]), Some((0, 1)));
     assert_eq!(pair([[100.0, 1e-9, 0.0], [2e-9, 1e-2, 0.0], [0.0, 0.0, 1.0]]), None);
 }
 
-/// Blocks are compared entry by entry with the transpose of their mirror image.
+/// Every entry of a block is compared with the transposed block.
 #[test]
 fn every_entry_of_a_block_counts() {
     let symmetric = [[9.0, 1.0, 1.0, 2.0], [1.0, 9.0, 5.0, 7.0], [1.0, 5.0, 9.0, 3.0], [2.0, 7.0, 3.0, 9.0]];
@@ -78,7 +78,7 @@ fn vectors_of_another_length_are_refused() {
     }
 }
 
-/// ‖A b‖ / ‖|A| |b|‖ of each column, by plain loops.
+/// ‖A b‖ / ‖|A| |b|‖ of each column, compared with plain loops.
 #[test]
 fn the_quality_of_a_near_kernel() {
     let rows = [[2.0, -1.0, 0.5], [-1.0, 3.0, -0.25], [0.5, -0.25, 1.0]];

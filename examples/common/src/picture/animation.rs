@@ -1,4 +1,4 @@
-//! Pictures in a row, as a GIF.
+//! Animations, written as GIF.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,19 +10,19 @@ use color_quant::NeuQuant;
 
 use super::{Picture, PictureError};
 
-/// Pixels that the palette is learnt from at most.
+/// The maximum number of pixels from which the palette is computed.
 const LEARNT: usize = 100_000;
 
-/// Pictures of one size, shown one after the other and over again.
+/// Pictures of the same size, shown one after the other in a loop.
 ///
-/// All frames share one palette of 256 colours, learnt from all of them, so that nothing flickers: the background keeps its
-/// colour exactly, the others are the nearest of 255.
+/// All frames share one palette of 256 colours, computed from all of them, so that colours do not flicker.
+/// The background keeps its exact colour; the other 255 colours are approximations.
 /// *Reference* Dekker 1994, "Kohonen neural networks for optimal colour quantization", Network 5(3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Animation {
     /// The pictures.
     pub frames: Vec<Picture>,
-    /// Hundredths of a second that each is shown.
+    /// The time per picture in hundredths of a second.
     pub delay: u16,
 }
 
@@ -30,7 +30,8 @@ impl Animation {
     /// Writes a GIF file.
     ///
     /// # Errors
-    /// [`PictureError`] for no frames, frames of different sizes or sides above 65535, or where the file cannot be written.
+    /// [`PictureError`] if there are no frames, if frames differ in size or have sides above 65535, or if the
+    /// file cannot be written.
     pub fn write_gif(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
         let path = path.as_ref();
         let first = self.frames.first().ok_or(PictureError::Frame { frame: 0 })?;
@@ -69,7 +70,7 @@ impl Animation {
         Ok(())
     }
 
-    /// 255 colours for all that is not background, from evenly spread pixels of all frames.
+    /// A palette of 255 colours for all but the background, from evenly distributed pixels of all frames.
     fn palette(&self, background: [u8; 3]) -> NeuQuant {
         let drawn = || self.frames.iter().flat_map(|f| f.pixels()).filter(|p| **p != background);
         let step = drawn().count().div_ceil(LEARNT).max(1);

@@ -1,17 +1,17 @@
-//! The scale beside a picture: colours, ticks at round numbers, a title.
+//! The colour bar beside a picture: colours, ticks at round numbers, a title.
 
 use super::drawing::Drawing;
 use super::raster::Frame;
 use super::text::length;
 use super::{Picture, colour};
 
-/// Colour of letters and ticks.
+/// The colour of letters and ticks.
 const INK: [u8; 3] = [40, 40, 48];
 
-/// Ticks at most.
+/// The maximum number of ticks.
 const TICKS: f64 = 6.0;
 
-/// Draws the scale of `range` into a frame.
+/// Draws the colour bar for `range` into a frame.
 pub(super) fn draw(picture: &mut Picture, drawing: &Drawing, range: [f64; 2], frame: Frame) {
     let size = drawing.letters();
     let (left, right) = (frame.left, frame.left + 1.1 * size);
@@ -31,7 +31,7 @@ pub(super) fn draw(picture: &mut Picture, drawing: &Drawing, range: [f64; 2], fr
     }
 }
 
-/// Round numbers within a range, and how they are written.
+/// Round numbers within a range, with their labels.
 fn ticks([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     let span = high - low;
     if !(span > 0.0 && span.is_finite()) {

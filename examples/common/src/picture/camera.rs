@@ -1,17 +1,17 @@
-//! Where a mesh is seen from.
+//! The camera: direction of view and projection.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
-/// How depth shrinks things.
+/// The projection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Projection {
-    /// Not at all: parallel lines stay parallel.
+    /// Parallel projection.
     Orthographic,
-    /// As to an eye with this angle of view from bottom to top, in degrees, between 0 and 180.
+    /// Perspective projection with this vertical angle of view in degrees, between 0 and 180.
     Perspective(f64),
 }
 
-/// A direction of view; the distance follows from what shall be seen.
+/// A direction of view; the distance is computed from the points to show.
 ///
 /// ```
 /// use examples_common::picture::{Camera, Projection};
@@ -22,39 +22,39 @@ pub enum Projection {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Degrees around the upward axis. With z upwards, 0 looks from +x and 90 from +y.
+    /// The angle around the upward axis in degrees. With z upwards, 0 looks from +x and 90 from +y.
     pub azimuth: f64,
-    /// Degrees above the horizon, −90 to 90.
+    /// The angle above the horizon in degrees, −90 to 90.
     pub elevation: f64,
     /// The axis that points upwards: 0, 1 or 2.
     pub up: usize,
-    /// How depth shrinks things.
+    /// The projection.
     pub projection: Projection,
 }
 
 impl Default for Camera {
-    /// From 60 degrees west of +x and 20 above, z upwards, an angle of 25 degrees.
+    /// Azimuth −60 degrees, elevation 20 degrees, z upwards, angle of view 25 degrees.
     fn default() -> Self {
         Self { azimuth: -60.0, elevation: 20.0, up: 2, projection: Projection::Perspective(25.0) }
     }
 }
 
-/// A camera that has found its distance; made by [`Camera::fit`].
+/// A camera with its distance; computed by [`Camera::fit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitted {
-    /// Right, up and towards the eye.
+    /// The directions right, up and towards the eye.
     axes: [[f64; 3]; 3],
-    /// What is seen in the centre.
+    /// The centre of the view.
     centre: [f64; 3],
-    /// Half the height that fits, at the centre.
+    /// Half the visible height at the centre.
     half: f64,
-    /// Distance of the eye from the centre; infinite without perspective.
+    /// The distance of the eye from the centre; infinite for parallel projection.
     distance: f64,
     aspect: f64,
 }
 
 impl Camera {
-    /// Moves until all points fill a picture of `aspect` = width / height, and just so.
+    /// Moves the camera so that all points just fit into a picture with `aspect` = width / height.
     pub fn fit(&self, points: &[[f64; 3]], aspect: f64) -> Fitted {
         let (az, el) = (self.azimuth.to_radians(), self.elevation.clamp(-90.0, 90.0).to_radians());
         let (east, north, up) = ((self.up + 1) % 3, (self.up + 2) % 3, self.up % 3);
@@ -94,23 +94,24 @@ impl Camera {
 }
 
 impl Fitted {
-    /// Where a point appears: x and y from −1 to 1, right and up, and a depth that grows towards the eye. All three are affine
-    /// in each other on a plane.
+    /// The projected point: x and y from −1 to 1, right and up, and a depth that increases towards the eye. A
+    /// plane in space is projected to a plane in these three coordinates.
     pub fn project(&self, x: [f64; 3]) -> [f64; 3] {
         let [x, y, z] = self.axes.map(|axis| dot(axis, sub(x, self.centre)));
         if self.distance.is_infinite() {
             return [x / (self.half * self.aspect), y / self.half, z];
         }
-        let nearness = 1.0 / (1.0 - z / self.distance).max(1e-6); // the fit keeps points in front of the eye
+        // the fitted camera has all points in front of the eye
+        let nearness = 1.0 / (1.0 - z / self.distance).max(1e-6);
         [x * nearness / (self.half * self.aspect), y * nearness / self.half, nearness]
     }
 
-    /// What a projected depth divides: 1 without perspective.
+    /// The perspective scale at a projected depth; 1 for parallel projection.
     pub(super) fn nearness(&self, depth: f64) -> f64 {
         if self.distance.is_infinite() { 1.0 } else { depth }
     }
 
-    /// Right, up and towards the eye.
+    /// The directions right, up and towards the eye.
     pub(super) fn axes(&self) -> &[[f64; 3]; 3] {
         &self.axes
     }
@@ -120,7 +121,7 @@ impl Fitted {
 mod tests {
     use super::*;
 
-    /// From anywhere, all corners of a box are seen, and at least one touches a side.
+    /// From any direction, all corners of a box are visible, and at least one touches a side.
     #[test]
     fn the_fit_is_tight() {
         let corners: Vec<[f64; 3]> = (0..8)

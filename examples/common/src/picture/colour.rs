@@ -1,13 +1,14 @@
-//! Numbers to colours.
+//! Colour maps.
 
-/// A scale of colours whose lightness grows evenly, so that equal steps look equal, in grey and to the colour-blind too.
+/// A colour map whose lightness increases evenly. Equal steps look equal, also in grey and to colour-blind
+/// readers.
 ///
-/// *Reference* Smith & van der Walt 2015, "A better default colormap for Matplotlib", SciPy conference; the polynomials of
-/// degree 6 are Zucker's fits (2019, in the public domain), within 0.02 of the tables.
+/// *Reference* Smith & van der Walt 2015, "A better default colormap for Matplotlib", SciPy conference. The
+/// polynomials of degree 6 are fits by Zucker (2019, public domain), within 0.02 of the tables.
 ///
 /// ```
 /// use examples_common::picture::Colours;
-/// assert_eq!(Colours::Viridis.at(-1.0), Colours::Viridis.at(0.0)); // ends hold beyond the scale
+/// assert_eq!(Colours::Viridis.at(-1.0), Colours::Viridis.at(0.0)); // constant beyond the ends
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colours {
@@ -41,7 +42,7 @@ const PLASMA: [[f64; 3]; 7] = [
 ];
 
 impl Colours {
-    /// The colour at t in \[0, 1\], in sRGB from 0 to 1; the ends hold outside.
+    /// The colour at t in \[0, 1\], in sRGB from 0 to 1; constant outside.
     pub fn at(self, t: f64) -> [f64; 3] {
         let t = t.clamp(0.0, 1.0);
         let coefficients = match self {
@@ -52,17 +53,17 @@ impl Colours {
     }
 }
 
-/// A pixel of a colour from 0 to 1.
+/// The pixel of a colour with components from 0 to 1.
 pub(super) fn bytes(colour: [f64; 3]) -> [u8; 3] {
     colour.map(|c| (255.0 * c).round().clamp(0.0, 255.0) as u8)
 }
 
-/// Light of an sRGB value, with exponent 2 for the curve: what may be averaged and shaded.
+/// The light intensity of an sRGB value, with a gamma of 2; intensities can be averaged and shaded.
 pub(super) fn to_light(colour: [f64; 3]) -> [f32; 3] {
     colour.map(|c| (c * c) as f32)
 }
 
-/// The sRGB value of light.
+/// The sRGB value of a light intensity.
 pub(super) fn from_light(light: [f32; 3]) -> [f64; 3] {
     light.map(|c| f64::from(c.max(0.0)).sqrt())
 }
@@ -71,7 +72,7 @@ pub(super) fn from_light(light: [f32; 3]) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// Values of Matplotlib's tables.
+    /// The fits approximate the tables of Matplotlib.
     #[test]
     fn the_fits_follow_the_tables() {
         let tables = [

@@ -1,9 +1,9 @@
-//! What a picture of values looks like.
+//! The settings of a picture.
 
 use super::raster::{self, Frame, Surface};
 use super::{Camera, Colours, Picture, PictureError, Projection, bar};
 
-/// How values on a mesh become a picture. A plain struct: change what differs from the default.
+/// The settings for drawing values on a mesh. Change the fields that differ from the default.
 ///
 /// ```
 /// use examples_common::picture::{Camera, Drawing};
@@ -15,27 +15,27 @@ use super::{Camera, Colours, Picture, PictureError, Projection, bar};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Pixels across.
+    /// Width in pixels.
     pub width: usize,
-    /// Pixels down.
+    /// Height in pixels.
     pub height: usize,
-    /// Samples along each side of a pixel, 1 to 8; time and memory grow with the square.
+    /// Samples along each side of a pixel, 1 to 8; time and memory increase with the square.
     pub samples: usize,
-    /// Where a mesh is seen from; [`field`](Self::field) looks straight down.
+    /// The camera for a mesh; [`field`](Self::field) always looks straight down.
     pub camera: Camera,
-    /// The scale of colours.
+    /// The colour map.
     pub colours: Colours,
-    /// Values at the ends of the scale; none takes the smallest and the largest value.
+    /// The values at the ends of the colour map; `None` uses the smallest and largest value.
     pub range: Option<[f64; 2]>,
-    /// From 0, flat colours, to 1, all the light and shade of the lamp.
+    /// The strength of shading, from 0 (flat colours) to 1.
     pub shading: f64,
-    /// Steps between isolines from one end of the scale to the other; 0 for none.
+    /// The number of intervals between isolines over the range; 0 draws none.
     pub isolines: usize,
-    /// How dark the edges of triangles are, from 0 to 1.
+    /// The darkness of triangle edges, from 0 to 1.
     pub edges: f64,
-    /// What is behind the mesh.
+    /// The colour of the background.
     pub background: [u8; 3],
-    /// The name of the values, above the scale.
+    /// The name of the values, above the colour bar.
     pub title: String,
 }
 
@@ -58,13 +58,14 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// A picture of triangles coloured by one value at each vertex, filling the frame, with a scale beside it.
+    /// Draws triangles, coloured by one value per vertex, to fill the frame, with a colour bar beside them.
     ///
-    /// Both sides of a triangle are drawn. *Cost* the samples it covers, for each triangle.
+    /// Both sides of a triangle are drawn. *Cost* proportional to the number of samples that the triangles
+    /// cover.
     ///
     /// # Errors
-    /// [`PictureError`] for other counts, values or positions that are not finite, triangles of missing vertices, or an empty
-    /// picture.
+    /// [`PictureError`] for a wrong number of values, values or positions that are not finite, triangles with
+    /// missing vertices, or an empty picture.
     pub fn mesh(
         &self,
         positions: &[[f64; 3]],
@@ -94,12 +95,12 @@ impl Drawing {
 
         let letter = self.letters();
         let margin = 1.6 * letter;
-        let beside = 7.5 * letter; // the scale
+        let beside = 7.5 * letter; // space for the colour bar
         let frame = Frame {
             left: margin,
             top: margin,
             width: (self.width as f64 - 2.0 * margin - beside).max(1.0),
-            height: (self.height as f64 - margin - 2.6 * letter).max(1.0), // a caption below
+            height: (self.height as f64 - margin - 2.6 * letter).max(1.0), // space for the caption
         };
         let camera = self.camera.fit(positions, frame.width / frame.height);
         let surface = Surface { positions, triangles, values: &scaled };
@@ -109,7 +110,7 @@ impl Drawing {
         Ok(picture)
     }
 
-    /// A picture of values on a grid of columns x rows points with equal distances, the first row at the bottom.
+    /// Draws values on a regular grid of columns x rows points; the first row is at the bottom.
     ///
     /// # Errors
     /// As [`mesh`](Self::mesh).
@@ -131,14 +132,14 @@ impl Drawing {
         self.flat().mesh(&positions, &triangles, values)
     }
 
-    /// The same drawing of a plane z = 0, seen from above and without shade.
+    /// The same settings for the plane z = 0, seen from above and without shading.
     pub fn flat(&self) -> Self {
         let projection = Projection::Orthographic;
         let camera = Camera { azimuth: -90.0, elevation: 90.0, up: 2, projection };
         Self { camera, shading: 0.0, ..self.clone() }
     }
 
-    /// Writes a line at the lower left corner of a picture of this drawing.
+    /// Writes a line of text at the lower left corner of a picture with these settings.
     pub fn caption(&self, picture: &mut Picture, text: &str) {
         let size = self.letters();
         picture.text([1.6 * size, self.height as f64 - 0.8 * size], 0.9 * size, text, [70, 70, 80]);

@@ -1,4 +1,4 @@
-//! What keeps a picture from being made.
+//! Errors of drawing and writing pictures.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,53 +8,55 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum PictureError {
     /// A file that cannot be written.
-    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the space left", file.display())]
+    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     Write {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         kind: ErrorKind,
     },
-    /// A picture without pixels, or with more than its format can hold.
-    #[error("a picture of {width} x {height} pixels, but each side must be 1 to {limit}")]
+    /// An empty picture, or one that exceeds the limits of its format.
+    #[error("the picture has {width} x {height} pixels, but each side must be 1 to {limit}")]
     Size {
-        /// Pixels across.
+        /// Width in pixels.
         width: usize,
-        /// Pixels down.
+        /// Height in pixels.
         height: usize,
-        /// The largest side of the format.
+        /// The largest side that the format allows.
         limit: u32,
     },
     /// Frames of different sizes, or none.
-    #[error("frame {frame} is missing or has another size than the first; draw all frames with one drawing")]
+    #[error(
+        "frame {frame} is missing or differs in size from the first; draw all frames with the same settings"
+    )]
     Frame {
-        /// The frame, counted from 0.
+        /// The frame, numbered from 0.
         frame: usize,
     },
-    /// Another number of values than vertices.
-    #[error("{found} values for {expected} vertices; give one value to each vertex")]
+    /// The number of values differs from the number of vertices.
+    #[error("{found} values for {expected} vertices; pass one value per vertex")]
     Values {
-        /// Vertices.
+        /// The number of vertices.
         expected: usize,
-        /// Values.
+        /// The number of values.
         found: usize,
     },
-    /// A value that cannot be drawn.
-    #[error("value {index} is not finite; look at what computed it")]
+    /// A value that is not finite.
+    #[error("value {index} is not finite; check the code that computed it")]
     NotFinite {
-        /// Its number.
+        /// The index of the value.
         index: usize,
     },
-    /// A triangle that names no vertex.
-    #[error("triangle {triangle} names a vertex that is not there; check the mesh")]
+    /// A triangle with a corner that is not a vertex.
+    #[error("triangle {triangle} has a corner that is not a vertex; check the mesh")]
     Corner {
-        /// The triangle.
+        /// The index of the triangle.
         triangle: usize,
     },
 }
 
 impl PictureError {
-    /// Blames a file.
+    /// Adds the file name to an error.
     pub(super) fn write(file: &Path) -> impl Fn(std::io::Error) -> Self {
         |error| Self::Write { file: file.into(), kind: error.kind() }
     }

@@ -1,17 +1,17 @@
-//! Pictures of values on meshes and grids, without a screen.
+//! Pictures of values on meshes and grids, drawn without a screen.
 //!
 //! | file | what |
 //! |---|---|
-//! | `drawing` | [`Drawing`]: what a picture of a mesh looks like; [`Drawing::mesh`] and [`Drawing::field`] make one |
-//! | `raster` | triangles to samples, nearest first; shading, isolines, edges |
-//! | `camera` | where it is seen from |
-//! | `colour` | numbers to colours |
-//! | `bar` | the scale beside a picture |
-//! | `text` | a font of strokes |
-//! | `animation` | pictures in a row, as a GIF |
-//! | `error` | what keeps a picture from being made |
+//! | `drawing` | [`Drawing`]: the settings of a picture; [`Drawing::mesh`] and [`Drawing::field`] draw it |
+//! | `raster` | rasterisation of triangles with depth test; shading, isolines, edges |
+//! | `camera` | direction of view and projection |
+//! | `colour` | colour maps |
+//! | `bar` | the colour bar |
+//! | `text` | a stroke font |
+//! | `animation` | animations as GIF |
+//! | `error` | errors of drawing and writing |
 //!
-//! Everything is computed in one order on one thread: the same input gives the same bytes.
+//! Everything is computed on one thread in a fixed order, so the same input gives the same bytes.
 
 mod animation;
 mod bar;
@@ -32,7 +32,7 @@ pub use colour::Colours;
 pub use drawing::Drawing;
 pub use error::PictureError;
 
-/// A rectangle of pixels, row by row from the top left, each red, green and blue in sRGB.
+/// A rectangle of pixels, row by row from the top left; each pixel is red, green and blue in sRGB.
 ///
 /// ```
 /// use examples_common::Picture;
@@ -48,12 +48,12 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of one colour.
+    /// A picture with one colour.
     pub fn new(width: usize, height: usize, colour: [u8; 3]) -> Self {
         Self { width, height, pixels: vec![colour; width * height] }
     }
 
-    /// Pixels across and down.
+    /// The width and height in pixels.
     pub fn size(&self) -> (usize, usize) {
         (self.width, self.height)
     }
@@ -63,13 +63,13 @@ impl Picture {
         &self.pixels
     }
 
-    /// The pixel in column x of row y. *Panics* outside.
+    /// The pixel in column x of row y. *Panics* outside the picture.
     pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
         assert!(x < self.width && y < self.height, "pixel ({x}, {y}) of {} x {}", self.width, self.height);
         self.pixels[y * self.width + x]
     }
 
-    /// Covers a share of a pixel with a colour; outside the picture nothing happens.
+    /// Blends a colour into a pixel; `share` is the covered fraction. Does nothing outside the picture.
     pub fn blend(&mut self, x: usize, y: usize, colour: [u8; 3], share: f64) {
         if x >= self.width || y >= self.height {
             return;
@@ -80,10 +80,10 @@ impl Picture {
         }
     }
 
-    /// Draws a line of round ends, `thickness` pixels wide, from one point to another.
+    /// Draws a line with round ends, `thickness` pixels wide.
     ///
-    /// Pixel (x, y) has its centre at (x + ½, y + ½); the share of a pixel that is covered follows from the distance of its
-    /// centre to the line.
+    /// The centre of pixel (x, y) is (x + ½, y + ½). The covered fraction of a pixel is computed from the
+    /// distance of its centre to the line.
     pub fn line(&mut self, from: [f64; 2], to: [f64; 2], thickness: f64, colour: [u8; 3]) {
         let reach = 0.5 * thickness + 1.0;
         let ends = |k: usize, limit: usize| {
@@ -103,9 +103,9 @@ impl Picture {
         }
     }
 
-    /// Writes a line of text whose letters are `size` pixels high, from the left end of its baseline.
+    /// Writes a line of text with letters of `size` pixels, from the left end of its baseline.
     ///
-    /// Letters, digits and common signs are known; others appear as a box.
+    /// Letters, digits and common signs are supported; other characters are drawn as a box.
     pub fn text(&mut self, at: [f64; 2], size: f64, text: &str, colour: [u8; 3]) {
         self::text::write(self, at, size, text, colour);
     }
@@ -113,7 +113,7 @@ impl Picture {
     /// Writes a PNG file.
     ///
     /// # Errors
-    /// [`PictureError`] for an empty picture, or where the file cannot be written.
+    /// [`PictureError`] if the picture is empty or the file cannot be written.
     pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
         let path = path.as_ref();
         let (width, height) = self.sides(u32::MAX)?;
@@ -128,7 +128,7 @@ impl Picture {
         written.map_err(|error| PictureError::write(path)(error.into()))
     }
 
-    /// Width and height in the numbers of a format.
+    /// The width and height as integers of a format with sides up to `limit`.
     fn sides(&self, limit: u32) -> Result<(u32, u32), PictureError> {
         let side = |n: usize| u32::try_from(n).ok().filter(|n| (1..=limit).contains(n));
         match (side(self.width), side(self.height)) {

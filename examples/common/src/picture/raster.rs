@@ -1,8 +1,9 @@
-//! Triangles to samples, the nearest first.
+//! Rasterisation of triangles, with a depth test.
 //!
-//! A pixel is a square of samples, each with the colour and the depth of the nearest triangle; the pixel shows their mean light.
-//! *Reference* Pineda 1988, "A parallel algorithm for polygon rasterization", SIGGRAPH (edge functions); Blinn 1992, "Hyperbolic
-//! interpolation" (values under perspective).
+//! A pixel is divided into a square of samples. Each sample stores the colour and depth of the nearest
+//! triangle. The pixel shows the mean light intensity of its samples.
+//! *Reference* Pineda 1988, "A parallel algorithm for polygon rasterization", SIGGRAPH (edge functions);
+//! Blinn 1992, "Hyperbolic interpolation" (values in perspective).
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -11,26 +12,26 @@ use super::camera::Fitted;
 use super::colour::{bytes, from_light, to_light};
 use super::drawing::Drawing;
 
-/// Light falls from the upper left, from before: right, up, towards the eye.
+/// The direction of the light, from the upper left front, as components right, up and towards the eye.
 const LAMP: [f64; 3] = [-0.371, 0.557, 0.743];
 
-/// Light where the lamp does not reach.
+/// The ambient light.
 const AMBIENT: f64 = 0.35;
 
 /// Half the width of isolines and edges, in pixels.
 const PEN: f64 = 0.55;
 
-/// How far an isoline darkens what is under it.
+/// How much an isoline darkens the surface.
 const INK: f64 = 0.45;
 
-/// What is drawn: one value from 0 to 1 at each vertex.
+/// The surface to draw: one value from 0 to 1 per vertex.
 pub(super) struct Surface<'a> {
     pub(super) positions: &'a [[f64; 3]],
     pub(super) triangles: &'a [[u32; 3]],
     pub(super) values: &'a [f64],
 }
 
-/// Where in the picture: left, top, width and height in pixels.
+/// A rectangle in the picture: left, top, width and height in pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) left: f64,
@@ -48,7 +49,7 @@ struct Samples {
     depth: Vec<f64>,
 }
 
-/// A projected corner: x and y in pixels, depth, nearness, value, normal.
+/// A projected corner: x and y in pixels, depth, perspective scale, value, normal.
 #[derive(Clone, Copy)]
 struct Corner {
     x: f64,
@@ -91,7 +92,7 @@ pub(super) fn draw(surface: &Surface<'_>, drawing: &Drawing, camera: &Fitted, fr
     samples.resolve(drawing)
 }
 
-/// The mean direction of the triangles around each vertex, by area.
+/// The area-weighted mean normal of the triangles around each vertex.
 fn normals(surface: &Surface<'_>) -> Vec<[f64; 3]> {
     let mut normals = vec![[0.0; 3]; surface.positions.len()];
     for t in surface.triangles {
@@ -108,16 +109,17 @@ impl Samples {
     fn triangle(&mut self, [a, b, c]: [Corner; 3], drawing: &Drawing) {
         let double = (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y);
         if double == 0.0 || !double.is_finite() {
-            return; // seen from its edge
+            return; // seen edge-on
         }
-        // Barycentric coordinates fall from 1 at a corner to 0 at the opposite edge, `height` pixels away.
+        // Barycentric coordinates decrease from 1 at a corner to 0 at the opposite edge, `height` pixels
+        // away.
         let edge = |p: Corner, q: Corner| (q.x - p.x).hypot(q.y - p.y);
         let heights = [edge(b, c), edge(c, a), edge(a, b)].map(|length| double.abs() / length.max(1e-12));
         let slope = [
             ((b.value - a.value) * (c.y - a.y) - (c.value - a.value) * (b.y - a.y)) / double,
             ((c.value - a.value) * (b.x - a.x) - (b.value - a.value) * (c.x - a.x)) / double,
         ];
-        let slope = slope[0].hypot(slope[1]) * drawing.isolines as f64; // isolines a pixel
+        let slope = slope[0].hypot(slope[1]) * drawing.isolines as f64; // isolines per pixel
         let range = |p: [f64; 3], limit: usize| {
             let low = p.iter().fold(f64::INFINITY, |m, x| m.min(*x)) * self.side as f64;
             let high = p.iter().fold(f64::NEG_INFINITY, |m, x| m.max(*x)) * self.side as f64;
@@ -164,7 +166,7 @@ impl Samples {
         }
     }
 
-    /// The mean light of each pixel.
+    /// The mean light intensity of each pixel.
     fn resolve(&self, drawing: &Drawing) -> Picture {
         let mut picture = Picture::new(drawing.width, drawing.height, drawing.background);
         let share = 1.0 / (self.side * self.side) as f32;
@@ -184,7 +186,7 @@ impl Samples {
     }
 }
 
-/// Light on a surface of this direction, either side of it: 1 without shading.
+/// The light on a surface with this normal, for either side; 1 without shading.
 fn lamp(normal: [f64; 3], shading: f64) -> f64 {
     let length = dot(normal, normal).sqrt();
     if shading == 0.0 || length == 0.0 {

@@ -1,21 +1,21 @@
-//! A font of strokes: letters as lines, drawn at any size.
+//! A stroke font: letters are lines, drawn at any size.
 //!
-//! A glyph is a list of strokes, a stroke a list of points, a point two digits: x from the left, y from the top, the baseline at
-//! y = 6, small letters from y = 2. A stroke that starts with `~` is the quadratic B-spline of its points, made by cutting
-//! corners (Chaikin 1974).
+//! A glyph is a list of strokes, and a stroke a list of points. A point is two digits: x from the left, y
+//! from the top. The baseline is at y = 6, the top of small letters at y = 2. A stroke that starts with `~`
+//! is the quadratic B-spline of its points, computed by corner cutting (Chaikin 1974).
 
 use super::Picture;
 
-/// Units from the top of a capital to the baseline.
+/// The height of a capital letter in units.
 const HEIGHT: f64 = 6.0;
 
-/// Width of a unit as a share of its height.
+/// The ratio of the width of a unit to its height.
 const NARROW: f64 = 0.78;
 
-/// Units between two glyphs.
+/// The space between two glyphs in units.
 const GAP: f64 = 2.1;
 
-/// Width of a space.
+/// The width of a space in units.
 const SPACE: f64 = 2.4;
 
 /// The strokes of a character.
@@ -92,7 +92,7 @@ pub(super) fn write(picture: &mut Picture, at: [f64; 2], size: f64, text: &str, 
     }
 }
 
-/// The length of a text in pixels.
+/// The width of a text in pixels.
 pub(super) fn length(text: &str, size: f64) -> f64 {
     let one = |c| if c == ' ' { SPACE } else { width(&strokes(c)) };
     let units: f64 = text.chars().map(|c| one(c) + GAP).sum();
@@ -103,7 +103,7 @@ fn width(strokes: &[Vec<[f64; 2]>]) -> f64 {
     strokes.iter().flatten().fold(0.0, |w, p| p[0].max(w))
 }
 
-/// The strokes of a character; capitals have the form of small letters.
+/// The strokes of a character; capital letters are drawn as small letters.
 fn strokes(c: char) -> Vec<Vec<[f64; 2]>> {
     let all = glyph(c.to_ascii_lowercase()).split(' ');
     all.map(|stroke| {
@@ -115,7 +115,8 @@ fn strokes(c: char) -> Vec<Vec<[f64; 2]>> {
     .collect()
 }
 
-/// One step of Chaikin's: new points at a quarter and three quarters of each side; the ends of an open stroke stay.
+/// One step of Chaikin's algorithm: replaces each side by points at a quarter and three quarters; the ends of
+/// an open stroke are kept.
 fn cut_corners(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let between = |a: [f64; 2], b: [f64; 2], t: f64| [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])];
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };

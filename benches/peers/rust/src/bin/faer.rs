@@ -1,4 +1,4 @@
-//! faer: a sparse Cholesky factor on all threads.
+//! faer: a sparse Cholesky factorisation on all threads.
 
 use faer::linalg::solvers::Solve;
 use faer::sparse::{SparseColMat, SymbolicSparseColMat};
@@ -7,7 +7,7 @@ use peers::{System, arguments};
 
 fn main() {
     let system = System::read(&arguments().0);
-    // The rows of a symmetric matrix are its columns.
+    // The rows of a symmetric matrix are also its columns.
     let (n, starts, columns) = (system.n, system.starts.clone(), system.columns.clone());
     let a = SparseColMat::new(
         SymbolicSparseColMat::new_checked(n, n, starts, None, columns),

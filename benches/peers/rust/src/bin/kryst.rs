@@ -1,4 +1,4 @@
-//! kryst: conjugate gradients with the preconditioner that the configuration names.
+//! kryst: conjugate gradients with the preconditioner from the configuration.
 
 use std::sync::Arc;
 

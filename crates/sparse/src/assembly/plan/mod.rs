@@ -1,7 +1,8 @@
-//! A pattern that stays, filled again and again.
+//! Repeated assembly of matrices with a fixed pattern.
 //!
-//! Rows gather: each knows which entries of the stream belong to it and where they go, so it is written by one task, in the order of the stream. No
-//! atomics, no colours, no copies of the matrix, and the same bits at any thread count.
+//! Rows gather: each row stores which entries of the stream belong to it and their positions. One task writes
+//! a row, in the order of the stream. There are no atomics, no colours and no copies of the matrix, and the
+//! bits do not depend on the number of threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,16 +13,19 @@ use coarsen_core::{Buckets, Real, simd};
 use crate::rows::{BlockRows, LEAF};
 use crate::{Bsr, Pattern, SparseError, fits};
 
-/// Where every entry of a stream of blocks goes: made once for a mesh, used in every step.
+/// The plan of assembling a matrix from a stream of blocks: computed once for a mesh, used in every step.
 ///
-/// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in parallel over rows.
-/// *Use* where the mesh stays and its element matrices change: the elastic part of a simulation.
-/// *Cost* of filling: the stream is read once, as far as the entries of neighbouring rows lie together, and the matrix written once.
-/// *Memory* 4 bytes an entry, and 8 for each run of consecutive entries in a row: a third of that for triangles.
+/// Entry k of the stream is added to block `places[k]`, as in [`from_blocks`](super::from_blocks), in
+/// parallel over rows.
+/// *Use* if the mesh stays and its element matrices change, as in the elastic part of a simulation.
+/// *Cost* of filling: the stream is read once, if entries of neighbouring rows are close to each other; the
+/// matrix is written once.
+/// *Memory* 4 bytes per entry and 8 per run of consecutive entries in a row; triangles have a third as many
+/// runs as entries.
 ///
 /// ```
 /// use coarsen_sparse::assembly::Assembly;
-/// let plan = Assembly::of_elements(3, &[[0, 1], [1, 2]])?; // two springs in a row
+/// let plan = Assembly::of_elements(3, &[[0, 1], [1, 2]])?; // two springs in series
 /// let mut a = plan.zeros::<f64>(1)?;
 /// let spring = |k: f64| [k, -k, -k, k];
 /// plan.fill(&[spring(1.0), spring(2.0)].concat(), &mut a)?;
@@ -31,35 +35,37 @@ use crate::{Bsr, Pattern, SparseError, fits};
 #[derive(Clone, Debug)]
 pub struct Assembly {
     pattern: Arc<Pattern>,
-    /// Where the runs of each row begin; one more for the end.
+    /// Where the runs of each row start; the last entry is the total.
     starts: Vec<usize>,
-    /// All runs, and one more for the end.
+    /// All runs, and a sentinel.
     runs: Vec<EntryRun>,
-    /// The place of each entry within its row, run after run.
+    /// The position of each entry within its row, in the order of the runs.
     places: Vec<u32>,
 }
 
-/// Entries of one row that follow each other in the stream, as those of a row of an element matrix do.
+/// Consecutive entries of the stream that belong to one row, such as those of a row of an element matrix.
 #[derive(Clone, Copy, Debug)]
 struct EntryRun {
-    /// The first of them.
+    /// The first entry.
     entry: u32,
-    /// Where their places begin.
+    /// Where the positions of the entries start in `places`.
     at: u32,
 }
 
-/// How many rows ahead of their use entries are asked for.
+/// Prefetch distance for entries, in rows.
 const AHEAD: usize = 4;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
 impl Assembly {
-    /// The plan of a stream whose entry k goes to block (row, column) `places[k]` of a matrix of `rows` x `columns` blocks: as a [`Pattern`] and unlike a matrix, a
-    /// plan counts blocks, since it serves blocks of any size.
+    /// The plan of a stream whose entry k goes to block (row, column) = `places[k]` of a matrix of `rows` x
+    /// `columns` blocks. `rows` and `columns` count blocks, as in a [`Pattern`], because a plan applies to
+    /// blocks of any size.
     ///
     /// # Errors
-    /// [`SparseError::Row`] or [`SparseError::Column`] names an entry outside the matrix, [`SparseError::TooLarge`] a stream that `u32` cannot number.
+    /// [`SparseError::Row`] or [`SparseError::Column`] for an entry outside the matrix,
+    /// [`SparseError::TooLarge`] for a stream with more entries than `u32` can count.
     pub fn new(
         rows: usize,
         columns: usize,
@@ -122,7 +128,8 @@ impl Assembly {
         Ok(Self { pattern: Arc::new(Pattern::new(columns, offsets, indices)?), starts, runs, places })
     }
 
-    /// The plan of a mesh: element e adds K² blocks, that of corners (a, b) as entry (e K + a) K + b of the stream.
+    /// The plan of a mesh: element e adds K² blocks. The block of corners (a, b) is entry (e K + a) K + b of
+    /// the stream.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -134,27 +141,27 @@ impl Assembly {
         Self::new(nodes, nodes, (0..corners.len() * K * K).map(place))
     }
 
-    /// The pattern of the matrices that this plan fills.
+    /// The pattern of the matrices that the plan fills.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// Entries of the stream.
+    /// The number of entries of the stream.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether the stream has no entry.
+    /// Whether the stream is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Bytes of the plan, its pattern apart.
+    /// Bytes of the plan without its pattern.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.starts[..]) + size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }
 
-    /// A matrix to fill, of b x b blocks.
+    /// A zero matrix with the pattern of the plan and b x b blocks.
     ///
     /// # Errors
     /// As [`Bsr::zeros`].
@@ -162,16 +169,16 @@ impl Assembly {
         Bsr::zeros(self.pattern.clone(), (b, b))
     }
 
-    /// Sums a stream of blocks, row-major one after the other, into `target`, whose old values are lost.
+    /// Sums a stream of row-major blocks into `target` and overwrites its old values.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] for a target of another pattern, [`SparseError::Length`] unless the stream has a block for every entry; nothing
-    /// is written then.
+    /// [`SparseError::Pattern`] for a target with a different pattern, [`SparseError::Length`] unless the
+    /// stream has one block per entry. On error, nothing is written.
     pub fn fill<T: Real>(&self, stream: &[T], target: &mut Bsr<T>) -> Result<(), SparseError> {
         let size = target.block().0 * target.block().1;
         let (expected, found) = (self.places.len() * size, stream.len());
         if expected != found {
-            return Err(SparseError::Length { what: "the stream of blocks", expected, found });
+            return Err(SparseError::Length { what: "stream of blocks", expected, found });
         }
         let ahead = |entries: Range<usize>| {
             let blocks = &stream[entries.start * size..entries.end * size];
@@ -190,10 +197,11 @@ impl Assembly {
         }
     }
 
-    /// Sums what `add(k, sum)` adds to the block of entry k, for all entries: for elements whose matrices are better made than read.
+    /// Sums blocks computed on the fly: `add(k, sum)` adds the block of entry k. *Use* if computing element
+    /// matrices is faster than reading them.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] for a target of another pattern; nothing is written then.
+    /// [`SparseError::Pattern`] for a target with a different pattern. On error, nothing is written.
     pub fn fill_with<T: Real>(
         &self,
         target: &mut Bsr<T>,
@@ -202,7 +210,8 @@ impl Assembly {
         self.gather(target, add, |_| ())
     }
 
-    /// The same; `ahead` is told which entries come a few rows later.
+    /// The loop of [`fill`](Self::fill) and [`fill_with`](Self::fill_with); `ahead` prefetches the entries of
+    /// later rows.
     fn gather<T: Real>(
         &self,
         target: &mut Bsr<T>,
@@ -219,7 +228,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The runs of row i: their entries, and the place of each.
+    /// The runs of row i: the entries of each and their positions in the row.
     #[inline(always)]
     fn row(&self, i: usize) -> impl Iterator<Item = (Range<usize>, &[u32])> {
         let runs = &self.runs[self.starts[i]..=self.starts[i + 1]];
@@ -230,7 +239,8 @@ impl Assembly {
     }
 }
 
-/// Entries of all rows, in the order of the stream in each, as runs; `starts` then counts runs.
+/// Groups the entries of all rows, in stream order within each row, into runs. Afterwards `starts` counts
+/// runs.
 fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<EntryRun>, Vec<u32>) {
     let mut runs = Vec::new();
     let mut begin = 0;
@@ -248,7 +258,7 @@ fn runs(starts: &mut [usize], entries: &[[u32; 2]]) -> (Vec<EntryRun>, Vec<u32>)
     (runs, entries.iter().map(|entry| entry[1]).collect())
 }
 
-/// Some rows of a target, gathered.
+/// Some rows of a target, being gathered.
 struct Gather<'a, T, A, P> {
     plan: &'a Assembly,
     rows: BlockRows<'a, T>,
@@ -282,7 +292,7 @@ impl<T: Real, A: Fn(usize, &mut [T]), P: Fn(Range<usize>)> simd::Kernel<T> for G
     }
 }
 
-/// A block of known size.
+/// Adds a block whose size is known at compile time.
 #[inline(always)]
 fn add<T: Real, const N: usize>(block: &[T], sum: &mut [T]) {
     if let (Some(block), Some(sum)) = (block.first_chunk::<N>(), sum.first_chunk_mut::<N>()) {

@@ -1,32 +1,33 @@
-//! Products of blocks, in packs where their sizes are known to the compiler.
+//! Dense block products, in packs if the sizes are known at compile time.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
 
-/// Row x of a block whose rows have K numbers, at most as many as a pack has lanes. Lanes beyond K hold anything: what they add to is never read.
+/// Row x of a block whose rows have K numbers, at most the lanes of a pack. Lanes beyond K are arbitrary;
+/// sums computed from them are never read.
 #[inline(always)]
 pub(super) fn row<T: Real, R: Pack<T>, const K: usize>(set: R::Set, block: &[T], x: usize) -> R {
     const { assert!(K <= R::LANES) };
     let rest = &block[x * K..];
     if rest.len() >= R::LANES {
-        // SAFETY: as many numbers are there.
+        // SAFETY: there are as many numbers as lanes.
         unsafe { R::load(set, rest.as_ptr()) }
     } else {
         let rest = &rest[..K];
-        // SAFETY: K numbers are there, and a pack has as many lanes, as asserted above.
+        // SAFETY: there are K numbers, and a pack has at least K lanes, as asserted above.
         unsafe { R::load_first::<T, K>(set, rest.as_ptr()) }
     }
 }
 
-/// Row x of a block whose rows are as long as a pack.
+/// Row x of a block whose rows have the length of a pack.
 #[inline(always)]
 pub(super) fn whole<T: Real, R: Pack<T>>(set: R::Set, block: &[T], x: usize) -> R {
     let row = &block[x * R::LANES..(x + 1) * R::LANES];
-    // SAFETY: a pack of numbers is there.
+    // SAFETY: there are as many numbers as lanes.
     unsafe { R::load(set, row.as_ptr()) }
 }
 
-/// C += L R with L of Y x X, the rows of R in a pack each and those of C as long as a pack; C is read and written once.
+/// C += L R with L of Y x X. The rows of R and C have the length of a pack. C is read and written once.
 #[inline(always)]
 pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usize>(
     set: R::Set,
@@ -35,7 +36,7 @@ pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usi
     c: &mut [T],
 ) {
     let c = &mut c[..Y * R::LANES];
-    // SAFETY: C has Y rows of a pack, as the line above sees to.
+    // SAFETY: C has Y rows of a pack, guaranteed by the line above.
     let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
     for x in 0..X {
         let right = right(x);
@@ -65,7 +66,7 @@ pub(super) fn add<'r, T: Real>(
     }
 }
 
-/// Numbers in which a row of a block is kept: whole registers for the blocks of P that have kernels.
+/// The stored length of a row of a block: whole registers for blocks of P with a special kernel.
 pub(super) fn width(block: (usize, usize)) -> usize {
     match block {
         (3, 3) => 4,
@@ -75,7 +76,7 @@ pub(super) fn width(block: (usize, usize)) -> usize {
     }
 }
 
-/// In packs of how many numbers the rows of a block are kept.
+/// The pack type for rows of a block.
 pub(super) trait Width {
     type Pack<T: Real, S: Set<T>>: Pack<T, Set = S>;
 }

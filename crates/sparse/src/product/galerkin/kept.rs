@@ -1,4 +1,4 @@
-//! Rows of Q = A P, kept for as long as a coarse row asks for them.
+//! Storage for rows of Q = A P that coarse rows still need.
 
 use std::ops::Range;
 
@@ -7,23 +7,23 @@ use coarsen_core::{Real, simd};
 use crate::SparseError;
 use crate::product::sums::RowSums;
 
-/// Entries below which nobody closes gaps.
+/// Gaps are not closed below this number of entries.
 const ROOM: usize = 4096;
 
-/// Rows of Q, each kept until every coarse row of a task that asks for it has had it.
+/// Rows of Q. A row is kept until every coarse row of the task that needs it has used it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<T> {
     pub(super) rows: RowSums<T>,
-    /// The first fine row that anybody asks for, and where the rows from there on are.
+    /// The first fine row that the task needs; `at` contains the places of this row and of those after it.
     first: usize,
     at: Vec<Place>,
-    /// The fine rows in the order of their rows.
+    /// The fine rows in the order in which they are stored.
     order: Vec<u32>,
-    /// Entries of rows that are still asked for.
+    /// The number of entries of rows that are still needed.
     live: usize,
 }
 
-/// A kept row: its entries, and how many more times it is asked for.
+/// A kept row: its entries, and the number of remaining uses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     start: u32,
@@ -38,19 +38,19 @@ impl Place {
 }
 
 impl<T: Real> Kept<T> {
-    /// For rows of `fine` with columns below `columns`.
+    /// Storage for the rows `fine`, with columns below `columns`.
     pub(super) fn new(fine: Range<usize>, columns: usize) -> Self {
         let at = vec![Place::default(); fine.len()];
         Self { rows: RowSums::new(columns), first: fine.start, at, order: Vec::new(), live: 0 }
     }
 
-    /// Whether row `fine` is there.
+    /// Whether row `fine` is stored.
     #[inline(always)]
     pub(super) fn has(&self, fine: usize) -> bool {
         self.at[fine - self.first].times > 0
     }
 
-    /// Ends the row that was being made: it is row `fine`, asked for once for each of the `columns` of P in `asking`.
+    /// Completes the last row as row `fine`, to be used once for each of the `columns` of P in `asking`.
     #[inline(always)]
     pub(super) fn keep(&mut self, fine: usize, columns: &[u32], asking: &Range<usize>) {
         let start = self.order.last().map_or(0, |&last| self.at[last as usize - self.first].entries().end);
@@ -62,7 +62,7 @@ impl<T: Real> Kept<T> {
         self.live += len;
     }
 
-    /// Fetches the head of row `fine` into the caches, where there is one.
+    /// Prefetches the start of row `fine`, if it is stored.
     #[inline(always)]
     pub(super) fn prefetch(&self, fine: usize, size: usize) {
         let Place { start, len, times } = self.at[fine - self.first];
@@ -72,7 +72,7 @@ impl<T: Real> Kept<T> {
         }
     }
 
-    /// Columns and values of row `fine`, asked for once more.
+    /// Columns and values of row `fine`; counts as one use.
     #[inline(always)]
     pub(super) fn take(&mut self, fine: usize, size: usize) -> (&[u32], &[T]) {
         let place = &mut self.at[fine - self.first];
@@ -82,7 +82,8 @@ impl<T: Real> Kept<T> {
         (&self.rows.columns[start..end], &self.rows.values[start * size..end * size])
     }
 
-    /// Before a row of up to `blocks` is made: room for it. Closes the gaps of dropped rows where they take more than a third of what there is.
+    /// Makes room for a row of up to `blocks`. Closes the gaps of dropped rows if they take more than a third
+    /// of the storage.
     #[inline(always)]
     pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.rows.len > ROOM + self.live + self.live / 2 {
@@ -109,7 +110,7 @@ impl<T: Real> Kept<T> {
         rows.len = end;
     }
 
-    /// Drops all rows, once nobody asks for any.
+    /// Drops all rows; none may still be needed.
     pub(super) fn clear(&mut self, size: usize) {
         self.order.clear();
         self.close(size);
@@ -131,7 +132,7 @@ mod tests {
         kept.room(1, 1).unwrap();
     }
 
-    /// One row is asked for to the end, all others once: what they leave is used again.
+    /// One row is needed until the end, all others once; the storage of dropped rows is reused.
     #[test]
     fn gaps_are_closed() {
         let (fine, columns) = (1000, 64);

@@ -1,8 +1,8 @@
-//! The coarse matrix Pᵀ A P, by coarse rows.
+//! The coarse matrix Pᵀ A P, computed by coarse rows.
 //!
-//! Row I of A_c is the sum over the fine rows i that P leads to I of P_iIᵀ (A P)_i. A row of A P is made when a coarse row first asks for it
-//! and dropped after the last one that does, so A P as a whole never exists: only the rows between the first and the last coarse row
-//! in work, which stay in the cache when neighbours have near numbers.
+//! Row I of A_c is the sum of P_iIᵀ (A P)_i over the fine rows i with P_iI ≠ 0. A row of A P is computed when
+//! a coarse row first needs it and dropped after its last use, so A P is never stored as a whole. Only a
+//! window of its rows exists at a time, and it stays in the cache if neighbours have nearby numbers.
 //!
 //! | symbol | what | blocks |
 //! |---|---|---|
@@ -13,13 +13,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the plan: what belongs to the patterns, and who computes which coarse rows |
-//! | `worker` | one task: rows of Q made, coarse rows summed |
+//! | `mod` | the plan: data of the patterns, and the division of coarse rows among tasks |
+//! | `worker` | one task: computes rows of Q and sums coarse rows |
 //! | `blocks` | products of blocks |
-//! | `kept` | rows of Q kept and dropped |
-//! | [`lists`](GalerkinLists) | the products of blocks as lists, for devices |
-//! | `scalars` | the same for 1 x 1 blocks |
-//! | `weights` | the same for blocks w ⊗ I_d, and identities |
+//! | `kept` | storage for rows of Q |
+//! | `scalars` | the algorithm for 1 x 1 blocks |
+//! | `weights` | the algorithm for blocks w ⊗ I_d, and identities |
 
 mod blocks;
 mod kept;
@@ -39,20 +38,22 @@ pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
 use worker::{Factors, Worker};
 
-/// Coarse rows that are worth a task of their own, in blocks of P.
+/// Minimum work for a task of its own, in blocks of P.
 const SHARE: usize = 4096;
 
-/// Pᵀ A P for one pattern of A and one of P.
+/// The plan of Pᵀ A P for one pattern of A and one of P.
 ///
-/// P is a [`Bsr`] or a [`Prolongation`](crate::Prolongation). *Use* for every level of a Galerkin hierarchy: [`build`](Self::build) once, [`update`](Self::update) at new values of A
-/// or P. Each entry of A_c is one sum in a fixed order: the same bits at any thread count, and for unchanged values.
-/// Entries (I, J) and (J, I) are summed in different orders, so the A_c of a symmetric A is symmetric to round-off of
-/// its terms, not bit for bit.
-/// *Cost* 2 b² k operations a block product of A P and 2 b k² one of Pᵀ Q, and one look-up each. *Memory* 12 bytes a block of P; a
-/// thread 12 bytes a fine row from its first to its last, 8 a coarse row, and twice the rows of Q in use and 5000 blocks at most.
+/// P is a [`Bsr`] or a [`Prolongation`](crate::Prolongation). *Use* on every level of a Galerkin hierarchy:
+/// [`build`](Self::build) once, then [`update`](Self::update) for new values of A or P. Each entry of A_c is
+/// one sum in a fixed order, so equal values give the same bits for any number of threads. Entries (I, J) and
+/// (J, I) are summed in different orders, so for a symmetric A, A_c is symmetric up to round-off, not bit for
+/// bit.
+/// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
+/// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per fine row between its first and last, 8
+/// bytes per coarse row, and at most twice the rows of Q in use plus 5000 blocks.
 ///
-/// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the coarse operator by the
-/// Galerkin condition. Rows by sums of rows: Gustavson 1978.
+/// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
+/// condition. Row-wise accumulation: Gustavson 1978.
 ///
 /// ```
 /// use coarsen_sparse::{GalerkinPlan, assembly};
@@ -61,7 +62,7 @@ const SHARE: usize = 4096;
 /// let mut plan = GalerkinPlan::new(&a, &p)?;
 /// let mut coarse = plan.build(&a, &p)?;
 /// assert_eq!(coarse.values(), [2.0]);
-/// plan.update(&a, &p, &mut coarse)?; // after new values: no allocation
+/// plan.update(&a, &p, &mut coarse)?; // for new values: no allocation
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -74,10 +75,11 @@ pub struct GalerkinPlan<T> {
 }
 
 impl<T: Real> GalerkinPlan<T> {
-    /// The plan for the patterns and block sizes of A and P; values are not looked at.
+    /// The plan for the patterns and block sizes of A and P; values are not read.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless A is square, in square blocks, and P has its rows and blocks of as many rows.
+    /// [`SparseError::Shape`] unless A is square with square blocks, and P has as many block rows as A and
+    /// blocks with as many rows.
     pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
         let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
         fits::sizes([
@@ -92,12 +94,12 @@ impl<T: Real> GalerkinPlan<T> {
         Ok(Self { fine: a.pattern().clone(), transpose, coarse: None, block: (b, k), workers })
     }
 
-    /// Pᵀ: its pattern, and where its blocks come from.
+    /// The plan of Pᵀ: its pattern, and the source of its blocks.
     pub fn transpose(&self) -> &TransposePlan {
         &self.transpose
     }
 
-    /// Bytes it holds beside patterns of A, P and A_c.
+    /// Bytes of the plan, without the patterns of A, P and A_c.
     pub fn bytes(&self) -> usize {
         let pattern = self.transpose.pattern();
         let lists = size_of_val(pattern.offsets()) + size_of_val(pattern.indices());
@@ -107,7 +109,8 @@ impl<T: Real> GalerkinPlan<T> {
     /// A_c as a new matrix.
     ///
     /// # Errors
-    /// As [`update`](Self::update), and [`SparseError::TooLarge`] where the rows of A P in use at once have more blocks than `u32` can number.
+    /// As [`update`](Self::update), and [`SparseError::TooLarge`] if the rows of A P in use at once have more
+    /// blocks than `u32` can count.
     pub fn build<'p>(
         &mut self,
         a: &Bsr<T>,
@@ -124,7 +127,7 @@ impl<T: Real> GalerkinPlan<T> {
             _ => Weighted { a, p, transpose }.make(worker),
         });
         if let Err(error) = made {
-            // Half-made rows are of no use to anybody.
+            // After an error, rows may be incomplete: discard them.
             let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
             self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
             return Err(error);
@@ -154,11 +157,12 @@ impl<T: Real> GalerkinPlan<T> {
         Bsr::new(pattern, (k, k), values)
     }
 
-    /// Writes the values of A_c into `coarse`, which the last [`build`](Self::build) made. No allocation.
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). No
+    /// allocation.
     ///
     /// # Errors
-    /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`] if it has
-    /// other block sizes; nothing is written then.
+    /// [`SparseError::Pattern`] if A, P or `coarse` has a different pattern than the plan,
+    /// [`SparseError::Shape`] if the block sizes differ. On error, nothing is written.
     pub fn update<'p>(
         &mut self,
         a: &Bsr<T>,
@@ -178,7 +182,7 @@ impl<T: Real> GalerkinPlan<T> {
         REFILL.of::<Refill<T>>()(self, a, p, coarse)
     }
 
-    /// The values alone, once all is known to fit.
+    /// Computes the values, after all checks.
     fn refill(
         &mut self,
         a: &Bsr<T>,
@@ -194,7 +198,7 @@ impl<T: Real> GalerkinPlan<T> {
         })
     }
 
-    /// Whether A and P are what the plan was made for.
+    /// Checks that A and P fit the plan.
     fn check(&self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<(), SparseError> {
         let (b, k) = self.block;
         fits::patterns([
@@ -223,7 +227,8 @@ type Refill<T> =
 static REFILL: Compiled<2> =
     Compiled([&(GalerkinPlan::<f32>::refill as Refill<f32>), &(GalerkinPlan::<f64>::refill as Refill<f64>)]);
 
-/// Coarse rows for each of the threads there are now, about equal in blocks of Pᵀ. Who computes a row changes no bit of it.
+/// Divides the coarse rows among the threads, with about equal numbers of blocks of Pᵀ. The division does not
+/// change any bit of the result.
 fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
     let tasks = match parallel::worth(work) {
         true => rayon::current_num_threads().min(restriction.len().div_ceil(SHARE)).max(1),
@@ -236,7 +241,8 @@ fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
     (0..tasks).map(|t| start(t)..start(t + 1)).collect()
 }
 
-/// Calls `body` for every worker with the values of its coarse rows, each on a thread of its own; without `offsets` there are none.
+/// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, so
+/// are the values.
 fn together<T: Real>(
     workers: &mut [Worker<T>],
     (offsets, size): (&[usize], usize),

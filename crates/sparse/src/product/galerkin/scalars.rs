@@ -1,4 +1,5 @@
-//! Scalar matrices: the look-up of a column costs more than its product, so nothing else is done.
+//! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version does
+//! no other work.
 
 use coarsen_core::{Real, simd};
 
@@ -6,7 +7,7 @@ use super::worker::{AHEAD, Done, Factors, Worker};
 use crate::SparseError;
 
 impl<T: Real> Factors<'_, T> {
-    /// Sums every coarse row of the worker into its `sum`, for 1 x 1 blocks.
+    /// Sums each coarse row of the worker into its `sum`, for 1 x 1 blocks.
     pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut impl Done<T>) -> Result<(), SparseError> {
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(1);

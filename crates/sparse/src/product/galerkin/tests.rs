@@ -4,7 +4,7 @@ use coarsen_core::parallel;
 
 const SIZES: [(usize, usize); 8] = [(1, 1), (3, 3), (3, 6), (6, 6), (3, 12), (12, 12), (2, 3), (6, 1)];
 
-/// The same in 16ths, whose products and sums are exact in f32 too, fused or not.
+/// The matrix rounded to multiples of 1/16, whose products and sums are exact even in f32, fused or not.
 fn exact(mut a: Bsr<f64>) -> Bsr<f64> {
     a.values_mut().iter_mut().for_each(|v| *v = (*v * 16.0).round() / 16.0);
     a
@@ -60,7 +60,7 @@ fn empty_rows_and_columns_are_nothing() {
         let mut coarse = plan.build(&empty, &p).unwrap();
         assert_eq!(coarse.nnz(), 0);
         plan.update(&empty, &p, &mut coarse).unwrap();
-        // Half of the fine nodes have no row of P, every other coarse node no column.
+        // Half of the fine nodes have no row in P, and every other coarse node has no column.
         let a = exact(random::matrix(12, 12, (b, b), 4, 5));
         let offsets = (0..=12).map(|i: usize| i.div_ceil(2)).collect();
         let few = Arc::new(Pattern::new(6, offsets, (0..6).map(|i| i / 2 * 2).collect()).unwrap());

@@ -1,18 +1,20 @@
-//! Blocks of P that are w ⊗ I_d or I_d: products by d instead of by d x k.
+//! The algorithm for blocks of P of the form w ⊗ I_d or I_d: products cost a factor d less than with full
+//! blocks.
 //!
 //! | symbol | what |
 //! |---|---|
 //! | Q_iJ | Σⱼ w_jJ ⊗ A_ij, d x (m d) |
 //! | (A_c)_IJ | Σᵢ w_iIᵀ ⊗ Q_iJ, (m d) x (m d) |
 //!
-//! With m = 4 and w = (X, 1), homogeneous rest positions times a weight, an entry adds (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
+//! With m = 4 and w = (X, 1), the homogeneous rest position times a weight, fine nodes i and j contribute
+//! (X_i X_jᵀ) ⊗ A_ij: Xian, Tong & Liu 2019, §4.2.
 
 use coarsen_core::{Real, simd};
 
 use super::worker::{AHEAD, Done, Make, Refill, Worker};
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
 
-/// A, P by weights, and the way from coarse to fine rows.
+/// A, the weights of P, and the transpose plan that maps coarse rows to fine rows.
 pub(super) struct Weighted<'a, T> {
     pub(super) a: &'a Bsr<T>,
     pub(super) p: ProlongationRef<'a, T>,
@@ -20,13 +22,13 @@ pub(super) struct Weighted<'a, T> {
 }
 
 impl<T: Real> Weighted<'_, T> {
-    /// The worker's rows of A_c, pattern and values, columns sorted.
+    /// Computes the worker's rows of A_c: pattern and values, with sorted columns.
     pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
         let k = self.p.block.1;
         self.run(worker, &mut Make { k, width: k })
     }
 
-    /// The worker's values of A_c on the pattern that [`make`](Self::make) found.
+    /// Computes the worker's values of A_c on the pattern from [`make`](Self::make).
     pub(super) fn refill(
         &self,
         worker: &mut Worker<T>,
@@ -37,7 +39,7 @@ impl<T: Real> Weighted<'_, T> {
         self.run(worker, &mut Refill { k, width: k, pattern, rest: values })
     }
 
-    /// Sums every coarse row of the worker into its `sum`, with the loops of small blocks unrolled.
+    /// Sums each coarse row of the worker into its `sum`, with unrolled loops for small blocks.
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block {
@@ -46,12 +48,13 @@ impl<T: Real> Weighted<'_, T> {
             (3, 3) => simd::run(WeightedRows::<T, D, 3, 1> { factors, worker, done }),
             (2, 6) => simd::run(WeightedRows::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
             (3, 12) => simd::run(WeightedRows::<T, D, 3, 4> { factors, worker, done }), // affine motions
+            // coarser levels of affine motions
             (12, 12) => simd::run(WeightedRows::<T, D, 12, 1> { factors, worker, done }), // the levels above them
             _ => simd::run(WeightedRows::<T, D, 0, 0> { factors, worker, done }),
         }
     }
 
-    /// [`run`](Self::run) for `D` unknowns of a fine node and `M` weights, or any for 0.
+    /// [`run`](Self::run) for `D` unknowns of a fine node and `M` weights; 0 means any number.
     #[inline(always)]
     fn rows<const D: usize, const M: usize>(
         &self,
@@ -96,7 +99,7 @@ impl<T: Real> Weighted<'_, T> {
         Ok(())
     }
 
-    /// The most blocks that row `fine` of Q may have.
+    /// An upper bound for the blocks in row `fine` of Q.
     fn reach(&self, fine: usize) -> usize {
         self.a.pattern().row(fine).iter().map(|&j| self.p.pattern.range(j as usize).len()).sum()
     }
@@ -113,7 +116,7 @@ fn add_row<T: Real, const D: usize>((d, k): (usize, usize), weights: &[T], a: &[
     }
 }
 
-/// [`Weighted::rows`] as something that can be compiled for several instruction sets.
+/// [`Weighted::rows`] as a kernel, compiled for several instruction sets.
 struct WeightedRows<'a, T, D, const U: usize, const M: usize> {
     factors: &'a Weighted<'a, T>,
     worker: &'a mut Worker<T>,
@@ -133,7 +136,7 @@ impl<T: Real, D: Done<T>, const U: usize, const M: usize> simd::Kernel<T> for We
 mod tests {
     use crate::{Bsr, GalerkinPlan, Prolongation, random};
 
-    /// Numbers whose products and sums are exact.
+    /// A matrix whose products and sums are exact in floating point.
     fn exact(mut a: Bsr<f64>) -> Bsr<f64> {
         a.values_mut().iter_mut().for_each(|v| *v = (*v * 16.0).round() / 16.0);
         a
@@ -163,7 +166,7 @@ mod tests {
         }
     }
 
-    /// The blocks that skinning adds: (X_i X_jᵀ) ⊗ A_ij, for two fine nodes and one coarse node.
+    /// The blocks of skinning, (X_i X_jᵀ) ⊗ A_ij, for two fine nodes and one coarse node.
     #[test]
     fn affine_weights_add_outer_products_of_positions() {
         let a = exact(random::matrix(2, 2, (3, 3), 2, 3));

@@ -1,4 +1,4 @@
-//! One task of a Galerkin product: some coarse rows, from the rows of Q = A P that they need.
+//! One task of a Galerkin product: a range of coarse rows, computed from rows of Q = A P.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -11,27 +11,27 @@ use super::kept::Kept;
 use crate::product::sums::RowSums;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
-/// How many rows of Q ahead of their use their fetch begins.
+/// Prefetch distance for rows of Q, in rows.
 pub(super) const AHEAD: usize = 3;
 
-/// A task's share of the coarse rows, its scratch, and the rows it made last.
+/// The coarse rows of a task, its scratch, and its last results.
 #[derive(Clone, Debug)]
 pub(super) struct Worker<T> {
     /// The coarse rows.
     pub(super) rows: Range<usize>,
-    /// What [`Factors::make`] made: where each coarse row ends, columns, values.
+    /// The result of [`Factors::make`]: the end of each coarse row, columns, values.
     pub(super) ends: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
-    /// The coarse row that is being summed.
+    /// The coarse row being summed.
     pub(super) sum: RowSums<T>,
-    /// The rows of Q that are kept.
+    /// The stored rows of Q.
     pub(super) q: Kept<T>,
     order: Vec<u32>,
 }
 
 impl<T: Real> Worker<T> {
-    /// For some coarse rows of `restriction`, Pᵀ.
+    /// A worker for the coarse rows `rows`; `restriction` is the pattern of Pᵀ.
     pub(super) fn new(rows: Range<usize>, restriction: &Pattern) -> Self {
         let coarse = restriction.rows();
         let ends = |row: &[u32]| Some((*row.first()? as usize, *row.last()? as usize + 1));
@@ -48,26 +48,26 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Bytes of the scratch.
+    /// Bytes of scratch.
     pub(super) fn bytes(&self) -> usize {
         self.sum.bytes() + self.q.bytes() + 4 * self.order.capacity()
     }
 }
 
-/// A, P and the way from coarse to fine rows.
+/// A, P and the transpose plan that maps coarse rows to fine rows.
 pub(super) struct Factors<'a, T> {
     pub(super) a: &'a Bsr<T>,
     pub(super) p: &'a Bsr<T>,
     pub(super) transpose: &'a TransposePlan,
 }
 
-/// What becomes of a coarse row.
+/// The output of a coarse row.
 pub(super) trait Done<T> {
-    /// Takes `worker.sum`, the coarse row `coarse`.
+    /// Takes `worker.sum`, which is coarse row `coarse`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
 
-/// Keeps rows with their columns sorted.
+/// Stores rows with sorted columns.
 pub(super) struct Make {
     pub(super) k: usize,
     pub(super) width: usize,
@@ -93,7 +93,7 @@ impl<T: Real> Done<T> for Make {
     }
 }
 
-/// Writes values to where the pattern wants them.
+/// Writes values in the order of an existing pattern.
 pub(super) struct Refill<'a, T> {
     pub(super) k: usize,
     pub(super) width: usize,
@@ -117,13 +117,13 @@ impl<T: Real> Done<T> for Refill<'_, T> {
 }
 
 impl<T: Real> Factors<'_, T> {
-    /// The worker's rows of A_c, pattern and values, columns sorted.
+    /// Computes the worker's rows of A_c: pattern and values, with sorted columns.
     pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
         let (block, k) = (self.p.block(), self.p.block().1);
         self.run(worker, &mut Make { k, width: width(block) })
     }
 
-    /// The worker's values of A_c on the pattern that [`make`](Self::make) found.
+    /// Computes the worker's values of A_c on the pattern from [`make`](Self::make).
     pub(super) fn refill(
         &self,
         worker: &mut Worker<T>,
@@ -134,21 +134,25 @@ impl<T: Real> Factors<'_, T> {
         self.run(worker, &mut Refill { k, width: width(block), pattern, rest: values })
     }
 
-    /// Sums every coarse row of the worker into its `sum`, by the best instructions of this machine.
+    /// Sums each coarse row of the worker into its `sum`, with the best instruction set of the machine.
     fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
-            (3, 3) => simd::run(FactorRows::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }), // translations
+            // translations
+            (3, 3) => simd::run(FactorRows::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }),
+            // from displacements to rigid-body modes
             (3, 6) => {
                 simd::run(FactorRows::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData })
-            } // displacements to rigid-body modes
+            }
+            // rigid-body modes on all coarser levels
             (6, 6) => {
                 simd::run(FactorRows::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData })
-            } // rigid-body modes on all coarser levels
+            }
+            // from displacements to affine motions
             (3, 12) => {
                 simd::run(FactorRows::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData })
-            } // displacements to affine motions
+            }
             (12, 12) => {
                 simd::run(FactorRows::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData })
             }
@@ -156,7 +160,7 @@ impl<T: Real> Factors<'_, T> {
         }
     }
 
-    /// [`run`](Self::run) for blocks of P of B x K in rows of a pack, or of any size for 0 x 0.
+    /// [`run`](Self::run) for blocks of P of B x K with rows of a pack, or of any size for 0 x 0.
     #[inline(always)]
     fn rows<R: Pack<T>, const B: usize, const K: usize>(
         &self,
@@ -198,7 +202,7 @@ impl<T: Real> Factors<'_, T> {
         Ok(())
     }
 
-    /// The most blocks that row `fine` of Q may have; fetches the rows of P that it is made of.
+    /// An upper bound for the blocks in row `fine` of Q; prefetches the rows of P for it.
     #[inline(always)]
     pub(super) fn reach(&self, fine: usize) -> usize {
         let (p, size) = (self.p.pattern(), self.p.block().0 * self.p.block().1);
@@ -213,7 +217,7 @@ impl<T: Real> Factors<'_, T> {
         self.a.pattern().row(fine).iter().map(row).sum()
     }
 
-    /// Row `fine` of Q = A P.
+    /// Computes row `fine` of Q = A P.
     #[inline(always)]
     fn make_q<R: Pack<T>, const B: usize, const K: usize>(
         &self,
@@ -245,7 +249,7 @@ impl<T: Real> Factors<'_, T> {
     }
 }
 
-/// [`Factors::rows`] as something that can be compiled for several instruction sets.
+/// [`Factors::rows`] as a kernel, compiled for several instruction sets.
 struct FactorRows<'a, T, D, W, const B: usize, const K: usize> {
     factors: &'a Factors<'a, T>,
     worker: &'a mut Worker<T>,
