@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`real`](Real) | `f32` and `f64` |
+//! | [`real`](Real), `numbers` | the trait of real numbers; `f32` and `f64` |
 //! | [`scalar`](Scalar) | numbers that may not have arrived yet |
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
@@ -32,6 +32,7 @@ mod error;
 mod largest;
 mod monitor;
 mod narrow;
+mod numbers;
 mod objective;
 mod operator;
 pub mod parallel;

@@ -6,12 +6,11 @@ use std::iter::Sum;
 use num_traits::{Float, NumAssign};
 
 use crate::Scalar;
-use crate::simd::{self, Kernel};
+use crate::simd::Kernel;
 
-mod sealed {
+pub(crate) mod sealed {
+    /// Implemented in this crate alone.
     pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
 }
 
 /// `f32` or `f64`: the numbers that vectors and matrices hold.
@@ -66,38 +65,4 @@ pub trait Real:
 /// ```
 pub fn power_of_two(v: f64) -> f64 {
     if v > 0.0 && v.is_finite() { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1022, 1022)) } else { 1.0 }
-}
-
-impl Real for f32 {
-    const NAME: &'static str = "f32";
-    const EPSILON: Self = f32::EPSILON;
-    #[inline(always)]
-    fn of(v: f64) -> Self {
-        v as f32
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline]
-    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
-        simd::run_f32(kernel)
-    }
-}
-
-impl Real for f64 {
-    const NAME: &'static str = "f64";
-    const EPSILON: Self = f64::EPSILON;
-    #[inline(always)]
-    fn of(v: f64) -> Self {
-        v
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline]
-    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
-        simd::run_f64(kernel)
-    }
 }
