@@ -3,18 +3,20 @@
 use coarsen_constraints::ConstraintError;
 use coarsen_sparse::SparseError;
 
+use crate::names;
+
 /// A problem that cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
     /// A name that the gallery does not hold.
-    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE; sequences of systems are {}", crate::Problem::NAMES.join(", "), crate::Sequence::NAMES.join(", "))]
+    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE; sequences of systems are {}", names::SYSTEMS.join(", "), names::SEQUENCES.join(", "))]
     Unknown {
         /// The name found.
         name: String,
     },
     /// A single system where a sequence is asked for.
-    #[error("`{name}` is a single system; sequences are {}", crate::Sequence::NAMES.map(|name| format!("{name}:N")).join(" and "))]
+    #[error("`{name}` is a single system; sequences are {}", names::SEQUENCES.map(|name| format!("{name}:N")).join(" and "))]
     NotSequence {
         /// The problem.
         name: String,

@@ -25,7 +25,9 @@
 //! | file | what |
 //! |---|---|
 //! | [`scene`](Scene) | soft bodies to be minimised |
-//! | [`problem`](Problem) | a problem, and its name as text |
+//! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
+//! | [`parse`](Problem::parse) | a problem from its name as text |
+//! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
 //! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
@@ -40,7 +42,9 @@ mod garment;
 mod graph;
 mod grid;
 mod jump;
+mod names;
 mod numpy_random;
+mod parse;
 mod pinned;
 mod poisson;
 mod problem;

@@ -10,36 +10,25 @@
 //! |---|---|
 //! | [`elastic`] | E of several sheets, assembled in place |
 //! | [`cloth_contact`] | a sheet pressed on a sphere |
+//! | [`motion`] | positions and contacts of a step: the trait of the two sequences |
 //! | [`stack`] | layers and random springs |
 
 mod cloth_contact;
 mod elastic;
+mod motion;
 mod stack;
 
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Stencil, Sum, System};
 
 use crate::cloth::FABRIC;
-use crate::{Options, Problem, ProblemError, random_vector};
+use crate::{Options, ProblemError, names, random_vector};
 use cloth_contact::ClothContact;
 use elastic::Elastic;
+use motion::Motion;
 use stack::Stack;
 
 /// κ / k: how much stiffer contact is than the membrane.
 const STIFFER: f64 = 1000.0;
-
-/// What moves, and what touches what.
-trait Motion: Send + Sync {
-    /// Where the vertices are in step k of `steps`.
-    fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);
-    /// The contacts of that step, with a unit normal each.
-    fn touch(
-        &mut self,
-        k: usize,
-        steps: usize,
-        positions: &[[f64; 3]],
-        contacts: &mut Vec<(Stencil, [f64; 3])>,
-    );
-}
 
 /// A system of the gallery that changes: matrix values in every step, contact with its pattern, positions.
 ///
@@ -72,7 +61,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// The names [`parse`](Self::parse) knows.
-    pub const NAMES: [&str; 2] = ["cloth-contact", "stack"];
+    pub const NAMES: [&str; 2] = names::SEQUENCES;
 
     /// Whether a text NAME:SIZE names a sequence.
     pub fn is_named(spec: &str) -> bool {
@@ -87,7 +76,7 @@ impl Sequence {
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
-        if Problem::is_name(name) {
+        if names::is_system(name) {
             return Err(ProblemError::NotSequence { name: name.to_owned() });
         }
         let n: usize = size.parse().map_err(|_| malformed())?;

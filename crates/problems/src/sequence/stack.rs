@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use coarsen_sparse::Stencil;
 
-use super::Motion;
+use super::motion::Motion;
 use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
