@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`real`](Real), `numbers` | the trait of real numbers; `f32` and `f64` |
 //! | [`scalar`](Scalar) | numbers that may not have arrived yet |
+//! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
 //! | [`rounded`](Rounded) | one operator for products, another for residuals |
@@ -28,6 +29,7 @@
 mod buckets;
 mod cancel;
 mod compiled;
+mod dual;
 mod error;
 mod largest;
 mod monitor;
@@ -50,6 +52,7 @@ mod vector;
 pub use buckets::{Buckets, by_bucket};
 pub use cancel::Cancel;
 pub use compiled::Compiled;
+pub use dual::Dual;
 pub use error::Error;
 pub use largest::largest;
 pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};

@@ -13,7 +13,8 @@
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that appear and go |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | a plane, and how it pushes |
-//! | [`plus`](Plus) | energies that add up |
+//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
+//! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
 //! | `nodes` | which nodes are free |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
@@ -39,6 +40,8 @@ mod plus;
 mod potential;
 mod springs;
 mod tetrahedra;
+mod total;
+mod union;
 
 pub use attachments::Attachments;
 pub use barrier::Barrier;
@@ -57,3 +60,4 @@ pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};
 pub use springs::{Spring, Springs};
 pub use tetrahedra::{Solid, Tetrahedra};
+pub use total::Total;

@@ -138,3 +138,46 @@ pub trait Potential {
         let _ = forces;
     }
 }
+
+/// A boxed energy: one type for parts that are chosen at run time.
+impl<P: Potential + ?Sized> Potential for Box<P> {
+    fn nodes(&self) -> usize {
+        (**self).nodes()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        (**self).pattern()
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        (**self).energy(x)
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        (**self).add_gradient(x, g);
+    }
+
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        (**self).add_hessian(x, curvature, values);
+    }
+
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+        (**self).add_contacts(x, curvature, contacts);
+    }
+
+    fn touches(&self) -> bool {
+        (**self).touches()
+    }
+
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        (**self).max_step(x, d)
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        (**self).renew(x)
+    }
+
+    fn add_characteristic(&self, forces: &mut [f64]) {
+        (**self).add_characteristic(forces);
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
     Attachments, Barrier, BodyError, Curvature, Energy, HalfSpace, ImplicitEuler, Penalty, Plus, Potential,
-    Spring, Springs,
+    Spring, Springs, Total,
 };
 use coarsen_sparse::{Pattern, SystemAt};
 
@@ -121,4 +121,41 @@ fn patterns_follow_what_is_near() {
     moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
     f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
     assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
+}
+
+/// A list of boxed parts has the values of the nested sum, and its derivatives; every method reaches the parts.
+#[test]
+fn a_list_of_boxed_parts_is_a_sum() {
+    let rope = || springs(&[[0, 1], [1, 2]]);
+    let wall = || HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
+    let parts: Vec<Box<dyn Potential>> =
+        vec![Box::new(rope()), Box::new(Nearest(springs(&[[0, 3]]))), Box::new(wall())];
+    let mut f = ImplicitEuler::new(Total::new(parts).unwrap(), &[1.0; 4], 0.1).unwrap();
+    let nested = Plus::new(Plus::new(rope(), Nearest(springs(&[[0, 3]]))).unwrap(), wall()).unwrap();
+    let mut g = ImplicitEuler::new(nested, &[1.0; 4], 0.1).unwrap();
+    for start in 0..2 {
+        let x = X.to_vec();
+        assert_eq!(f.value(&x), g.value(&x), "{start}");
+        assert_eq!(f.hessian(&x).values(), g.hessian(&x).values(), "{start}");
+        let (mut of_f, mut of_g) = (vec![0.0; 12], vec![0.0; 12]);
+        f.potential.add_characteristic(&mut of_f[..4]);
+        g.potential.add_characteristic(&mut of_g[..4]);
+        assert!(of_f == of_g && of_f[0] > 0.0, "{of_f:?}");
+        check(&mut f);
+        f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+        g.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    }
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are nearest
+    assert!(f.potential.touches() && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty());
+    let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { 0.0 }).collect();
+    assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
+}
+
+#[test]
+fn lists_without_parts_or_of_other_sizes_are_refused() {
+    let refused = Total::<Springs>::new(Vec::new()).err();
+    assert!(matches!(refused, Some(BodyError::Length { expected: 1, found: 0, .. })), "{refused:?}");
+    let pins = [4, 3].map(|nodes| Attachments::new(nodes).unwrap()).into();
+    let refused = Total::new(pins).err();
+    assert!(matches!(refused, Some(BodyError::Length { expected: 4, found: 3, .. })), "{refused:?}");
 }

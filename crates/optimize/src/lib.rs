@@ -21,7 +21,7 @@
 //! | [`backtracking`](Backtracking) | sufficient decrease |
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
 //! | [`check`](check_gradient) | whether a gradient and a Hessian are those of f |
-//! | [`dual`](Dual) | numbers that carry a derivative, for exact checks |
+//! | [`by_duals`](check_gradient_by_duals) | the same checks by dual numbers, exact to round-off |
 //! | [`norm`](Norm) | how gradients are measured |
 //! | [`monitor`](DescentMonitor) | who looks on |
 //! | [`report`](DescentReport) | how it ended |
@@ -30,12 +30,12 @@
 
 mod accelerated;
 mod backtracking;
+mod by_duals;
 mod check;
 mod conjugate;
 mod constant;
 mod descent;
 mod direction;
-mod dual;
 mod error;
 mod gradient;
 mod lbfgs;
@@ -54,13 +54,13 @@ mod run;
 
 pub use accelerated::AcceleratedGradient;
 pub use backtracking::Backtracking;
+pub use by_duals::{check_gradient_by_duals, check_hessian_by_duals};
 pub use check::{Disagreement, check_gradient, check_hessian};
-pub use coarsen_core::Objective;
+pub use coarsen_core::{Dual, Objective};
 pub use conjugate::{Beta, NonlinearCg};
 pub use constant::Constant;
 pub use descent::Descent;
 pub use direction::{Direction, Proposal};
-pub use dual::{Dual, check_gradient_by_duals, check_hessian_by_duals};
 pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;

@@ -1,5 +1,7 @@
 //! Gradients against differences of energies, Hessians against differences of gradients, and projections against negative curvature.
 
+mod duals;
+
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
     Bending, CoRotational, Curvature, Fabric, ImplicitEuler, Lame, Membrane, NeoHookean, Potential, Spring,
