@@ -1,4 +1,4 @@
-//! The real numbers a solve can be made in.
+//! The real numbers of a solve.
 
 use std::fmt;
 use std::iter::Sum;
@@ -13,10 +13,10 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// `f32` or `f64`: the numbers that vectors and matrices hold.
+/// `f32` or `f64`: the entries of vectors and matrices.
 ///
 /// Sealed, so that kernels may rely on plain old data. Conversions go through `f64` with [`Real::of`] and
-/// [`Real::wide`]; between equal types they cost nothing.
+/// [`Real::wide`]; a conversion between equal types costs nothing.
 ///
 /// ```
 /// use coarsen_core::Real;
@@ -55,9 +55,11 @@ pub trait Real:
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
 }
 
-/// The power of two at or below v, within 2^±1022; 1 for what has none: zero, negative numbers, infinity, NaN.
+/// The largest power of two that is at most v, within 2^±1022; 1 for zero, negative numbers, infinity and
+/// NaN.
 ///
-/// Systems and residuals of any size are divided by it without a rounding error, so that squares neither overflow nor vanish.
+/// Systems and residuals of any size are divided by it without rounding, so that their squares neither
+/// overflow nor underflow.
 ///
 /// ```
 /// use coarsen_core::power_of_two;

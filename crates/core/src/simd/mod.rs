@@ -1,9 +1,10 @@
-//! Kernels compiled for the instruction set of the machine they run on.
+//! Kernels compiled for the instruction set of the machine.
 //!
-//! A crate is compiled once, for the oldest processor of its target; sums at the speed of memory need the newest. [`Kernel`] is
-//! code written once over [`Pack`]s of lanes, [`run`] compiles it for each instruction set of the target and picks one when it
-//! is called. The choice depends on the machine alone, so bits do not change between calls; between machines they may, because a
-//! fused multiply-add rounds once where two instructions round twice.
+//! A crate is compiled for the oldest processor of its target, but loops limited by memory bandwidth need the
+//! newest instructions. A [`Kernel`] is written once over [`Pack`]s of lanes. [`run`] compiles it for each
+//! instruction set of the target and selects one at run time. The selection depends on the machine alone, so
+//! bits do not change between calls. They may differ between machines, because a fused multiply-add rounds
+//! once where two instructions round twice.
 //!
 //! | file | lanes |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | `avx512` | registers |
 //! | [`twelve`](Twelve) | packs of eight and of four lanes together |
 //!
-//! Lanes are loaded whole or in pieces, never gathered and never under a mask: on Zen 5 a gather of eight takes longer than eight
-//! loads, and a load under a mask as long as several (with masks the product of 3x3 blocks took 2.5 times as long).
+//! Lanes are loaded whole or in pieces, never gathered and never under a mask. On Zen 5 a gather of eight
+//! lanes takes longer than eight loads, and a masked load as long as several: with masks the product of 3x3
+//! blocks took 2.5 times as long.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -26,9 +28,9 @@ use crate::Real;
 pub use pack::{Kernel, Pack, Set};
 pub use twelve::Twelve;
 
-/// Runs a kernel by the best instructions of this machine.
+/// Runs a kernel with the best instruction set of this machine.
 ///
-/// *Cost* a few nanoseconds; call it once a leaf, not once a row.
+/// *Cost* a few nanoseconds; call it once per leaf, not once per row.
 ///
 /// ```
 /// use coarsen_core::simd::{Kernel, Pack, Set, run};
@@ -69,7 +71,7 @@ macro_rules! choose {
 choose!(run_f64, f64);
 choose!(run_f32, f32);
 
-/// Asks for the cache line of `at`, which need not be readable: a hint without effect on results.
+/// Prefetches the cache line of `at`, which need not be readable: a hint without effect on results.
 #[inline(always)]
 pub fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]

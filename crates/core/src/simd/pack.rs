@@ -4,12 +4,12 @@ use crate::Real;
 
 /// A few numbers in one register.
 ///
-/// Only the instruction set makes them ([`Pack::zero`], [`Pack::load`] take its token), so that a pack in hand proves that its
-/// instructions exist.
+/// A pack is created with a token of its instruction set ([`Pack::zero`], [`Pack::load`]), so that its
+/// existence proves that the machine has the instructions.
 pub trait Pack<V: Real>: Copy {
-    /// The instruction set, as a token that only [`run`](super::run) hands out.
+    /// The instruction set: a token that only [`run`](super::run) creates.
     type Set: Copy;
-    /// How many lanes there are.
+    /// The number of lanes.
     const LANES: usize;
 
     /// All lanes 0.
@@ -24,7 +24,7 @@ pub trait Pack<V: Real>: Copy {
     /// As many numbers as there are lanes are writable at `to`.
     unsafe fn store(self, to: *mut V);
 
-    /// Writes the first N lanes, and nothing beyond.
+    /// Writes the first N lanes only.
     ///
     /// # Safety
     /// N numbers are writable at `to`, and N is at most the number of lanes.
@@ -45,7 +45,7 @@ pub trait Pack<V: Real>: Copy {
     /// self · a + b, rounded once where the set has an instruction for it.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
-    /// The sum of the first N lanes, in a fixed order; the others may hold anything.
+    /// The sum of the first N lanes, in a fixed order; the others are ignored.
     fn sum_first<const N: usize>(self) -> V;
 }
 
@@ -60,9 +60,9 @@ pub trait Set<V: Real>: Copy + Send + Sync + 'static {
     fn mul_add(self, a: V, b: V, c: V) -> V;
 }
 
-/// Code to be compiled for every instruction set. Mark `run`, and what it calls, `#[inline(always)]`.
+/// Code compiled for every instruction set. Mark `run`, and every function it calls, `#[inline(always)]`.
 pub trait Kernel<V: Real> {
-    /// What it returns.
+    /// The type of the result.
     type Output;
 
     /// The code.
