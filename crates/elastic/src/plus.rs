@@ -37,7 +37,7 @@ impl<A: Potential, B: Potential> Plus<A, B> {
     /// The sum of two energies of the same nodes.
     ///
     /// # Errors
-    /// [`BodyError::Length`] where they have another number of nodes.
+    /// [`BodyError::Length`] where their numbers of nodes differ.
     pub fn new(first: A, second: B) -> Result<Self, BodyError> {
         let (expected, found) = (first.nodes(), second.nodes());
         if expected != found {

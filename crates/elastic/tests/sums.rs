@@ -1,4 +1,4 @@
-//! Energies that add up, contacts that come and go, patterns that change.
+//! Sums of energies, contacts that change, patterns that change.
 
 use std::sync::Arc;
 
