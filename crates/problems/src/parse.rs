@@ -9,15 +9,16 @@ impl Problem {
     /// The names that [`parse`](Self::parse) accepts with a number as size; `garment` and `softbody` take a file instead.
     pub const NAMES: [&str; 8] = names::SYSTEMS;
 
-    /// The problem of a text NAME:SIZE, as a user types it.
+    /// The problem with a name NAME:SIZE, as a user types it.
     ///
-    /// *Use* the functions of the same names where the problem is known at compile time.
-    /// *Cost* linear in the stored entries. `graph`, whose memory accesses have no order, is
-    /// the slowest by far.
+    /// *Use* the functions of the same names if the problem is known at compile time.
+    /// *Cost* linear in the stored entries. `graph` is by far the slowest, since its memory accesses are
+    /// irregular.
     ///
     /// # Errors
-    /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for another name,
-    /// [`ProblemError::NotSystem`] for that of a sequence, [`ProblemError::Option`] for an option that the problem would ignore, otherwise as the function of that name.
+    /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for an unknown name,
+    /// [`ProblemError::NotSystem`] for the name of a sequence, [`ProblemError::Option`] for an option that
+    /// the problem does not have, otherwise as the function of that name.
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
@@ -32,7 +33,7 @@ impl Problem {
         }
         let n: usize = size.parse().map_err(|_| malformed())?;
         let Options { dt, jump, share } = *options;
-        // What a problem would ignore.
+        // Options that the problem would ignore.
         let ignored = [
             (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
             (jump.is_some() && name != "elasticity3d", "jump"),
@@ -56,7 +57,7 @@ impl Problem {
         }
     }
 
-    /// A problem on a mesh from a file.
+    /// A problem whose mesh is read from a file.
     fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
         for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
             if given.is_some() {

@@ -5,7 +5,7 @@ use coarsen_sparse::{Bsr, NearKernel, System};
 
 use crate::NumpyRandom;
 
-/// A symmetric positive definite matrix with what is known about it.
+/// A symmetric positive definite matrix, with positions, near-kernel and constraints.
 ///
 /// ```
 /// use coarsen_problems::{Options, Problem};
@@ -18,7 +18,8 @@ use crate::NumpyRandom;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// NAME:SIZE with the step of `cloth` and a `jump` that is not 1, as `cloth:101 dt=0.002`, `elasticity3d:10 jump=10000`.
+    /// NAME:SIZE with the time step of `cloth` and a `jump` that is not 1, as in `cloth:101 dt=0.002`,
+    /// `elasticity3d:10 jump=10000`.
     pub name: String,
     /// The matrix, in its natural blocks: 3x3 for displacements, 1x1 otherwise.
     pub matrix: Bsr<f64>,
@@ -26,18 +27,19 @@ pub struct Problem {
     pub positions: Vec<[f64; 3]>,
     /// Constants, or rigid-body modes about the centroid with zeros on held rows.
     pub near_kernel: NearKernel,
-    /// What x must satisfy beside, where there is something: see [`prefilter`](Self::prefilter).
+    /// Constraints on x, if any: see [`prefilter`](Self::prefilter).
     pub constraints: Option<Constraints>,
 }
 
-/// What a problem may be told beside its size; `None` leaves the usual value.
+/// Options of a problem beside its size; `None` selects the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds, usually 0.002 for cloth and pinned and 0.01 for the others.
+    /// `cloth`, `pinned`, `garment`, `softbody`: the time step in seconds; by default 0.002 for cloth and
+    /// pinned, 0.01 for the others.
     pub dt: Option<f64>,
-    /// `elasticity3d`: how much stiffer the hard blocks are, usually 1, which is a homogeneous body.
+    /// `elasticity3d`: the stiffness ratio of hard and soft blocks; by default 1, a homogeneous body.
     pub jump: Option<f64>,
-    /// `pinned`: the share of vertices with a constraint, 0 to 1, usually 0.1.
+    /// `pinned`: the share of vertices with a constraint, 0 to 1; by default 0.1.
     pub share: Option<f64>,
 }
 
@@ -47,15 +49,15 @@ impl Problem {
         random_vector(self.matrix.shape().0, seed)
     }
 
-    /// The system that respects the constraints, where there are some.
+    /// The system with its constraints imposed, if it has any.
     ///
     /// # Errors
-    /// As [`coarsen_constraints::prefilter`]; those of the gallery do not contradict each other.
+    /// As [`coarsen_constraints::prefilter`]; constraints of the gallery never contradict each other.
     pub fn prefilter(&self) -> Result<Option<Filtered<f64>>, ConstraintError> {
         self.constraints.as_ref().map(|constraints| prefilter(self.system(), constraints)).transpose()
     }
 
-    /// The parts as a builder of preconditioners takes them.
+    /// The matrix, positions and near-kernel, as the input of preconditioner builders.
     pub fn system(&self) -> System<'_, f64> {
         System {
             positions: Some(&self.positions),
@@ -65,9 +67,9 @@ impl Problem {
     }
 }
 
-/// n standard normal numbers: [`NumpyRandom::normal`] of a seed, one after the other.
+/// n standard normal numbers: successive calls of [`NumpyRandom::normal`] with a seed.
 ///
-/// A right-hand side with all frequencies in it. These are not the numbers of NumPy's `standard_normal`.
+/// A right-hand side with all frequencies. These numbers differ from NumPy's `standard_normal`.
 ///
 /// ```
 /// assert_eq!(coarsen_problems::random_vector(3, 1), coarsen_problems::random_vector(5, 1)[..3]);
