@@ -62,7 +62,7 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     // The wall bounds steps, the floor does not.
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
-    // A pin goes, and comes at another place; no pattern changes.
+    // A pin is removed, and another one is added; the pattern stays.
     let before = f.potential.pattern().clone();
     assert!(f.potential.first.second.release(3) && !f.potential.first.second.release(3));
     assert!(f.potential.first.second.is_empty());
