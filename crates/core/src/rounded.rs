@@ -2,7 +2,7 @@
 
 use crate::{Dot, Error, LinearOperator, Vector};
 
-/// A with rounded entries in products, and with its exact entries in the residual b − A x.
+/// The operator A with rounded entries in products and exact entries in the residual b − A x.
 ///
 /// Memory bandwidth limits products with a matrix, and f32 storage halves the traffic. The exact residual
 /// corrects the rounding.

@@ -356,7 +356,8 @@ mod tests {
         assert_eq!((k[8], k[0] > 0.0), (0.0, true));
     }
 
-    /// Plane stress: a stretch e along x has the energy ½ E / (1 − ν²) e² per area, and half of it where the sheet may narrow by ν e.
+    /// The energy of a stretch e along x, per area, is ½ E / (1 − ν²) e² if the width is fixed, and ½ E e² if
+    /// the sheet may narrow by ν e.
     #[test]
     fn an_isotropic_sheet_narrows_by_poissons_ratio() {
         let (fabric, e) = (Fabric::isotropic(2.0, 0.3), 1e-4);

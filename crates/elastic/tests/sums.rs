@@ -123,7 +123,8 @@ fn patterns_follow_what_is_near() {
     assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
 }
 
-/// A list of boxed parts has the values of the nested sum, and its derivatives; every method reaches the parts.
+/// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its
+/// parts.
 #[test]
 fn a_list_of_boxed_parts_is_a_sum() {
     let rope = || springs(&[[0, 1], [1, 2]]);

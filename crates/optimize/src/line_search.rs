@@ -153,7 +153,7 @@ pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFai
     if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.wide() }) }
 }
 
-/// An error unless a parameter is `good`.
+/// Returns an error for a parameter that is not `good`.
 pub(crate) fn within<T: Real>(
     name: &'static str,
     value: T,

@@ -69,8 +69,8 @@ impl<V: Vector> Norm<V> {
     }
 }
 
-/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes: ‖W ∇f‖₂ is the root mean square over the nodes of force over characteristic
-/// force.
+/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes. ‖W ∇f‖₂ is then the root mean square of force
+/// / characteristic force over the nodes.
 ///
 /// Nodes of a mesh have cᵢ = ℓᵢ ξᵢ, nodes of a grid the same with a common ℓᵢ; where x are velocities,
 /// multiply cᵢ by the time step.

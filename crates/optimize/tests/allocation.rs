@@ -1,4 +1,4 @@
-//! The second descent allocates nothing: not one byte.
+//! The second descent allocates nothing.
 
 mod common;
 #[path = "../../../tests/counting/mod.rs"]
@@ -51,7 +51,7 @@ fn main() {
                 assert!(report.iterations > 0, "{name}: {report}");
             }
         };
-        twice(1); // one step makes all that a long descent needs
+        twice(1); // one step allocates all vectors of a long descent
         assert_eq!(bytes(|| twice(15)), 0, "{name}");
     }
 }
