@@ -172,7 +172,7 @@ fn singular_laplacians_are_named() {
             let mut x = vec![0.0; n];
             let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
             let told = report.converged().unwrap_err().to_string();
-            for words in ["singular", "null space", "fix a value"] {
+            for words in ["singular", "null space", "fix an unknown"] {
                 assert!(told.contains(words), "{k}: {told}");
             }
         }
