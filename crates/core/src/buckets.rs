@@ -1,9 +1,11 @@
 //! Counting sort.
 
-/// Counting sort into numbered buckets, in two passes over the items: [`count`](Self::count) each, then ask for the
-/// [`place`](Self::place) of each. Items of a bucket keep their order.
+/// Counting sort into numbered buckets, in two passes over the items: [`count`](Self::count) counts each
+/// item, and [`place`](Self::place) returns its position in the sorted list. Items of a bucket keep their
+/// order.
 ///
-/// *Cost* one list of offsets, two passes over it beside those over the items. *Reference* Knuth 1998, vol. 3, §5.2, algorithm D.
+/// *Cost* one list of offsets, and two passes over it and over the items. *Reference* Knuth 1998, vol. 3,
+/// §5.2, algorithm D.
 ///
 /// ```
 /// use coarsen_core::Buckets;
@@ -17,30 +19,31 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
-    /// While items are counted, those of bucket k at k + 2; then where bucket k goes on at k + 1, which ends as the start of the next.
+    /// In the first pass, the number of items of bucket k at k + 2. In the second pass, the next free
+    /// position of bucket k at k + 1, which in the end is the start of bucket k + 1.
     starts: Vec<usize>,
 }
 
 impl Buckets {
-    /// So many empty buckets.
+    /// `count` empty buckets.
     pub fn new(count: usize) -> Self {
         Self { starts: vec![0; count + 2] }
     }
 
-    /// The same in memory that [`into_starts`](Self::into_starts) gave away before.
+    /// The same, in memory that [`into_starts`](Self::into_starts) returned before.
     pub fn reuse(mut memory: Vec<usize>, count: usize) -> Self {
         memory.clear();
         memory.resize(count + 2, 0);
         Self { starts: memory }
     }
 
-    /// First pass: one item more in a bucket.
+    /// First pass: counts one item of a bucket.
     #[inline]
     pub fn count(&mut self, bucket: usize) {
         self.starts[bucket + 2] += 1;
     }
 
-    /// Between the passes: how many items there are.
+    /// Between the passes: turns the counts into offsets and returns the number of items.
     pub fn sum_up(&mut self) -> usize {
         let mut sum = 0;
         for start in &mut self.starts {
@@ -50,7 +53,7 @@ impl Buckets {
         sum
     }
 
-    /// Second pass: where the next item of a bucket belongs.
+    /// Second pass: the position of the next item of a bucket.
     #[inline]
     pub fn place(&mut self, bucket: usize) -> usize {
         let next = &mut self.starts[bucket + 1];
@@ -58,14 +61,16 @@ impl Buckets {
         *next - 1
     }
 
-    /// Where each bucket starts, and where the last one ends. Every item must have had its place.
+    /// The start of each bucket, and the end of the last one. Call it after [`place`](Self::place) was called
+    /// for every item.
     pub fn into_starts(mut self) -> Vec<usize> {
         self.starts.pop();
         self.starts
     }
 }
 
-/// The numbers of all items by bucket, and where each bucket starts; `of` gives the bucket of each item, `None` for one that is left out.
+/// The indices of all items sorted by bucket, and the start of each bucket. `of` gives the bucket of each
+/// item, `None` for an item to leave out.
 ///
 /// ```
 /// let (starts, sorted) = coarsen_core::by_bucket(2, [1, 0, 7, 1].map(|k| (k < 2).then_some(k)).into_iter());

@@ -1,10 +1,11 @@
-//! Ending a setup from outside.
+//! Cancelling a setup from another thread.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A flag that another thread raises, and that long setups look at between their steps.
+/// A flag that another thread sets, and that long setups read between their steps.
 ///
-/// Hand it to a setup in `System::cancel`; solves end by their [`Monitor`](crate::Monitor). Once raised it stays so until it is [reset](Self::reset).
+/// Pass it to a setup in `System::cancel`; a solve is ended by its [`Monitor`](crate::Monitor). The flag
+/// stays set until it is [reset](Self::reset).
 ///
 /// ```
 /// let cancel = coarsen_core::Cancel::new();
@@ -17,22 +18,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct Cancel(AtomicBool);
 
 impl Cancel {
-    /// A flag that is not raised.
+    /// A flag that is not set.
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// Raises it.
+    /// Sets the flag.
     pub fn cancel(&self) {
         self.0.store(true, Relaxed);
     }
 
-    /// Takes it back, for the next setup.
+    /// Clears the flag, for the next setup.
     pub fn reset(&self) {
         self.0.store(false, Relaxed);
     }
 
-    /// Whether it is raised.
+    /// Whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)
     }

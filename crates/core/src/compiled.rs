@@ -1,13 +1,15 @@
-//! Generic kernels, compiled in the crate that has them.
+//! Generic kernels, compiled once in the crate that defines them.
 //!
-//! At the optimisation levels of a release, rustc compiles a generic function again in every crate that calls it. A static that names the function for
-//! both types of [`Real`](crate::Real) compiles it where the static is; programs only look it up.
+//! At the optimisation levels of a release build, rustc compiles a generic function again in every crate that
+//! calls it. A static that names the function for both types of [`Real`](crate::Real) is compiled where it is
+//! defined. Programs look the function up in it.
 
 use std::any::Any;
 
 /// One generic function for each of N choices of its types.
 ///
-/// *Use* for kernels that run long beside the search, which takes some nanoseconds. *Memory* 2 N pointers.
+/// *Use* for kernels whose run time is much longer than the lookup of a few nanoseconds. *Memory* 2 N
+/// pointers.
 ///
 /// ```
 /// use coarsen_core::{Compiled, Real};
@@ -23,7 +25,7 @@ pub struct Compiled<const N: usize>(pub [&'static (dyn Any + Send + Sync); N]);
 impl<const N: usize> Compiled<N> {
     /// The function of type F.
     ///
-    /// *Panics* where the table has none: a table names every choice of types that its crate lets in.
+    /// *Panics* where the table has none: a table must list every choice of types that its crate allows.
     pub fn of<F: Any + Copy>(&self) -> F {
         let found = self.0.iter().find_map(|function| function.downcast_ref::<F>());
         *found.unwrap_or_else(|| panic!("not compiled: {}", std::any::type_name::<F>()))

@@ -1,8 +1,8 @@
-//! When the machine or the input failed.
+//! Failures of the machine or of the input.
 
 use crate::{Class, NotConverged};
 
-/// What a method asks of a preconditioner.
+/// The property of a preconditioner that a class stands for.
 fn needs(class: Class) -> &'static str {
     match class {
         Class::Symmetric => "symmetric positive definite and fixed",
@@ -11,23 +11,23 @@ fn needs(class: Class) -> &'static str {
     }
 }
 
-/// What stops a computation before or outside the mathematics; see [`Outcome`](crate::Outcome) for the rest.
+/// A failure of the machine or of the input; how a solve ended is its [`Outcome`](crate::Outcome).
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two objects do not fit together.
-    #[error("{what}: expected size {expected}, found {found}; a vector or matrix belongs to another system")]
+    /// Two objects have incompatible sizes.
+    #[error("{what}: found size {found}, expected {expected}; a vector or matrix belongs to another system")]
     Shape {
         /// The object that does not fit.
         what: &'static str,
-        /// The size its partner asks for.
+        /// The size that the other object requires.
         expected: usize,
         /// Its own size.
         found: usize,
     },
-    /// A vector of the right length that is laid out otherwise.
+    /// A vector of the right length with another layout.
     #[error(
-        "{what} has the right length, but another place or other shares of the ranks; make it with `like`"
+        "{what} has the right length, but is stored on another device or split among ranks in another way; create it with `like`"
     )]
     Layout {
         /// The vector that does not fit.
@@ -42,27 +42,29 @@ pub enum Error {
         columns: usize,
     },
     /// NaN or infinity in the input.
-    #[error("{what} holds a value that is not finite at index {index}; look at what computed it")]
+    #[error("{what} holds NaN or infinity at index {index}; check the code that computed it")]
     NotFinite {
         /// The object that holds it.
         what: &'static str,
-        /// Where it is, in scalars.
+        /// Its index, in scalars.
         index: usize,
     },
     /// Values of another sparsity pattern.
-    #[error("{what} belongs to another sparsity pattern; build it anew")]
+    #[error("{what} has another sparsity pattern than the object it updates; build that object again")]
     Pattern {
         /// The object.
         what: &'static str,
     },
     /// Values outside the range of the precision they are stored in.
-    #[error("{what} reaches {value:e}, outside the range of {storage}; scale the system, or store it in f64")]
+    #[error(
+        "the largest value of {what} is {value:e}, outside the range of {storage}; scale the system, or store it in f64"
+    )]
     Range {
         /// The object.
         what: &'static str,
         /// Its largest value.
         value: f64,
-        /// The precision of the place.
+        /// The precision of the storage.
         storage: &'static str,
     },
     /// A count does not fit its index type.
@@ -75,9 +77,9 @@ pub enum Error {
         /// How many there may be.
         limit: usize,
     },
-    /// More than a buffer of fixed size holds; what it held before is still there.
+    /// More entries than a buffer of fixed size can hold; its content is unchanged.
     #[error(
-        "{what}: {count} are needed and there is room for {capacity}; make it anew with room for {count}"
+        "{what}: {count} entries are needed, but the capacity is {capacity}; create it again with a capacity of {count}"
     )]
     Capacity {
         /// What is counted.
@@ -90,7 +92,7 @@ pub enum Error {
     /// A parameter outside its range.
     #[error("{name} is {value}, but must be {range}")]
     Parameter {
-        /// Its path, as written in code.
+        /// Its path in code.
         name: &'static str,
         /// The value found.
         value: f64,
@@ -106,7 +108,7 @@ pub enum Error {
         method: &'static str,
         /// What it needs.
         needed: Class,
-        /// What it was given.
+        /// The class of the preconditioner given.
         found: Class,
     },
     /// A device call failed.
@@ -119,24 +121,24 @@ pub enum Error {
     },
     /// More device memory than is left.
     #[error(
-        "{needed} bytes of device memory are needed and {available} are left; take a smaller system, f32 storage, or another device"
+        "{needed} bytes of device memory are needed, but {available} are free; take a smaller system, f32 storage, or another device"
     )]
     Memory {
         /// Bytes asked for.
         needed: u64,
-        /// Bytes left in all, or the most that one buffer may have where that is less.
+        /// Bytes that are free, or the largest size of a buffer where that is less.
         available: u64,
     },
-    /// The compiler of a device refused a program.
-    #[error("the compiler of {device} refused the kernels: {log}")]
+    /// The compiler of a device could not compile a program.
+    #[error("the compiler of {device} could not compile the kernels: {log}")]
     Build {
         /// The name of the device.
         device: String,
-        /// What the compiler said.
+        /// The log of the compiler.
         log: String,
     },
     /// A thread pool could not be started.
-    #[error("a pool of {threads} threads could not be started; ask for fewer threads")]
+    #[error("a pool of {threads} threads could not be started; use fewer threads")]
     Threads {
         /// The number asked for.
         threads: usize,
@@ -146,7 +148,8 @@ pub enum Error {
     NotConverged(#[from] NotConverged),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -157,7 +160,7 @@ impl std::fmt::Debug for Error {
 mod tests {
     use super::*;
 
-    /// A refusal advises what takes the preconditioner found, never what would fail with it.
+    /// The advice names methods that accept the preconditioner found, and none that would refuse it.
     #[test]
     fn advice_follows_the_class_found() {
         let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();

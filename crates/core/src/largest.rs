@@ -1,15 +1,15 @@
-//! The largest of many numbers, and whether all are finite: what every setup asks of a matrix first.
+//! The largest absolute value of many numbers, and whether all are finite. Every setup begins with it.
 
 use crate::Real;
 use crate::parallel::{self, tree};
 use crate::simd::{self, Kernel, Set};
 
-/// Numbers side by side, enough for two of the widest registers.
+/// Numbers processed side by side: enough for two of the widest registers.
 const LANES: usize = 16;
 
 /// The largest absolute value, 0 for none; NaN where a value is NaN or infinite.
 ///
-/// *Cost* one pass at the speed of memory, on several threads where that is worth it.
+/// *Cost* one pass, limited by memory bandwidth; several threads for long vectors.
 ///
 /// ```
 /// assert_eq!(coarsen_core::largest(&[1.0, -3.0, 2.0]), 3.0);
@@ -37,7 +37,7 @@ impl<T: Real> Kernel<T> for Largest<'_, T> {
             for lane in 0..LANES {
                 let size = chunk[lane].abs();
                 most[lane] = if size > most[lane] { size } else { most[lane] };
-                bad[lane] += size * T::zero(); // NaN from then on, once it is not finite
+                bad[lane] += size * T::zero(); // stays NaN after a value that is not finite
             }
         }
         for v in rest {

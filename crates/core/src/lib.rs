@@ -1,38 +1,43 @@
-//! The vocabulary of `coarsen`: what a vector, an operator, a preconditioner and an honest report are.
+//! The vocabulary of `coarsen`: vectors, operators, preconditioners, stopping rules and reports.
 //!
-//! Drivers (conjugate gradients, descent) are written against these traits alone, so one text runs on `Vec<f64>`,
-//! on a device vector and on a distributed one. Nothing here knows a matrix format or a backend.
+//! Methods such as conjugate gradients and descent are written against these traits alone, so that the same
+//! code runs on `Vec<f64>`, on device vectors and on distributed vectors. This crate has no matrix format and
+//! no backend.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`real`](Real) | `f32` and `f64` |
-//! | [`scalar`](Scalar) | numbers that may not have arrived yet |
-//! | [`vector`](Vector) | what Krylov methods need of a vector; `host` is its instance for `Vec<T>` |
+//! | [`real`](Real), `numbers` | the trait of real numbers; `f32` and `f64` |
+//! | [`scalar`](Scalar) | scalars whose value may still be pending |
+//! | [`dual`](Dual) | numbers that carry a derivative |
+//! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free ones |
-//! | [`mixed_precision`](MixedPrecision) | one operator for products, another for residuals |
+//! | [`rounded`](Rounded) | a rounded operator for products, the exact one for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | f(x), to be minimised |
-//! | [`stop`](Stop) | when a solve may end |
-//! | [`monitor`](Monitor) | who looks on |
-//! | [`cancel`](Cancel) | ending a setup from outside |
-//! | [`report`](Report) | how it ended |
-//! | [`rebuild_policy`](RebuildPolicy) | when a preconditioner follows its system |
-//! | [`parallel`] | the fixed tree that gives the same bits at any thread count |
-//! | [`largest`](largest()) | the largest of many numbers, and whether all are finite |
-//! | [`simd`] | kernels compiled for the instructions of the machine |
+//! | `narrow` | a preconditioner applied in f32 to vectors in f64 |
+//! | [`stop`](Stop) | the stopping rule |
+//! | [`monitor`](Monitor) | functions called while a solve runs |
+//! | [`cancel`](Cancel) | cancelling a setup from another thread |
+//! | [`report`](Report) | how a solve ended |
+//! | [`upkeep`](Upkeep) | when to rebuild, update, patch or keep a preconditioner |
+//! | [`parallel`] | loops along a fixed tree: the same bits at any thread count |
+//! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
+//! | [`simd`] | kernels compiled for the instruction set of the machine |
 //! | [`compiled`](Compiled) | kernels compiled once for both types |
 //! | [`buckets`](Buckets) | counting sort |
-//! | [`random`](SplitMix64) | numbers that look random |
-//! | [`error`](Error) | when the machine or the input failed |
+//! | [`random`](SplitMix64) | reproducible pseudorandom numbers |
+//! | [`error`](Error) | failures of the machine or of the input |
 
 mod buckets;
 mod cancel;
 mod compiled;
+mod dual;
 mod error;
 mod largest;
 mod mixed_precision;
 mod monitor;
 mod narrow;
+mod numbers;
 mod objective;
 mod operator;
 pub mod parallel;
@@ -49,6 +54,7 @@ mod vector;
 pub use buckets::{Buckets, by_bucket};
 pub use cancel::Cancel;
 pub use compiled::Compiled;
+pub use dual::Dual;
 pub use error::Error;
 pub use largest::largest;
 pub use mixed_precision::MixedPrecision;

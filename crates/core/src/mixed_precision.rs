@@ -1,13 +1,15 @@
-//! One operator for products, another for residuals.
+//! A rounded operator for products, the exact one for residuals.
 
 use crate::{Dot, Error, LinearOperator, Vector};
 
-/// A that is rounded where directions are multiplied and exact where the residual b − A x is formed.
+/// The operator A with rounded entries in products and exact entries in the residual b − A x.
 ///
-/// Products with a matrix are as fast as its bytes arrive, and stored in f32 it has about half of them. What the rounding spoils, the true residual shows.
-/// *Use* under `Cg` with `replace_residual` set, where κ(A) is well below 1 / ε of the rounded storage, as in implicit steps of cloth and soft bodies; not for
-/// systems that need more digits than f32 has to be told from a singular one: there the solve ends as stagnated.
-/// *Cost* that of the rounded operator an iteration, that of the exact one a residual; memory of both.
+/// Memory bandwidth limits products with a matrix, and f32 storage halves the traffic. The exact residual
+/// corrects the rounding.
+/// *Use* in `Cg` with `replace_residual`, where κ(A) is well below 1 / ε of the rounded storage, as in
+/// implicit steps of cloth and soft bodies. *Not* where rounding to f32 makes the system singular to working
+/// precision: the solve then ends as stagnated.
+/// *Cost* one rounded product per iteration, one exact product per residual; memory of both.
 /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22 (residual replacement); Clark, Babich, Barros, Brower, Rebbi 2010, Comput. Phys. Commun. 181, §4 (reliable
 /// updates in mixed precision).
 ///

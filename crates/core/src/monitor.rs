@@ -1,30 +1,32 @@
-//! Who looks on while a solve runs.
+//! Monitors: called while a solve runs.
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::{Real, Vector};
 
-/// One look at a running solve.
+/// The state of a running solve, as a monitor receives it.
 pub struct Iteration<'a, V: Vector> {
     /// Iterations done so far; 0 is the starting guess.
     pub number: usize,
-    /// ‖r‖₂ as the recurrence has it.
+    /// ‖r‖₂ of the recurrence.
     pub residual: V::Real,
-    /// The same as a share of ‖b‖₂ (of 1 where b = 0).
+    /// ‖r‖₂ / ‖b‖₂; ‖r‖₂ where b = 0.
     pub relative: V::Real,
-    /// The current solution, where the method has it at hand (`Gmres` forms it only at restarts, and of a right-hand side whose square leaves
-    /// the range of the numbers methods hold a scaled one).
+    /// The current solution, where the method has formed it. `Gmres` forms it only at restarts. If the square
+    /// of ‖b‖₂ overflows or underflows, methods work on a scaled right-hand side, and x is scaled alike.
     pub x: Option<&'a V>,
-    /// What the method has learned of the eigenvalues of M⁻¹A, where it learns them (`Cg` with `look_every` = 1).
+    /// Ritz values of M⁻¹A, where the method computes them (`Cg` with `look_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,
 }
 
 /// Eigenvalues of the projection of an operator on the Krylov space of an iteration.
 pub trait RitzValues {
-    /// Estimates of the smallest and the largest eigenvalue from inside, `None` before there are any.
+    /// Estimates of the smallest and the largest eigenvalue, from within the spectrum; `None` before there
+    /// are any.
     ///
-    /// The work is done when it is asked for: it grows with the iterations done, not with the size of the system.
+    /// They are computed by this call; its cost grows with the number of iterations, not with the size of the
+    /// system.
     fn extremes(&self) -> Option<[f64; 2]>;
 }
 
@@ -34,9 +36,10 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
     }
 }
 
-/// Called at every look; `Break` ends the solve as [`Stopped`](crate::Outcome::Stopped).
+/// Called at every convergence test; `Break` ends the solve as [`Stopped`](crate::Outcome::Stopped).
 ///
-/// Where ranks share a vector, all of them are called, and must answer alike. `()` looks at nothing, a closure is a monitor, [`History`] keeps the norms.
+/// Where ranks share a vector, it is called on all ranks and must return the same on all. `()` does nothing,
+/// a closure is a monitor, [`History`] records the norms.
 ///
 /// ```
 /// use coarsen_core::{Iteration, Monitor};
@@ -46,7 +49,7 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// assert!(twenty.observe(&look).is_break());
 /// ```
 pub trait Monitor<V: Vector> {
-    /// Sees one iteration.
+    /// Called with the current state.
     fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()>;
 }
 
@@ -62,12 +65,12 @@ impl<V: Vector, F: FnMut(&Iteration<'_, V>) -> ControlFlow<()>> Monitor<V> for F
     }
 }
 
-/// The relative residual norms of a solve, one per look, the starting guess first.
+/// The relative residual norms of a solve, one per convergence test, beginning with the starting guess.
 ///
-/// It belongs to the caller, so that [`Report`](crate::Report) stays small; it allocates as it grows.
+/// The caller owns it, so that [`Report`](crate::Report) stays small. It allocates as it grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History<T> {
-    /// ‖r‖₂ / ‖b‖₂ at each look.
+    /// ‖r‖₂ / ‖b‖₂ at each test.
     pub relative: Vec<T>,
 }
 
@@ -78,7 +81,7 @@ impl<V: Vector<Real = T>, T: Real> Monitor<V> for History<T> {
     }
 }
 
-/// A monitor that hands every k-th look to a closure; made by [`every`].
+/// A monitor that calls a closure at every k-th iteration; made by [`every`].
 pub struct Every<F> {
     k: usize,
     f: F,

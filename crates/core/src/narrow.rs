@@ -3,12 +3,13 @@
 use crate::parallel::{self, LEAF, each};
 use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
 
-/// M in f32, vectors too: z = s M⁻¹ (r / s), where the power of two s brings r into the range of f32.
+/// M applied in f32, to vectors in f32: z = s M⁻¹ (r / s), where the power of two s scales r into the range
+/// of f32.
 ///
-/// Where a preconditioner is limited by memory traffic, vectors and values in f32 take half of it; the 7 digits of z are more than an
-/// approximation of A⁻¹ r has. The method outside stays in f64, and so does its residual.
-/// *Use* for hierarchies and other strong preconditioners under f64 methods; not where M itself needs more digits than f32 has, as
-/// factors of ill-conditioned matrices do: its class is that of M in f32.
+/// Where memory bandwidth limits a preconditioner, f32 halves its time. The 7 digits of z exceed the accuracy
+/// of z as an approximation of A⁻¹ r. The Krylov method stays in f64, and so does its residual.
+/// *Use* for multigrid and other strong preconditioners of methods in f64. *Not* where M itself needs more
+/// digits than f32 has, such as factorisations of ill-conditioned matrices. Its class is the class of M.
 /// *Cost* three passes over r or z and two vectors in f32.
 /// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
 ///
@@ -28,7 +29,7 @@ pub struct Narrow<M> {
 }
 
 impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
-    /// M for vectors of length n.
+    /// Wraps M for vectors of length n.
     ///
     /// # Errors
     /// [`Error::Shape`] for an M of another size.
@@ -46,7 +47,7 @@ impl<M> Narrow<M> {
         &self.m
     }
 
-    /// M, to be updated.
+    /// M, to update it.
     pub fn get_mut(&mut self) -> &mut M {
         &mut self.m
     }

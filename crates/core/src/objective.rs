@@ -6,8 +6,9 @@ use crate::{Real, Vector};
 
 /// A differentiable function of a vector: an energy, an incremental potential, a misfit.
 ///
-/// Methods take `&mut self`: an objective owns its scratch, so that no evaluation allocates. An x that the function does
-/// not admit (an inverted element, a penetration) has the value +∞ or NaN; line searches step back from it.
+/// Methods take `&mut self`, since an objective owns its scratch memory and no evaluation allocates. The
+/// value is +∞ or NaN at an x outside the domain (an inverted element, a penetration); line searches then
+/// shorten the step.
 ///
 /// ```
 /// use coarsen_core::Objective;
@@ -27,10 +28,12 @@ pub trait Objective<V: Vector> {
     /// f(x).
     fn value(&mut self, x: &V) -> V::Real;
 
-    /// How far rounding may have moved `value`, the last that [`value`](Self::value) returned; a few times this may be wrong.
+    /// A bound on the round-off of `value`, the last one that [`value`](Self::value) returned; it may be
+    /// wrong by a small factor.
     ///
-    /// Line searches let slopes judge where less than some multiple of it is to be gained. ε |f| unless the objective says
-    /// otherwise, as it should where terms cancel, since a sum is rounded by ε times its largest term, however small it is.
+    /// Where the expected decrease is less than a multiple of this bound, line searches compare slopes
+    /// instead of values. The default is ε |f|. Override it where terms cancel, since a sum is rounded by ε
+    /// times its largest term.
     fn round_off(&self, value: V::Real) -> V::Real {
         V::Real::EPSILON * value.abs()
     }
@@ -38,8 +41,8 @@ pub trait Objective<V: Vector> {
     /// g = ∇f(x), overwriting g. *Panics* on a wrong length.
     fn gradient(&mut self, x: &V, g: &mut V);
 
-    /// The largest α for which x + α d is known to be admissible (no collision, no inversion on the way); ∞ unless the
-    /// objective says otherwise. Steps never exceed it.
+    /// The largest α for which x + α d is known to be admissible, with no collision or inversion on the way;
+    /// ∞ by default. Steps never exceed it.
     fn max_step(&mut self, x: &V, d: &V) -> V::Real {
         let _ = (x, d);
         V::Real::infinity()

@@ -6,12 +6,13 @@ use crate::{Dot, Vector};
 
 /// A linear map on vectors of type `V`: the system matrix, a product of matrices, or code without a matrix.
 ///
-/// The same x gives the same y. An operator may keep scratch of its own behind a `RefCell`: the values that a rank receives from others, what lies
-/// between the factors of a product. It is then `Send` and not `Sync`, which nothing here asks for, and `apply` is not called from within
-/// itself. Solvers take operators as `&dyn LinearOperator<V>`; one virtual call per product costs nothing beside the product.
+/// The same x gives the same y. An operator may keep scratch memory behind a `RefCell`, such as values
+/// received from other ranks or the intermediate vector of a product. It is then `Send` but not `Sync`;
+/// nothing here requires `Sync`, and `apply` is never called from within itself. Solvers take operators as
+/// `&dyn LinearOperator<V>`; one virtual call per product costs nothing beside the product.
 ///
-/// *Panics* when a vector has the wrong length, like slices do; solvers check [`shape`](Self::shape) first and return
-/// [`Error::Shape`](crate::Error::Shape).
+/// *Panics* when a vector has the wrong length, as slices do. Solvers check [`shape`](Self::shape) first and
+/// return [`Error::Shape`](crate::Error::Shape).
 ///
 /// ```
 /// use coarsen_core::{LinearOperator, from_fn};
@@ -27,9 +28,9 @@ pub trait LinearOperator<V: Vector> {
     /// y = A x.
     fn apply(&self, x: &V, y: &mut V);
 
-    /// yⱼ = A xⱼ for all j. *Panics* where there are not as many y as x.
+    /// yⱼ = A xⱼ for all j. *Panics* where the numbers of x and y differ.
     ///
-    /// The default makes a pass over A for each; a format may override it with one pass for several.
+    /// The default makes one pass over A per vector; a format may override it with one pass for several.
     fn apply_many(&self, x: &[V], y: &mut [V]) {
         assert_eq!(x.len(), y.len(), "apply_many: vectors");
         x.iter().zip(y).for_each(|(x, y)| self.apply(x, y));
@@ -61,8 +62,8 @@ pub struct FromFn<V, F> {
 
 /// The matrix-free operator of size n x n that `f(x, y)` computes: y = A x, overwriting y.
 ///
-/// *Use* for stencils and products of operators. `Jacobi` and `Chebyshev` have a `matrix_free` for it; other preconditioners need an assembled matrix that
-/// approximates it.
+/// *Use* for stencils and products of operators. `Jacobi` and `Chebyshev` have a constructor `matrix_free`
+/// for it; other preconditioners need an assembled matrix that approximates it.
 pub fn from_fn<V: Vector, F: Fn(&V, &mut V)>(n: usize, f: F) -> FromFn<V, F> {
     FromFn { n, f, of: PhantomData }
 }

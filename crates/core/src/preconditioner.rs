@@ -2,7 +2,7 @@
 
 use crate::{Dot, Vector};
 
-/// What a Krylov method may assume of a preconditioner.
+/// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// The same symmetric positive (semi-)definite linear map at every application: what `Cg` and `Minres` need.
@@ -14,7 +14,8 @@ pub enum Class {
 }
 
 impl Class {
-    /// What a preconditioner of this class is where a method asks for the class `needed`, and what takes it; ends a refusal.
+    /// The end of an error message: the property of a preconditioner of this class where the class `needed`
+    /// is required, and methods that accept it.
     pub(crate) fn instead_of(self, needed: Class) -> &'static str {
         match (self, needed) {
             (Self::Variable, Self::Symmetric) => {
@@ -33,8 +34,8 @@ impl Class {
 
 /// An approximation M⁻¹ of A⁻¹.
 ///
-/// `apply` takes `&mut self` because the built object owns its scratch vectors: no allocation, no interior
-/// mutability. The trait differs from [`LinearOperator`](crate::LinearOperator) so that A cannot be passed for M.
+/// `apply` takes `&mut self` because the object owns its scratch vectors: no allocation, no interior
+/// mutability. The trait is not [`LinearOperator`](crate::LinearOperator), so that A cannot be passed for M.
 ///
 /// ```
 /// use coarsen_core::{Identity, Preconditioner};
@@ -43,7 +44,7 @@ impl Class {
 /// assert_eq!(z, [1.0, 2.0]);
 /// ```
 ///
-/// Its class and its size are for each implementation to say:
+/// Each implementation must give its class and its size:
 ///
 /// ```compile_fail,E0046
 /// # use coarsen_core::Preconditioner;
@@ -80,10 +81,12 @@ pub trait Preconditioner<V: Vector> {
         r.dot_magnitude(z)
     }
 
-    /// What this map promises: methods rely on it, so there is no default that a forgetful implementer would promise.
+    /// The properties of this map that methods rely on. There is no default, so that no implementation claims
+    /// a property by accident.
     fn class(&self) -> Class;
 
-    /// The length of the vectors it takes, which solvers check before the first iteration; `None` for a map of vectors of any length.
+    /// The length of its vectors, which solvers check before the first iteration; `None` for a map of vectors
+    /// of any length.
     fn size(&self) -> Option<usize>;
 }
 
@@ -103,7 +106,7 @@ impl<V: Vector> Preconditioner<V> for Identity {
     }
 }
 
-/// A method may take a preconditioner that somebody else keeps.
+/// A preconditioner that the caller keeps may be passed by reference.
 impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for &mut P {
     fn apply(&mut self, r: &V, z: &mut V) {
         (**self).apply(r, z);

@@ -1,8 +1,9 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudorandom numbers that are the same in every run.
 
-/// SplitMix64: 64 bits of state, one output an addition and two multiplications.
+/// SplitMix64: 64 bits of state; one output costs an addition and two multiplications.
 ///
-/// *Use* for start vectors and test data, where a run is to be repeated bit for bit. *Not* for statistics or secrets.
+/// *Use* for start vectors and test data that must be reproduced bit for bit. *Not* for statistics or
+/// cryptography.
 /// *Reference* Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators".
 ///
 /// ```
@@ -15,7 +16,7 @@
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// What the state grows by: 2⁶⁴ / golden ratio, made odd.
+    /// The increment of the state: 2⁶⁴ / golden ratio, made odd.
     pub const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
     /// The sequence of a seed.
@@ -23,7 +24,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// The sequence of seed 0 from its output `index` on: what a loop over indices takes that several threads share.
+    /// The sequence of seed 0 from output `index` on, for a loop over indices that several threads share.
     #[inline]
     pub fn at(index: u64) -> Self {
         Self(index.wrapping_mul(Self::GAMMA))

@@ -1,4 +1,4 @@
-//! The real numbers a solve can be made in.
+//! The real numbers of a solve.
 
 use std::fmt;
 use std::iter::Sum;
@@ -6,18 +6,17 @@ use std::iter::Sum;
 use num_traits::{Float, NumAssign};
 
 use crate::Scalar;
-use crate::simd::{self, Kernel};
+use crate::simd::Kernel;
 
-mod sealed {
+pub(crate) mod sealed {
+    /// Implemented in this crate alone.
     pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
 }
 
-/// `f32` or `f64`: the numbers that vectors and matrices hold.
+/// `f32` or `f64`: the entries of vectors and matrices.
 ///
 /// Sealed, so that kernels may rely on plain old data. Conversions go through `f64` with [`Real::of`] and
-/// [`Real::wide`]; between equal types they cost nothing.
+/// [`Real::wide`]; a conversion between equal types costs nothing.
 ///
 /// ```
 /// use coarsen_core::Real;
@@ -56,9 +55,11 @@ pub trait Real:
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
 }
 
-/// The power of two at or below v, within 2^±1022; 1 for what has none: zero, negative numbers, infinity, NaN.
+/// The largest power of two that is at most v, within 2^±1022; 1 for zero, negative numbers, infinity and
+/// NaN.
 ///
-/// Systems and residuals of any size are divided by it without a rounding error, so that squares neither overflow nor vanish.
+/// Systems and residuals of any size are divided by it without rounding, so that their squares neither
+/// overflow nor underflow.
 ///
 /// ```
 /// use coarsen_core::power_of_two;
@@ -66,38 +67,4 @@ pub trait Real:
 /// ```
 pub fn power_of_two(v: f64) -> f64 {
     if v > 0.0 && v.is_finite() { 2.0_f64.powi((v.log2().floor() as i32).clamp(-1022, 1022)) } else { 1.0 }
-}
-
-impl Real for f32 {
-    const NAME: &'static str = "f32";
-    const EPSILON: Self = f32::EPSILON;
-    #[inline(always)]
-    fn of(v: f64) -> Self {
-        v as f32
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline]
-    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
-        simd::run_f32(kernel)
-    }
-}
-
-impl Real for f64 {
-    const NAME: &'static str = "f64";
-    const EPSILON: Self = f64::EPSILON;
-    #[inline(always)]
-    fn of(v: f64) -> Self {
-        v
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline]
-    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
-        simd::run_f64(kernel)
-    }
 }

@@ -5,34 +5,36 @@ use std::ops::Deref;
 
 use crate::Real;
 
-/// What the mathematics did. Failures of the machine or the input are [`Error`](crate::Error)s instead.
+/// How a solve ended. Failures of the machine or the input are [`Error`](crate::Error)s instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The true residual, recomputed at the end, is within the tolerance.
+    /// The residual, recomputed from x at the end, is within the tolerance.
     Converged,
-    /// The budget of iterations is spent.
+    /// The limit on iterations is reached.
     IterationLimit,
-    /// The residual no longer falls: the tolerance is below what this precision gives on this matrix.
+    /// The residual no longer decreases: the tolerance is below the attainable accuracy in this precision for
+    /// this matrix.
     Stagnated,
-    /// A monitor asked to stop.
+    /// A monitor ended the solve.
     Stopped,
     /// A direction p with pᵀAp below zero by more than round-off: A is not positive definite.
     IndefiniteOperator,
     /// A residual r with rᵀM⁻¹r below zero by more than round-off: the preconditioner is not positive definite.
     IndefinitePreconditioner,
-    /// A recurrence met a zero it cannot divide by (a singular matrix, or an unlucky Lanczos process).
+    /// A recurrence would divide by zero (a singular matrix, or a breakdown of the Lanczos process).
     Breakdown,
-    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) where the place can name the entry.
+    /// NaN or infinity appeared. In b or x it is [`Error::NotFinite`](crate::Error::NotFinite) where the
+    /// index of the entry can be found.
     NotFinite,
-    /// The right-hand side has a part outside the range of a singular A; the rest is solved.
+    /// The right-hand side is not in the range of a singular A; x solves the least-squares problem.
     Inconsistent,
-    /// The residual grew far beyond where it began; x is the best iterate seen.
+    /// The residual grew far above its initial value; x is the best iterate found.
     Diverged,
 }
 
 impl Outcome {
-    /// The name in reports for machines: snake case.
+    /// The name in machine-readable reports: snake case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged => "converged",
@@ -53,29 +55,29 @@ impl Outcome {
         match self {
             Self::Converged => "",
             Self::IterationLimit => {
-                "the preconditioner is too weak for this system or the budget too small; use a stronger preconditioner, a direct method, or raise max_iterations"
+                "the preconditioner is too weak for this system or max_iterations is too small; use a stronger preconditioner, a direct method, or raise max_iterations"
             }
             Self::Stagnated => {
-                "the tolerance is below what this precision can give on this matrix (round-off of b - A x), or A is singular (where row sums vanish, constants are in its kernel); loosen the tolerance, work in f64 or scale the system, or give the null space (NullSpace::constants with Projected) or fix a value"
+                "the tolerance is below the attainable accuracy (round-off of b - A x), or A is singular (if its row sums are zero, constants are in its kernel); loosen the tolerance, work in f64, or scale the system; for a singular A give the null space (NullSpace::constants with Projected) or fix an unknown"
             }
             Self::Stopped => "a monitor ended the solve; the solution so far is kept",
             Self::IndefiniteOperator => {
-                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use Minres, Gmres or a direct method, or make A positive definite; of a singular one give the null space, or fix a value"
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use Minres, Gmres or a direct method, or make A positive definite; for a singular A give the null space or fix an unknown"
             }
             Self::IndefinitePreconditioner => {
-                "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); use a weaker or safer one"
+                "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); damp it, or use another one"
             }
             Self::Breakdown => {
-                "a recurrence divided by zero, usually on a singular matrix (where row sums vanish, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix a value, or use Gmres or a direct method"
+                "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix an unknown, or use Gmres or a direct method"
             }
             Self::NotFinite => {
-                "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, where their place can tell); run diagnose on the system"
+                "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); run diagnose on the system"
             }
             Self::Inconsistent => {
-                "the matrix is singular (where row sums vanish, constants are in its kernel) and b is not in its range; the least-squares part is solved: remove the net load, give the null space (NullSpace::constants with Projected), or fix a value"
+                "the matrix is singular (if its row sums are zero, constants are in its kernel) and b is not in its range; x solves the least-squares problem; remove the net load, give the null space (NullSpace::constants with Projected), or fix an unknown"
             }
             Self::Diverged => {
-                "the residual grew far beyond that of the starting guess, and x is the best iterate seen: A is not what the method is for (an unsymmetric A under Cg or Minres), or A is singular, or the damping is too weak; use Gmres or a direct method, or damp more; of a singular A give the null space, or fix a value"
+                "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (Cg or Minres with an unsymmetric A), or A is singular, or the damping is too weak; use Gmres or a direct method, or damp more; for a singular A give the null space or fix an unknown"
             }
         }
     }
@@ -87,10 +89,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The end of a solve: small, `Copy`, and not to be ignored.
+/// The result of a solve: small, `Copy`, and `must_use`.
 ///
-/// [`converged`](Self::converged) turns anything but success into an error; [`usable`](Self::usable) also accepts a spent
-/// budget or a monitor's stop, as time steppers do.
+/// [`converged`](Self::converged) turns every other outcome into an error. [`usable`](Self::usable) also
+/// accepts a solve that reached its iteration limit, stagnated, or was stopped by a monitor, as time steppers
+/// do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a solve can end without convergence: call .converged()? or .usable()?"]
 pub struct Report<T> {
@@ -102,9 +105,9 @@ pub struct Report<T> {
     pub initial_residual: T,
     /// ‖b − A x‖₂ / ‖b‖₂, recomputed from the returned x.
     pub true_residual: T,
-    /// What was asked for, on the same scale.
+    /// The tolerance requested, on the same scale.
     pub tolerance: T,
-    /// Estimate of the condition number of M⁻¹A, from below, where the method has one.
+    /// Lower estimate of the condition number of M⁻¹A, where the method computes one.
     pub condition: Option<T>,
 }
 
@@ -117,10 +120,10 @@ impl<T: Real> Report<T> {
         if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
-    /// The report itself if x is worth keeping: converged, out of budget, stagnated or stopped, and finite.
+    /// The report itself if x is usable: converged, at the iteration limit, stagnated or stopped, and finite.
     ///
     /// # Errors
-    /// [`NotConverged`] for breakdowns, divergence and what has no solution.
+    /// [`NotConverged`] for breakdowns, divergence and systems without a solution.
     pub fn usable(self) -> Result<Accepted<T>, NotConverged> {
         match self.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => {
@@ -145,7 +148,8 @@ impl<T: Real> fmt::Display for Report<T> {
     }
 }
 
-/// A report that somebody has looked at, from [`Report::converged`] or [`Report::usable`]: it may be dropped without a warning.
+/// A report that was checked by [`Report::converged`] or [`Report::usable`]; it may be dropped without a
+/// warning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accepted<T>(Report<T>);
 
@@ -173,11 +177,12 @@ pub struct NotConverged {
     pub iterations: usize,
     /// ‖b − A x‖₂ / ‖b‖₂ of the returned x.
     pub true_residual: f64,
-    /// What was asked for.
+    /// The tolerance requested.
     pub tolerance: f64,
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for NotConverged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

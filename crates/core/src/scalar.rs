@@ -1,4 +1,4 @@
-//! Numbers that may not have arrived yet.
+//! Scalars whose value may still be pending.
 
 use std::ops::{Add, Div, Mul, Neg};
 
@@ -6,9 +6,10 @@ use crate::Real;
 
 /// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between machines.
 ///
-/// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic and operations that take the scalar as a factor
-/// need not: on a device they are enqueued behind it, and recurrences that use only these (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run
-/// without waiting. Between ranks they may wait too, so methods put off what consumes a sum until there is nothing else to do.
+/// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic, and
+/// operations that take the scalar as a factor, need not wait: on a device they are enqueued behind it.
+/// Recurrences that use only these (`Cg`, `FlexibleCg`, `Richardson`, Chebyshev) run without waiting. Between
+/// ranks they may wait too, so methods use the result of a reduction as late as possible.
 ///
 /// ```
 /// use coarsen_core::Scalar;
@@ -18,7 +19,7 @@ use crate::Real;
 pub trait Scalar:
     Clone + Neg<Output = Self> + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// The number type behind the promise.
+    /// The type of the number.
     type Real: Real;
 
     /// The number itself. Cost: nothing on the host, one wait elsewhere.
@@ -26,8 +27,9 @@ pub trait Scalar:
 
     /// `self / den` where `den > floor`, else 0.
     ///
-    /// A step length made this way freezes the iterate instead of dividing by round-off; the next look at the scalars
-    /// finds out why. NaN in any of the three also gives 0, so that the iterate stays finite.
+    /// A step length computed this way freezes the iterate instead of dividing by round-off; the next
+    /// convergence test finds the cause. NaN in any of the three also gives 0, so that the iterate stays
+    /// finite.
     fn over(&self, den: &Self, floor: &Self) -> Self;
 }
 
@@ -49,13 +51,14 @@ macro_rules! number {
 number!(f32);
 number!(f64);
 
-/// An inner product together with the size of its terms.
+/// An inner product and the magnitude of its terms.
 ///
-/// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. The sum is added in `f64` along the fixed tree, whose
-/// longest chain of k additions (a leaf and the levels above it, about a thousand at most) bounds its round-off by
-/// k u · magnitude, u = 2⁻⁵³ (Higham 2002, §4.2); roundings of both signs make it √k u · magnitude in practice. A `value`
-/// within a few `EPSILON · magnitude` of zero has no reliable sign: [`Dot::floor`]. Errors that x and y already bear (those
-/// of y = A x under cancellation) are not covered.
+/// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. The sum is accumulated in `f64` along the
+/// fixed tree. Its longest chain has k additions (a leaf and the levels above it, about a thousand at most),
+/// so its round-off is at most k u · magnitude, u = 2⁻⁵³ (Higham 2002, §4.2). Since roundings have both
+/// signs, √k u · magnitude is observed in practice. The sign of a `value` within a few `EPSILON · magnitude`
+/// of zero is not reliable: see [`Dot::floor`]. Errors already present in x and y, such as cancellation in y
+/// = A x, are not covered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot<S> {
     /// Σ xᵢ yᵢ
@@ -65,13 +68,13 @@ pub struct Dot<S> {
 }
 
 impl<S: Scalar> Dot<S> {
-    /// How many times `EPSILON · magnitude` a value must exceed to have a sign.
+    /// The multiple of `EPSILON · magnitude` above which the sign of a value is reliable.
     ///
-    /// Sixteen are 32 u in `f64`, which √k of a chain of a thousand additions stays under; in `f32` they cover the rounding of
-    /// the entries, since the sum itself is made in `f64`.
+    /// 16 EPSILON is 32 u in `f64`, about √k u for a chain of a thousand additions. In `f32` it covers the
+    /// rounding of the entries, since the sum itself is accumulated in `f64`.
     pub const ROUNDINGS: f64 = 16.0;
 
-    /// The value below which this inner product is round-off; `unit` is `ROUNDINGS · EPSILON` as a scalar.
+    /// The bound below which this inner product is round-off; `unit` is `ROUNDINGS · EPSILON` as a scalar.
     pub fn floor(&self, unit: &S) -> S {
         self.magnitude.clone() * unit.clone()
     }

@@ -1,11 +1,12 @@
-//! When a solve may end.
+//! The stopping rule.
 
 use crate::{Error, Real};
 
-/// The stopping rule of every iterative driver: ‖b − A x‖₂ ≤ max(relative · ‖b‖₂, absolute), within a budget.
+/// The stopping rule of every iterative method: ‖b − A x‖₂ ≤ max(relative · ‖b‖₂, absolute), within a number
+/// of iterations.
 ///
-/// The norm is always that of the true residual, never of the preconditioned one, so tolerances mean the same under every
-/// preconditioner. A tolerance of 0 asks for all that the precision gives: the solve then ends as
+/// The norm is that of the residual, not of the preconditioned residual, so tolerances have the same meaning
+/// for every preconditioner. With a tolerance of 0 the solve runs to the attainable accuracy and ends as
 /// [`Stagnated`](crate::Outcome::Stagnated).
 ///
 /// ```
@@ -15,14 +16,14 @@ use crate::{Error, Real};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop<T> {
-    /// Allowed ‖r‖₂ as a share of ‖b‖₂.
+    /// Tolerance for ‖r‖₂ / ‖b‖₂.
     pub relative: T,
-    /// Allowed ‖r‖₂, in the unit of b.
+    /// Tolerance for ‖r‖₂, in the unit of b.
     pub absolute: T,
-    /// The budget; a solve that converges exactly at its last iteration has converged.
+    /// The most iterations; a solve that converges at the last one has converged.
     pub max_iterations: usize,
-    /// Iterations between two looks at the scalars, at least 1. A look costs one wait on a device; between looks no
-    /// stopping rule is tested and no monitor is called.
+    /// Iterations between two convergence tests, at least 1. A test costs one wait on a device. Between tests
+    /// neither the stopping rule nor the monitor is evaluated.
     pub look_every: usize,
 }
 
@@ -42,7 +43,7 @@ impl<T: Real> Stop<T> {
         (self.relative * b).max(self.absolute)
     }
 
-    /// Refuses tolerances that are negative or NaN and a look distance of 0.
+    /// Checks that tolerances are not negative or NaN, and that `look_every` is at least 1.
     ///
     /// # Errors
     /// [`Error::Parameter`] names the field.

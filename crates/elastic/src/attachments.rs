@@ -1,4 +1,4 @@
-//! Nodes that are pulled to points.
+//! Nodes attached to points by springs.
 //!
 //! > E = Σ k/2 ‖x_i − p_i‖²
 
@@ -18,10 +18,11 @@ struct Pin {
     stiffness: f64,
 }
 
-/// Pins that appear and go while a simulation runs: each pulls a free node to a point.
+/// Pins that can be added and removed during a simulation: each pulls a free node to a point.
 ///
-/// Their Hessian is diagonal, so that neither changes a pattern.
-/// *Use* for a mouse, a hand, an ear; a node that is held for good has no unknowns instead. A node has one pin at most.
+/// The Hessian is diagonal, so that the sparsity pattern never changes.
+/// *Use* for interactive forces such as a mouse. For a node that never moves, use a held node, which has no
+/// unknowns. A node has at most one pin.
 #[derive(Clone, Debug)]
 pub struct Attachments {
     pattern: Arc<Pattern>,
@@ -29,15 +30,15 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// No pins among some free nodes.
+    /// No pins, for `nodes` free nodes.
     ///
     /// # Errors
-    /// [`BodyError::Sparse`] for more nodes than a matrix has rows.
+    /// [`BodyError::Sparse`] if there are more nodes than a matrix may have rows.
     pub fn new(nodes: usize) -> Result<Self, BodyError> {
         Ok(Self { pattern: pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?, pins: Vec::new() })
     }
 
-    /// Pulls a free node to a point with k N/m, instead of to where it was pulled before.
+    /// Pins a free node to a point with stiffness k N/m; replaces its previous pin.
     ///
     /// # Errors
     /// [`BodyError`] for a node that does not exist and a k that is not positive.
@@ -58,18 +59,18 @@ impl Attachments {
         Ok(())
     }
 
-    /// Lets a node go; whether it was attached.
+    /// Removes the pin of a node; returns whether there was one.
     pub fn release(&mut self, node: usize) -> bool {
         let found = self.pins.binary_search_by_key(&(node as u32), |pin| pin.node);
         found.map(|at| self.pins.remove(at)).is_ok()
     }
 
-    /// Nodes that are attached.
+    /// The number of pins.
     pub fn len(&self) -> usize {
         self.pins.len()
     }
 
-    /// Whether none is.
+    /// Whether there are no pins.
     pub fn is_empty(&self) -> bool {
         self.pins.is_empty()
     }

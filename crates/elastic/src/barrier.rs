@@ -2,14 +2,15 @@
 //!
 //! > φ(d) = −k (d/r − 1)² ln(d/r) for 0 < d < r, else 0    (6)
 //!
-//! infinite for d ≤ 0, and smooth to the second derivative at r.
+//! It is infinite for d ≤ 0, and twice continuously differentiable at r.
 
 use crate::half_space::Law;
 
-/// The share of the way to the obstacle that a step may go.
+/// The largest share of the distance to the obstacle that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// A barrier that begins at the distance r and is never crossed: a start beyond it has no energy.
+/// A barrier that acts below the distance r and is never crossed; the energy of a start beyond it is
+/// infinite.
 ///
 /// *Reference* Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), Eq. 6, here in units of r².
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,20 +1,21 @@
-//! Bending about the edges of cloth that was flat: Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006, *A Quadratic Bending Model
-//! for Inextensible Surfaces*.
+//! Bending about the edges of cloth that is flat at rest: Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006,
+//! *A Quadratic Bending Model for Inextensible Surfaces*.
 //!
 //! For two triangles over the edge x₀ x₁, with tips x₂ and x₃ and areas A₀ and A₁, the energy is ½ k Σ x_aᵀ Q_ab x_b with
 //!
 //! > Q = 3 / (A₀ + A₁) c cᵀ    (1)
 //! > c = (c₀₃ + c₀₄, c₀₁ + c₀₂, −c₀₁ − c₀₃, −c₀₂ − c₀₄)    (2)
 //!
-//! where c_ij is the cotangent of the angle between edges e_i and e_j: e₀ = x₀ x₁, e₁ = x₀ x₂, e₂ = x₀ x₃, e₃ = x₁ x₂,
-//! e₄ = x₁ x₃. All of it is known at rest, so bending adds constants: Q_ab times the identity.
+//! where c_ij is the cotangent of the angle between edges e_i and e_j: e₀ = x₀ x₁, e₁ = x₀ x₂, e₂ = x₀ x₃, e₃
+//! = x₁ x₂, e₄ = x₁ x₃. All of these are known at rest, so the Hessian is constant: its blocks are k Q_ab
+//! times the identity.
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
 use crate::{BodyError, Curvature, Energy};
 
-/// Two triangles about their common edge.
+/// Two triangles with a common edge.
 #[derive(Clone, Copy, Debug)]
 pub struct Hinge {
     /// x₀, x₁, x₂, x₃.
@@ -26,10 +27,12 @@ pub struct Hinge {
 }
 
 impl Hinge {
-    /// The hinges of triangles, one for each edge that two of them share, edges in increasing order; k is the bending stiffness in N m.
+    /// The hinges of triangles: one for each edge shared by two triangles, edges in increasing order; k is
+    /// the bending stiffness in N m.
     ///
-    /// Edges whose two triangles have the same tip, or one of which has no area beside the square of the edge, have none. `rest` is where
-    /// a node is at rest; z = 0 for flat cloth.
+    /// An edge has no hinge if its two triangles have the same tip, or if one of them has an area that is
+    /// negligible beside the square of the edge. `rest` gives the position of a node at rest; z = 0 for flat
+    /// cloth.
     pub fn all(triangles: &[[u32; 3]], rest: impl Fn(u32) -> [f64; 3], k: f64) -> Vec<Self> {
         let half_edges = |&[a, b, c]: &[u32; 3]| [(a, b, c), (b, c, a), (c, a, b)];
         let mut edges: Vec<([u32; 2], [u32; 3])> = triangles

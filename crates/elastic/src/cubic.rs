@@ -1,8 +1,8 @@
 //! The first root of a cubic.
 
-/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, from below; ∞ where there is none, 0 for c₀ ≤ 0.
+/// The smallest α > 0 with c₀ + c₁ α + c₂ α² + c₃ α³ = 0, rounded down; ∞ where there is none, 0 for c₀ ≤ 0.
 ///
-/// Between its extrema a cubic is monotone, and a change of sign is found by halving.
+/// A cubic is monotone between its extrema, where a change of sign is found by bisection.
 pub(crate) fn first_root(c: [f64; 4]) -> f64 {
     let at = |a: f64| ((c[3] * a + c[2]) * a + c[1]) * a + c[0];
     if c[0].is_nan() || c[0] <= 0.0 {
@@ -15,7 +15,7 @@ pub(crate) fn first_root(c: [f64; 4]) -> f64 {
         }
         low = high;
     }
-    // Beyond the last extremum: the sign of the leading coefficient decides.
+    // Beyond the last extremum the sign of the leading coefficient decides.
     let Some(&leading) = c[1..].iter().rev().find(|c| **c != 0.0) else { return f64::INFINITY };
     if leading > 0.0 {
         return f64::INFINITY;

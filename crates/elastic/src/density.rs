@@ -22,8 +22,8 @@ pub struct Lame {
 }
 
 impl Lame {
-    /// From Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2; [`Tetrahedra::new`](crate::Tetrahedra::new) refuses
-    /// what comes of others.
+    /// From Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. For other values
+    /// [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
     ///
     /// ```
     /// let soft = coarsen_elastic::Lame::new(1e5, 0.25);
@@ -34,7 +34,7 @@ impl Lame {
         Self { lambda: young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu }
     }
 
-    /// Itself, if μ and the bulk modulus λ + 2/3 μ are positive: every strain costs energy.
+    /// Checks that μ and the bulk modulus λ + 2/3 μ are positive, so that every strain costs energy.
     pub(crate) fn checked(self, index: usize) -> Result<Self, BodyError> {
         let Self { lambda, mu } = self;
         let good = |v: f64| v.is_finite() && v > 0.0;
@@ -46,7 +46,7 @@ impl Lame {
     }
 }
 
-/// An isotropic energy density ψ(F), defined for every F unless [`inverts`](Self::inverts) says otherwise.
+/// An isotropic energy density ψ(F), finite for every F unless [`inverts`](Self::inverts) returns false.
 pub trait Density: Sync {
     /// ψ(F), per volume.
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy;
@@ -54,7 +54,7 @@ pub trait Density: Sync {
     /// P(F).
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3];
 
-    /// Whether ψ is finite for inverted elements; where it is not, steps end before an element is flat.
+    /// Whether ψ is finite for inverted elements; if not, steps end before an element becomes flat.
     fn inverts(&self) -> bool {
         true
     }
@@ -65,8 +65,9 @@ pub trait Density: Sync {
 
 /// ∂²ψ/∂F² = Σ valueₖ vec(Qₖ) vec(Qₖ)ᵀ, the Qₖ orthonormal.
 ///
-/// Isotropy gives them all: a symmetric and an antisymmetric Q for each pair of singular directions, three diagonal ones from a
-/// 3x3 matrix. Clamping the values at 0 is the projection of Teran et al. 2005 without a numerical 9x9 eigensolver.
+/// They follow from isotropy: a symmetric and an antisymmetric Q for each pair of singular directions, and
+/// three diagonal ones from a 3x3 matrix. Clamping the values at 0 is the projection of Teran et al. 2005
+/// without a numerical 9x9 eigensolver.
 /// *Reference* Smith, de Goes & Kim 2019, "Analytic eigensystems for isotropic distortion energies", ACM TOG 38(1), §4.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
@@ -77,8 +78,9 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// From what the density knows in the frame of the singular directions. For pair k, the two directions other than k:
-    /// `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
+    /// From the derivatives of the density in the frame of the singular directions. For pair k, the two
+    /// directions other than k: `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ
+    /// + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
     pub(crate) fn new(
         svd: &Svd,
         symmetric: [f64; 3],

@@ -1,6 +1,6 @@
 //! Energies that are sums over elements of K nodes.
 //!
-//! Tetrahedra, springs, triangles and hinges differ in what an element does; the loops over them are these.
+//! Tetrahedra, springs, triangles and hinges implement [`Element`]; the loops over elements are in this file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,15 +14,16 @@ use crate::{BodyError, Curvature, Energy, Potential};
 /// Elements per leaf of a parallel loop.
 const LEAF: usize = 64;
 
-/// Elements whose Hessians are held at a time.
+/// Elements whose Hessians are stored at a time.
 const BATCH: usize = 4096;
 
 /// ∂²E/∂x_a∂x_b of one element: `h[a][p][b][q]`, a square matrix row by row.
 pub type Stiffness<const K: usize> = [[[[f64; 3]; K]; 3]; K];
 
-/// What an element of K nodes does; each function is given the number of the element and the positions of its nodes.
+/// The energy of elements with K nodes; each function receives the number of the element and the positions of
+/// its nodes.
 pub trait Element<const K: usize>: Sync {
-    /// Scalar operations of an element, for the decision to use threads.
+    /// Scalar operations per element, to decide whether to use threads.
     const WORK: usize;
 
     /// Its energy.
@@ -31,7 +32,7 @@ pub trait Element<const K: usize>: Sync {
     /// ∂E/∂x_a.
     fn gradient(&self, e: usize, x: &[[f64; 3]; K]) -> [[f64; 3]; K];
 
-    /// Adds ∂²E/∂x_a∂x_b to `h`, or what stands for it.
+    /// Adds ∂²E/∂x_a∂x_b to `h`, or the approximation that `curvature` selects.
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; K], curvature: Curvature, h: &mut Stiffness<K>);
 
     /// The largest α for which x + α d is known to be valid.
@@ -40,14 +41,14 @@ pub trait Element<const K: usize>: Sync {
         f64::INFINITY
     }
 
-    /// The characteristic force of a node from the elements around it, with the corner that it is of each: a stiffness times an
-    /// extent.
+    /// The characteristic force of a node: a stiffness times an extent. `around` lists the elements at the
+    /// node, with the corner of each that is the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         let _ = around;
         0.0
     }
 
-    /// Whether [`max_step`](Self::max_step) may bound a step at all.
+    /// Whether [`max_step`](Self::max_step) ever returns a finite bound.
     fn bounds_steps(&self) -> bool {
         false
     }
@@ -55,15 +56,16 @@ pub trait Element<const K: usize>: Sync {
 
 /// Elements between nodes, some of which are held: a [`Potential`].
 ///
-/// Loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count. Nothing is
-/// allocated by values, gradients and Hessians.
-/// *Cost* 8 K² + 24 K bytes an element, and room for 4,096 Hessians; the scatter of a Hessian runs on one thread.
+/// Loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count.
+/// Evaluations allocate nothing.
+/// *Memory* 8 K² + 24 K bytes per element, and 4,096 Hessians of elements; the scatter of a Hessian runs on
+/// one thread.
 pub struct Elements<M, const K: usize> {
-    /// What an element does.
+    /// The energy of an element.
     pub(crate) model: M,
     corners: Vec<[u32; K]>,
     pub(crate) nodes: Nodes,
-    /// Elements around each free node: (element, corner), in order, from `starts[i]` to `starts[i + 1]`.
+    /// The elements at each free node as (element, corner), in order, from `starts[i]` to `starts[i + 1]`.
     around: Vec<(u32, u32)>,
     starts: Vec<usize>,
     pattern: Arc<Pattern>,
@@ -73,10 +75,11 @@ pub struct Elements<M, const K: usize> {
 }
 
 impl<M: Element<K>, const K: usize> Elements<M, K> {
-    /// Elements with these `corners`; nodes are at `positions`, and stay there where `held` says so. `what` names an element in errors.
+    /// Elements with these `corners` between nodes at `positions`; a node with `held` stays there. `what`
+    /// names an element in errors.
     ///
     /// # Errors
-    /// [`BodyError`] for corners that are no nodes, lists of another length, and where no node is free.
+    /// [`BodyError`] for corners that do not exist, lists of different lengths, and if no node is free.
     pub fn of(
         what: &'static str,
         model: M,
@@ -106,17 +109,17 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         Ok(Self { model, corners, nodes, around, starts, pattern, blocks, forces, hessians })
     }
 
-    /// Moves the held nodes; `positions` holds one for every node of the mesh. *Panics* on another length.
+    /// Moves the held nodes; `positions` has one entry per node of the mesh. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);
     }
 
-    /// The entries of the free nodes out of a list for all nodes of the mesh: an x.
+    /// The positions of the free nodes, from a list for all nodes of the mesh: an x.
     pub fn free(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.nodes.gather(all)
     }
 
-    /// The first free node that no element touches, by its number in the mesh.
+    /// The first free node that belongs to no element, by its number in the mesh.
     pub fn loose(&self) -> Option<usize> {
         let untouched = |slot: &u32| {
             let slot = *slot as usize;
@@ -125,7 +128,7 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
         self.nodes.slots.iter().position(untouched)
     }
 
-    /// For each free node, the elements around it with the corner that it is of each, folded in order.
+    /// For each free node, folds the elements at it, with the corner of each, in order.
     pub(crate) fn fold<T>(&self, fold: impl Fn(&mut dyn Iterator<Item = (usize, usize)>) -> T) -> Vec<T> {
         let of = |ends: &[usize]| {
             let around = &self.around[ends[0]..ends[1]];
@@ -135,7 +138,7 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
     }
 }
 
-/// Corners that are nodes.
+/// Checks that all corners are nodes.
 pub(crate) fn check_corners<const K: usize>(
     what: &'static str,
     corners: &[[u32; K]],

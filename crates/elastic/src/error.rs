@@ -1,4 +1,4 @@
-//! What is no body.
+//! Errors of bodies and meshes.
 
 use coarsen_sparse::SparseError;
 
@@ -6,8 +6,8 @@ use coarsen_sparse::SparseError;
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// A corner or an end that is no node.
-    #[error("{what} {index} names node {node}, but there are {nodes} nodes")]
+    /// A corner or an end that does not exist.
+    #[error("{what} {index} refers to node {node}, but there are only {nodes} nodes")]
     Node {
         /// Tetrahedron or spring.
         what: &'static str,
@@ -18,9 +18,9 @@ pub enum BodyError {
         /// How many there are.
         nodes: usize,
     },
-    /// An element without volume or length, or turned inside out.
+    /// An element without volume or length, or inverted.
     #[error(
-        "{what} {index} measures {measure:.3e}, which must be positive and finite; renumber its nodes, or remove it"
+        "{what} {index} has the size {measure:.3e}, which must be positive and finite; reorder its nodes, or remove it"
     )]
     Degenerate {
         /// Tetrahedron or spring.
@@ -30,7 +30,7 @@ pub enum BodyError {
         /// Its volume in m³; its length in m or stiffness in N/m.
         measure: f64,
     },
-    /// Moduli of no stable material.
+    /// Moduli of an unstable material.
     #[error(
         "tetrahedron {index} has the moduli λ = {lambda:e}, μ = {mu:e}, but μ and λ + 2/3 μ must be positive and finite; take E > 0 and -1 < ν < 1/2"
     )]
@@ -42,9 +42,9 @@ pub enum BodyError {
         /// μ in Pa.
         mu: f64,
     },
-    /// A node that no inertia holds.
+    /// A free node without mass.
     #[error(
-        "free node {node} has a mass of {mass:e} kg, which must be positive and finite; hold it, or correct the density"
+        "free node {node} has a mass of {mass:e} kg, which must be positive and finite; hold the node, or correct the density"
     )]
     Mass {
         /// Its number among the free nodes.
@@ -52,14 +52,14 @@ pub enum BodyError {
         /// Its mass.
         mass: f64,
     },
-    /// A free node that belongs to nothing.
-    #[error("node {node} is free, but no element touches it; remove it, or hold it")]
+    /// A free node that belongs to no element.
+    #[error("node {node} is free, but belongs to no element; remove it, or hold it")]
     Loose {
         /// Its number in the mesh.
         node: usize,
     },
     /// A list of the wrong length.
-    #[error("{what}: expected {expected} entries, found {found}")]
+    #[error("{what}: found {found} entries, expected {expected}")]
     Length {
         /// The list.
         what: &'static str,
@@ -86,7 +86,8 @@ pub enum BodyError {
     Sparse(#[from] SparseError),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for BodyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

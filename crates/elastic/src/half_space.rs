@@ -1,9 +1,9 @@
-//! Nodes that stay on one side of a plane.
+//! Contact of nodes with a plane.
 //!
 //! > E = Σ_i φ(n · x_i − c)
 //!
-//! with the unit normal n and a law φ of the distance: [`Penalty`](crate::Penalty), [`Barrier`](crate::Barrier). Its gradient is φ' n, its
-//! Hessian φ'' n nᵀ.
+//! with the unit normal n and an energy φ of the distance: [`Penalty`](crate::Penalty) or
+//! [`Barrier`](crate::Barrier). Its gradient is φ' n, its Hessian φ'' n nᵀ.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::potential::{Curvature, Energy, Potential, Touching};
 
 /// An energy of the distance to an obstacle, in m; positive outside.
 pub trait Law {
-    /// φ, φ' and φ'' at a distance; all 0 where nothing touches.
+    /// φ, φ' and φ'' at a distance; all 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
-    /// The largest α for which a distance that changes by α `rate` is valid.
+    /// The largest α for which `distance + α rate` is valid.
     fn max_step(&self, distance: f64, rate: f64) -> f64 {
         let _ = (distance, rate);
         f64::INFINITY
     }
 }
 
-/// A plane that all free nodes feel by a law.
+/// The contact energy of all free nodes with a plane.
 ///
-/// Its Hessian is contact: it comes and goes with the nodes that touch, and is carried apart from the matrix.
-/// *Cost* a pass over the nodes, on one thread.
+/// Its Hessian changes with the set of nodes in contact, and is stored apart from the matrix as contacts.
+/// *Cost* one pass over the nodes, on one thread.
 ///
 /// ```
 /// use coarsen_elastic::{HalfSpace, Penalty, Potential};
@@ -46,7 +46,8 @@ pub struct HalfSpace<L> {
 }
 
 impl<L: Law> HalfSpace<L> {
-    /// The half-space n · x ≥ `offset`, in m along the normal, for some free nodes; the normal is made a unit vector.
+    /// The half-space n · x ≥ `offset`, in m along the normal, for `nodes` free nodes; the normal is
+    /// normalised.
     ///
     /// # Errors
     /// [`BodyError::Value`] for a normal of length 0 and numbers that are not finite.

@@ -28,12 +28,12 @@ use crate::potential::{Curvature, Energy, Potential, Touching};
 pub struct ImplicitEuler<P> {
     /// E.
     pub potential: P,
-    /// Which Hessian [`hessian`](Self::hessian) makes.
+    /// The kind of Hessian that [`hessian`](Self::hessian) computes.
     pub curvature: Curvature,
     /// M / h², per node; 0 without inertia.
     inertia: Vec<f64>,
     h: f64,
-    /// Of the last value.
+    /// The magnitude of the last value.
     magnitude: f64,
     target: Vec<f64>,
     parts: OwnedSystem<f64>,
@@ -44,7 +44,7 @@ impl<P: Potential> ImplicitEuler<P> {
     /// Steps of `h` seconds for nodes of these `masses` in kg.
     ///
     /// # Errors
-    /// [`BodyError::Length`], [`BodyError::Mass`] and [`BodyError::Value`] for masses and steps that do not fit.
+    /// [`BodyError::Length`], [`BodyError::Mass`] and [`BodyError::Value`] for invalid masses and time steps.
     pub fn new(potential: P, masses: &[f64], h: f64) -> Result<Self, BodyError> {
         let (expected, found) = (potential.nodes(), masses.len());
         if expected != found {
@@ -63,7 +63,7 @@ impl<P: Potential> ImplicitEuler<P> {
     /// The energy alone, whose minimum is an equilibrium: h = ∞.
     ///
     /// # Errors
-    /// [`BodyError::Sparse`] when the Hessian cannot be made.
+    /// [`BodyError::Sparse`] when the Hessian cannot be allocated.
     pub fn equilibrium(potential: P) -> Result<Self, BodyError> {
         let none = vec![0.0; potential.nodes()];
         Self::with(potential, none, f64::INFINITY)
@@ -86,11 +86,11 @@ impl<P: Potential> ImplicitEuler<P> {
         })
     }
 
-    /// Begins a step from positions x and velocities v under a common acceleration. The potential looks at x, and its pattern may be
-    /// another then: see [`Potential::renew`]. *Panics* on wrong lengths.
+    /// Begins a step from positions x and velocities v under a common acceleration. The potential is updated
+    /// for x, which may change its sparsity pattern: see [`Potential::renew`]. *Panics* on wrong lengths.
     ///
     /// # Errors
-    /// [`BodyError`] when a new pattern cannot be made.
+    /// [`BodyError`] when a new pattern cannot be allocated.
     pub fn begin(&mut self, x: &[f64], v: &[f64], acceleration: [f64; 3]) -> Result<(), BodyError> {
         assert!(x.len() == self.target.len() && v.len() == x.len(), "begin: wrong length");
         if self.h.is_finite() {
@@ -109,7 +109,8 @@ impl<P: Potential> ImplicitEuler<P> {
         self.h
     }
 
-    /// ∇²f(x) without contact, which stays until the next call; [`SystemAt::system_at`] has both. *Panics* on a wrong length.
+    /// ∇²f(x) without contact; it is stored until the next call. [`SystemAt::system_at`] returns both.
+    /// *Panics* on a wrong length.
     pub fn hessian(&mut self, x: &[f64]) -> &Bsr<f64> {
         assert_eq!(x.len(), self.target.len(), "hessian: wrong length");
         let Self { potential, parts, curvature, inertia, .. } = self;
@@ -125,14 +126,14 @@ impl<P: Potential> ImplicitEuler<P> {
         &parts.matrix
     }
 
-    /// The characteristic force of each node in N, by which gradients are measured: see [`Potential::add_characteristic`].
+    /// The characteristic force of each node in N, to scale gradients: see [`Potential::add_characteristic`].
     pub fn characteristic(&self) -> Vec<f64> {
         let mut forces = vec![0.0; self.inertia.len()];
         self.potential.add_characteristic(&mut forces);
         forces
     }
 
-    /// The last Hessian made; zeros before the first.
+    /// The last Hessian computed; zeros before the first.
     pub fn last_hessian(&self) -> &Bsr<f64> {
         &self.parts.matrix
     }

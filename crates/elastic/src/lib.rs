@@ -1,23 +1,25 @@
-//! Elastic energies to be minimised: their values, gradients and Hessians.
+//! Elastic energies for minimisation: values, gradients and Hessians.
 //!
-//! An energy is a [`Potential`]; [`ImplicitEuler`] makes one time step of it, an objective that every driver of descent takes.
+//! An energy is a [`Potential`]. [`ImplicitEuler`] turns one time step with it into an objective for any
+//! method of descent.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`density`](Density) | isotropic energy densities, the eigensystem of their Hessians |
 //! | [`corotational`](CoRotational), [`neo_hookean`](StableNeoHookean), [`neo_hookean_log`](NeoHookean) | three of them |
-//! | [`potential`](Potential) | the signature of an energy of nodes |
+//! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | the loops over elements of K nodes |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
 //! | [`springs`](Springs) | masses and springs |
-//! | [`attachments`](Attachments) | pins that appear and go |
-//! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | a plane, and how it pushes |
-//! | [`plus`](Plus) | energies that add up |
+//! | [`attachments`](Attachments) | pins that can be added and removed |
+//! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
+//! | [`plus`](Plus), [`total`](Total) | the sum of two energies; of a list |
+//! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
-//! | `nodes` | which nodes are free |
+//! | `nodes` | numbers of free nodes, positions of held ones |
 //! | `mat3`, `cubic` | 3x3 matrices; the first root of a cubic |
-//! | [`error`](BodyError) | what is no body |
+//! | [`error`](BodyError) | errors of bodies and meshes |
 
 mod attachments;
 mod barrier;
@@ -39,6 +41,8 @@ mod plus;
 mod potential;
 mod springs;
 mod tetrahedra;
+mod total;
+mod union;
 
 pub use attachments::Attachments;
 pub use barrier::Barrier;
@@ -57,3 +61,4 @@ pub use plus::Plus;
 pub use potential::{Curvature, Energy, Potential, Touching};
 pub use springs::{Spring, Springs};
 pub use tetrahedra::{Solid, Tetrahedra};
+pub use total::Total;

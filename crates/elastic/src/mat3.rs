@@ -43,7 +43,7 @@ pub(crate) struct Svd {
     pub(crate) v: [[f64; 3]; 3],
 }
 
-/// Sweeps of one-sided Jacobi rotations at most; three or four are enough, quadratic convergence does the rest.
+/// The most sweeps of one-sided Jacobi rotations; three or four suffice, since convergence is quadratic.
 const SWEEPS: usize = 20;
 
 impl Svd {
@@ -100,7 +100,8 @@ fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
     }
 }
 
-/// The direction of b across the unit vector (or zero) `to`; any one across it where b has none.
+/// The direction of the part of b orthogonal to the unit vector (or zero) `to`; any orthogonal direction
+/// where that part is zero.
 fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
     let along = dot(b, to);
     let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);

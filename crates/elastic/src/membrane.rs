@@ -1,6 +1,6 @@
 //! Stretching and shearing of triangles: Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §4.
 //!
-//! The map from the flat cloth to space has the columns (their (9))
+//! The map from the flat cloth to space has the columns (Eq. 9 of the paper)
 //!
 //! > (w_u w_v) = (Δx₁ Δx₂) (Δu₁ Δu₂; Δv₁ Δv₂)⁻¹ = Σ_a x_a g_aᵀ    (1)
 //!
@@ -8,23 +8,24 @@
 //!
 //! > E = a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²)    (2)
 //!
-//! Deviation: they put the area inside the condition, so that energies grow with its square; here k does not depend on the mesh. c, which
-//! they have not, is the effect of Poisson's ratio: at rest (2) is a linear membrane in plane stress.
+//! *Deviation*: the paper puts the area inside the condition, so that energies grow with its square; here k
+//! does not depend on the mesh. The paper has no c, which is the effect of Poisson's ratio: at rest (2) is a
+//! linear membrane in plane stress.
 //! The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
 //!
-//! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, e' of the other    (3)
+//! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, with e' of the other direction    (3)
 //! > a c (g_au g_bv ŵ_u ŵ_vᵀ + g_av g_bu ŵ_v ŵ_uᵀ)    (4)
 //! > a k' (d_a d_bᵀ + (w_u · w_v) (g_au g_bv + g_av g_bu) I),  d_a = g_au w_v + g_av w_u    (5)
 //!
-//! The projected Hessian takes the maximum of 0 and the second term of (3), which is negative under compression (Choi & Ko 2002), and
-//! drops the second term of (5), which is indefinite.
+//! The projected Hessian replaces the second term of (3) by 0 where it is negative, which happens under
+//! compression (Choi & Ko 2002), and drops the second term of (5), which is indefinite.
 //!
 //! | symbol | name |
 //! |---|---|
 //! | k, c, k' | [`Fabric`] |
 //! | a | `area` |
 //! | g_a | `slopes[a]`: the gradient of the hat of corner a in (u, v) |
-//! | the bracket of (3) over k | `hessians`, for u and v |
+//! | the bracket of (3) divided by k | `hessians`, for u and v |
 //! | d_a | `shears[a]` |
 
 use coarsen_mesh::vector::{cross, dot, sub};
@@ -37,7 +38,7 @@ use crate::{BodyError, Curvature, Energy};
 pub struct Fabric {
     /// k: resistance to stretching along u and along v.
     pub stretch: f64,
-    /// c, at most k: how much a stretch along u resists one along v.
+    /// c, at most k: coupling of the stretches along u and along v.
     pub coupling: f64,
     /// k': resistance to shearing.
     pub shear: f64,
@@ -51,7 +52,7 @@ impl Fabric {
     }
 
     fn check(self) -> Result<Self, BodyError> {
-        let range = "positive and finite, and for the coupling at most that of stretching";
+        let range = "positive and finite; the coupling modulus may also be negative, and must not exceed the stretching modulus";
         for (what, found, good) in [
             ("the stretching modulus", self.stretch, self.stretch > 0.0),
             ("the shearing modulus", self.shear, self.shear > 0.0),
@@ -83,8 +84,8 @@ impl Triangle {
         Self { area: 0.5 * det.abs(), slopes }
     }
 
-    /// The triangle that lies flat where these corners are in space, u along its first edge; `None` where its height is lost beside its
-    /// longest side.
+    /// The triangle that is flat at these positions in space, with u along its first edge; `None` where its
+    /// height is negligible beside its longest side.
     pub fn flat([p, q, r]: [[f64; 3]; 3]) -> Option<Self> {
         let normal = cross(sub(q, p), sub(r, p));
         let longest = [sub(q, p), sub(r, q), sub(p, r)].map(|e| dot(e, e)).into_iter().fold(0.0, f64::max);
@@ -98,7 +99,7 @@ impl Triangle {
         Some(Self::new([p, q, r].map(|v| [dot(sub(v, p), t1), dot(sub(v, p), t2)])))
     }
 
-    /// What (2) and its derivatives are made of where the corners are at x.
+    /// Data for (2) and its derivatives with the corners at x.
     pub fn at(&self, fabric: Fabric, [x0, x1, x2]: &[[f64; 3]; 3]) -> Stretched {
         let [_, g1, g2] = self.slopes;
         let w: [[f64; 3]; 2] =
@@ -111,7 +112,7 @@ impl Triangle {
 /// A triangle of cloth in space.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretched {
-    /// The same at rest.
+    /// The triangle at rest.
     pub triangle: Triangle,
     fabric: Fabric,
     w: [[f64; 3]; 2],
@@ -145,7 +146,7 @@ impl Stretched {
             .map(|g| std::array::from_fn(|c| area * (g[0] * slope(0, c) + g[1] * slope(1, c))))
     }
 
-    /// What the blocks of the Hessian are made of, true or projected.
+    /// Data for the blocks of the Hessian, exact or projected.
     pub fn curvature(&self, exact: bool) -> Curved {
         let Fabric { stretch, coupling, shear } = self.fabric;
         let hessian = |t: usize| {
@@ -189,7 +190,7 @@ pub struct Curved {
     hessians: [[f64; 9]; 2],
     units: [[f64; 3]; 2],
     shears: [[f64; 3]; 3],
-    /// k' w_u · w_v, where the Hessian is the true one.
+    /// k' w_u · w_v for the exact Hessian, else 0.
     turn: f64,
 }
 
@@ -217,7 +218,8 @@ impl Curved {
 
 /// Triangles of one fabric: stretching and shearing of cloth.
 ///
-/// *Use* with [`Bending`](crate::Bending), added by [`Plus`](crate::Plus). *Cost* of a Hessian: 9 blocks of 3x3 a triangle.
+/// *Use* with [`Bending`](crate::Bending), added by [`Plus`](crate::Plus). *Cost* of a Hessian: 9 blocks of
+/// 3x3 per triangle.
 ///
 /// ```
 /// use coarsen_elastic::{Fabric, Membrane, Potential};
@@ -231,7 +233,7 @@ impl Curved {
 /// ```
 pub type Membrane = Elements<Sheet, 3>;
 
-/// Triangles of flat cloth, and their fabric.
+/// The triangles of a flat cloth, and their moduli.
 pub struct Sheet {
     fabric: Fabric,
     triangles: Vec<Triangle>,
@@ -240,10 +242,11 @@ pub struct Sheet {
 }
 
 impl Elements<Sheet, 3> {
-    /// Cloth with (u, v) of every node in `rest`; nodes that are `held` stay at their `positions`.
+    /// Cloth with (u, v) of every node in `rest`; `held` nodes stay at their `positions`.
     ///
     /// # Errors
-    /// [`BodyError`] for moduli out of range, corners that are no nodes, and triangles without area in the flat cloth.
+    /// [`BodyError`] for moduli out of range, corners that do not exist, and triangles without area in the
+    /// flat cloth.
     pub fn new(
         fabric: Fabric,
         triangles: &[[u32; 3]],
@@ -256,7 +259,7 @@ impl Elements<Sheet, 3> {
         Self::from_rest(fabric, triangles, flat, held, positions)
     }
 
-    /// Cloth that is at rest where the nodes are, each triangle flat in its own plane.
+    /// Cloth at rest at the given positions, each triangle flat in its own plane.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -311,7 +314,7 @@ impl Element<3> for Sheet {
         let triangle = &self.triangles[e];
         let curved = triangle.at(self.fabric, x).curvature(curvature == Curvature::Exact);
         let Fabric { stretch, coupling, shear } = self.fabric;
-        let weight = triangle.area * (stretch + coupling.abs()).max(2.0 * shear); // above (3) to (5) at rest
+        let weight = triangle.area * (stretch + coupling.abs()).max(2.0 * shear); // bounds (3) to (5) at rest from above
         for (a, b) in (0..9).map(|ab| (ab / 3, ab % 3)) {
             let (g, f) = (triangle.slopes[a], triangle.slopes[b]);
             let laplace = weight * (g[0] * f[0] + g[1] * f[1]);
@@ -323,7 +326,7 @@ impl Element<3> for Sheet {
         }
     }
 
-    /// k times the length of the edges opposite to the node.
+    /// k times the lengths of the edges opposite to the node.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, corner)| self.fabric.stretch * self.opposite[e][corner]).sum()
     }
@@ -353,7 +356,8 @@ mod tests {
         assert_eq!((k[8], k[0] > 0.0), (0.0, true));
     }
 
-    /// Plane stress: a stretch e along x has the energy ½ E / (1 − ν²) e² per area, and half of it where the sheet may narrow by ν e.
+    /// The energy of a stretch e along x, per area, is ½ E / (1 − ν²) e² if the width is fixed, and ½ E e² if
+    /// the sheet may narrow by ν e.
     #[test]
     fn an_isotropic_sheet_narrows_by_poissons_ratio() {
         let (fabric, e) = (Fabric::isotropic(2.0, 0.3), 1e-4);

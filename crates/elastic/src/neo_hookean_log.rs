@@ -2,7 +2,7 @@
 //!
 //! > ψ = μ/2 (I − 3) − μ ln J + λ/2 ln² J    (6.27)
 //!
-//! with I = ‖F‖² and J = det F > 0; with the stress P = μ F + (λ ln J − μ) F⁻ᵀ.
+//! with I = ‖F‖² and J = det F > 0. Its stress is P = μ F + (λ ln J − μ) F⁻ᵀ.
 
 use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, square};
@@ -10,8 +10,8 @@ use crate::potential::Energy;
 
 /// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or inverted.
 ///
-/// *Use* where no element may ever invert, with a line search that asks for the largest step; a start with an inverted element has no
-/// energy. Otherwise take [`StableNeoHookean`](crate::StableNeoHookean).
+/// *Use* where no element may ever invert, with a line search that respects the largest step; the energy of a
+/// start with an inverted element is infinite. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).
 /// *Reference* Bonet & Wood 2008, *Nonlinear Continuum Mechanics for Finite Element Analysis*, §6.4.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeoHookean;

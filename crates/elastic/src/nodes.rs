@@ -1,4 +1,4 @@
-//! Which nodes are free, and where the others are held.
+//! Free nodes, and the positions of held ones.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use coarsen_sparse::{Pattern, assembly};
 
 use crate::BodyError;
 
-/// The number of a held node among the free ones.
+/// The slot of a held node.
 pub(crate) const HELD: u32 = u32::MAX;
 
 /// The numbers of free nodes, and the positions of held ones.
@@ -14,7 +14,7 @@ pub(crate) const HELD: u32 = u32::MAX;
 pub(crate) struct Nodes {
     /// The number of each node among the free ones, or [`HELD`].
     pub(crate) slots: Vec<u32>,
-    /// Positions of all nodes; those of free ones are not looked at.
+    /// Positions of all nodes; those of free nodes are not used.
     held: Vec<[f64; 3]>,
     pub(crate) free: usize,
 }
@@ -37,12 +37,12 @@ impl Nodes {
         Ok(Self { slots, held: positions.to_vec(), free: free as usize })
     }
 
-    /// Moves the held nodes; `positions` holds all nodes.
+    /// Moves the held nodes; `positions` has all nodes.
     pub(crate) fn hold(&mut self, positions: &[[f64; 3]]) {
         self.held.copy_from_slice(positions);
     }
 
-    /// The position of a node where the free ones are at x.
+    /// The position of a node for positions x of the free nodes.
     #[inline]
     pub(crate) fn at(&self, node: u32, x: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
@@ -54,12 +54,12 @@ impl Nodes {
         }
     }
 
-    /// The entries of free nodes out of a list for all.
+    /// The entries of the free nodes, from a list for all nodes.
     pub(crate) fn gather(&self, all: &[[f64; 3]]) -> Vec<f64> {
         self.slots.iter().zip(all).filter(|(slot, _)| **slot != HELD).flat_map(|(_, p)| *p).collect()
     }
 
-    /// The change of a node where that of the free ones is d: zero for a held one.
+    /// The displacement of a node for displacements d of the free nodes: zero for a held node.
     #[inline]
     pub(crate) fn along(&self, node: u32, d: &[f64]) -> [f64; 3] {
         match self.slots[node as usize] {
@@ -71,7 +71,8 @@ impl Nodes {
         }
     }
 
-    /// The block pattern of elements of K nodes, and where the K x K blocks of each lie; `usize::MAX` where one end is held.
+    /// The block pattern of elements of K nodes, and the positions of the K x K blocks of each; `usize::MAX`
+    /// for a block of a held node.
     pub(crate) fn pattern<const K: usize>(
         &self,
         elements: &[[u32; K]],
@@ -94,7 +95,7 @@ impl Nodes {
     }
 }
 
-/// The square pattern of n rows with these places, in any order and more than once.
+/// The square pattern of n rows with these entries, in any order; duplicates are allowed.
 pub(crate) fn pattern_of(
     n: usize,
     places: impl Iterator<Item = (u32, u32)>,

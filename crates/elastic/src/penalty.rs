@@ -4,7 +4,7 @@
 
 use crate::half_space::Law;
 
-/// k/2 times the square of the depth: nodes go in by about their load over k.
+/// k/2 times the square of the depth; nodes penetrate by about their load divided by k.
 ///
 /// *Reference* Xian, Tong & Liu 2019, §5: its Hessian is k n nᵀ.
 #[derive(Clone, Copy, Debug, PartialEq)]

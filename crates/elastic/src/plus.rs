@@ -1,18 +1,19 @@
-//! Energies that add up.
+//! The sum of two energies.
 
 use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
-use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::union::{Map, add_hessian, union};
 
-/// A + B, for more parts nested: `Plus::new(Plus::new(a, b)?, c)?`.
+/// A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
 ///
-/// Its pattern is the union of both. A part whose own pattern that is writes its Hessian in place, the other through a map: at best the
-/// largest part is the first.
-/// *Memory* the values of a part once more, where its pattern is a smaller one.
+/// Its sparsity pattern is the union of both. A part whose pattern equals the union adds its Hessian in place; the other adds it
+/// through a map. Put the part with the largest pattern first.
+/// *Memory* the Hessian of a part once more, where its pattern is smaller than the union.
+/// *Use* [`Total`](crate::Total) for a list whose length is known only at run time.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Plus, Potential, Spring, Springs};
@@ -32,30 +33,11 @@ pub struct Plus<A, B> {
     maps: [Option<Map>; 2],
 }
 
-/// Where the blocks of a part are in the union, and room for their values.
-struct Map {
-    blocks: Vec<usize>,
-    values: Vec<f64>,
-}
-
-impl Map {
-    /// `None` where both patterns are the same.
-    fn new(part: &Arc<Pattern>, union: &Arc<Pattern>) -> Option<Self> {
-        if part == union {
-            return None;
-        }
-        let find = |i: usize| part.row(i).iter().filter_map(move |&j| union.find(i, j as usize));
-        let blocks: Vec<usize> = (0..part.rows()).flat_map(find).collect();
-        let values = vec![0.0; 9 * blocks.len()];
-        Some(Self { blocks, values })
-    }
-}
-
 impl<A: Potential, B: Potential> Plus<A, B> {
     /// The sum of two energies of the same nodes.
     ///
     /// # Errors
-    /// [`BodyError::Length`] where they have another number of nodes.
+    /// [`BodyError::Length`] where their numbers of nodes differ.
     pub fn new(first: A, second: B) -> Result<Self, BodyError> {
         let (expected, found) = (first.nodes(), second.nodes());
         if expected != found {
@@ -69,35 +51,10 @@ impl<A: Potential, B: Potential> Plus<A, B> {
 
     /// The union of both patterns.
     fn unite(&mut self) -> Result<(), BodyError> {
-        let (a, b) = (self.first.pattern(), self.second.pattern());
-        let places = |p: &'_ Arc<Pattern>| -> Vec<(u32, u32)> {
-            (0..p.rows()).flat_map(|i| p.row(i).iter().map(move |&j| (i as u32, j))).collect()
-        };
-        let within = |(i, j): &(u32, u32)| a.find(*i as usize, *j as usize).is_some();
-        let others = places(b);
-        self.pattern = if others.iter().all(within) {
-            a.clone()
-        } else {
-            pattern_of(a.rows(), places(a).into_iter().chain(others))?
-        };
-        self.maps = [Map::new(a, &self.pattern), Map::new(b, &self.pattern)];
+        let parts = [self.first.pattern(), self.second.pattern()];
+        self.pattern = union(&parts)?;
+        self.maps = parts.map(|part| Map::new(part, &self.pattern));
         Ok(())
-    }
-}
-
-/// Adds the Hessian of a part to the values of the union.
-fn add(
-    part: &mut impl Potential,
-    map: &mut Option<Map>,
-    x: &[f64],
-    curvature: Curvature,
-    values: &mut [f64],
-) {
-    let Some(Map { blocks, values: own }) = map else { return part.add_hessian(x, curvature, values) };
-    own.fill(0.0);
-    part.add_hessian(x, curvature, own);
-    for (&block, own) in blocks.iter().zip(own.chunks_exact(9)) {
-        values[9 * block..9 * block + 9].iter_mut().zip(own).for_each(|(v, own)| *v += own);
     }
 }
 
@@ -121,8 +78,8 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
 
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
         let [a, b] = &mut self.maps;
-        add(&mut self.first, a, x, curvature, values);
-        add(&mut self.second, b, x, curvature, values);
+        add_hessian(&mut self.first, a.as_mut(), x, curvature, values);
+        add_hessian(&mut self.second, b.as_mut(), x, curvature, values);
     }
 
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {

@@ -1,4 +1,4 @@
-//! The signature of an energy of nodes.
+//! The trait of energies of nodes.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul};
@@ -8,26 +8,26 @@ use coarsen_sparse::{Pattern, Stencil};
 
 use crate::BodyError;
 
-/// Which Hessian is meant.
+/// The kind of Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Curvature {
-    /// Element by element, negative eigenvalues set to 0: positive semidefinite everywhere (Teran et al. 2005).
+    /// Negative eigenvalues of every element are set to 0: positive semidefinite (Teran et al. 2005).
     #[default]
     Projected,
-    /// The true one.
+    /// The exact Hessian.
     Exact,
-    /// A weighted Laplacian that does not depend on x and is above the true one at rest: the constant matrix of Projective
-    /// Dynamics (Bouaziz et al. 2014; for other energies Liu, Bouaziz & Kavan 2017, "Quasi-Newton methods for real-time
-    /// simulation of hyperelastic materials", ACM TOG 36(3)).
+    /// A weighted Laplacian that does not depend on x and bounds the exact Hessian at rest from above: the
+    /// constant matrix of Projective Dynamics (Bouaziz et al. 2014; for other energies Liu, Bouaziz & Kavan
+    /// 2017, "Quasi-Newton methods for real-time simulation of hyperelastic materials", ACM TOG 36(3)).
     Constant,
 }
 
-/// An energy in J, and what it is the sum of.
+/// An energy in J, and the magnitude of its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// E.
     pub value: f64,
-    /// Σ |t ∂E/∂t| over the terms t that E was made from: rounding moves E by a few ε times this, near E = 0 too.
+    /// Σ |t ∂E/∂t| over the terms t of E: rounding changes E by a few ε times this, also where E is near 0.
     pub magnitude: f64,
 }
 
@@ -48,13 +48,13 @@ impl Sum for Energy {
 impl Mul<Energy> for f64 {
     type Output = Energy;
 
-    /// For a weight of 0 or more.
+    /// Multiplies by a weight of 0 or more.
     fn mul(self, Energy { value, magnitude }: Energy) -> Energy {
         Energy { value: self * value, magnitude: self * magnitude }
     }
 }
 
-/// Contacts and their stiffness, as [`Contacts::assemble`](coarsen_sparse::Contacts::assemble) takes them.
+/// Contacts and their stiffness, the input of [`Contacts::assemble`](coarsen_sparse::Contacts::assemble).
 #[derive(Clone, Debug, Default)]
 pub struct Touching {
     stencils: Vec<Stencil>,
@@ -68,7 +68,7 @@ impl Touching {
         self.stiffness.extend_from_slice(k.as_flattened());
     }
 
-    /// Forgets all, and keeps the room.
+    /// Removes all contacts and keeps the memory.
     pub fn clear(&mut self) {
         self.stencils.clear();
         self.stiffness.clear();
@@ -85,15 +85,15 @@ impl Touching {
     }
 }
 
-/// An energy of the positions of free nodes, three scalars a node, with its derivatives.
+/// An energy of the positions of free nodes, three scalars per node, and its derivatives.
 pub trait Potential {
-    /// Free nodes.
+    /// The number of free nodes.
     fn nodes(&self) -> usize;
 
-    /// Which free nodes meet in an element: the block pattern of the Hessian, with the diagonal.
+    /// The block pattern of the Hessian: pairs of free nodes in a common element, and the diagonal.
     fn pattern(&self) -> &Arc<Pattern>;
 
-    /// E(x). *Panics* on a wrong length, as the other two.
+    /// E(x). *Panics* on a wrong length, as do the gradient and the Hessian.
     fn energy(&mut self, x: &[f64]) -> Energy;
 
     /// g += ∇E(x), in N.
@@ -102,39 +102,83 @@ pub trait Potential {
     /// values += ∇²E(x) in N/m: the values of a matrix of this pattern in 3x3 blocks.
     fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]);
 
-    /// Appends the contacts at x with their stiffness: a part of ∇²E that is in no pattern and comes and goes.
+    /// Appends the contacts at x with their stiffness: the part of ∇²E outside the pattern, which changes
+    /// with x.
     ///
-    /// [`ImplicitEuler`](crate::ImplicitEuler) carries it apart from the matrix to the preconditioner.
+    /// [`ImplicitEuler`](crate::ImplicitEuler) passes it to the preconditioner apart from the matrix.
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         let _ = (x, curvature, contacts);
     }
 
-    /// Whether [`add_contacts`](Self::add_contacts) may ever add any.
+    /// Whether [`add_contacts`](Self::add_contacts) ever adds contacts.
     fn touches(&self) -> bool {
         false
     }
 
-    /// The largest α for which x + α d is known to be valid (no inverted element, nothing beyond a barrier); ∞ unless a potential says
-    /// otherwise.
+    /// The largest α for which x + α d is known to be valid, with no inverted element and nothing beyond a
+    /// barrier; ∞ by default.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         let _ = (x, d);
         f64::INFINITY
     }
 
-    /// Looks at x where a time step begins: a potential whose elements come and go finds them here. Whether [`pattern`](Self::pattern) is
-    /// another now.
+    /// Called with the x at the start of a time step. A potential whose elements change with x finds them
+    /// here. Returns whether [`pattern`](Self::pattern) has changed.
     ///
     /// # Errors
-    /// [`BodyError`] when the new pattern cannot be made.
+    /// [`BodyError`] when the new pattern cannot be allocated.
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
         let _ = x;
         Ok(false)
     }
 
-    /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without its time step, since x
-    /// are positions. A gradient divided by it measures strain, in stiff and in soft parts alike. Potentials without an extent of their
-    /// own (pins, obstacles) add nothing.
+    /// Adds the characteristic force of each free node in N: ℓᵢ ξᵢ of Wang et al. 2020 (HOT), Eq. 9, without
+    /// the time step, since x are positions. A gradient divided by it measures strain, in stiff and in soft
+    /// parts. Potentials without an extent (pins, obstacles) add nothing.
     fn add_characteristic(&self, forces: &mut [f64]) {
         let _ = forces;
+    }
+}
+
+/// A boxed energy: one type for parts that are chosen at run time.
+impl<P: Potential + ?Sized> Potential for Box<P> {
+    fn nodes(&self) -> usize {
+        (**self).nodes()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        (**self).pattern()
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        (**self).energy(x)
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        (**self).add_gradient(x, g);
+    }
+
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        (**self).add_hessian(x, curvature, values);
+    }
+
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+        (**self).add_contacts(x, curvature, contacts);
+    }
+
+    fn touches(&self) -> bool {
+        (**self).touches()
+    }
+
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        (**self).max_step(x, d)
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        (**self).renew(x)
+    }
+
+    fn add_characteristic(&self, forces: &mut [f64]) {
+        (**self).add_characteristic(forces);
     }
 }

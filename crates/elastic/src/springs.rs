@@ -2,8 +2,8 @@
 //!
 //! > E = Σ k/2 (|x_i − x_j| − L)²    (1)
 //!
-//! With ℓ = |x_i − x_j| and n the unit vector along the spring, the block of its Hessian is
-//! k n nᵀ + k (1 − L/ℓ)(I − n nᵀ): the second term is negative in compression, and projected to 0.
+//! With ℓ = |x_i − x_j| and n the unit vector along the spring, the block of its Hessian is k n nᵀ + k (1 −
+//! L/ℓ)(I − n nᵀ). The second term is negative in compression, and the projection sets it to 0.
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness};
@@ -23,7 +23,7 @@ pub struct Spring {
 
 /// Springs between nodes.
 ///
-/// *Cost* of value, gradient and Hessian: linear in the springs.
+/// *Cost* of value, gradient and Hessian: linear in the number of springs.
 /// *Reference* Provot 1995; Liu et al. 2013, "Fast simulation of mass-spring systems", ACM TOG 32(6); projection: Choi & Ko
 /// 2002.
 ///
@@ -37,10 +37,10 @@ pub struct Spring {
 pub type Springs = Elements<Vec<Spring>, 2>;
 
 impl Elements<Vec<Spring>, 2> {
-    /// Springs among nodes at `positions`, some of which are `held` there.
+    /// Springs between nodes at `positions`; `held` nodes stay there.
     ///
     /// # Errors
-    /// [`BodyError`] for ends that are no nodes, and stiffnesses or lengths that are not positive and finite.
+    /// [`BodyError`] for ends that do not exist, and stiffnesses or lengths that are not positive and finite.
     pub fn new(springs: Vec<Spring>, held: &[bool], positions: &[[f64; 3]]) -> Result<Self, BodyError> {
         let ends: Vec<[u32; 2]> = springs.iter().map(|s| s.ends).collect();
         for (index, spring) in springs.iter().enumerate() {
@@ -53,7 +53,7 @@ impl Elements<Vec<Spring>, 2> {
     }
 }
 
-/// n and ℓ; n = 0 where both ends meet.
+/// n and ℓ; n = 0 where both ends coincide.
 fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
     let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
     let length = dot(&d, &d).sqrt();
@@ -90,7 +90,7 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
-    /// k times the length at rest, half for either end.
+    /// Half of k times the length at rest for either end.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()
     }

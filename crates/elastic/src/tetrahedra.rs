@@ -20,17 +20,17 @@ use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
 use crate::mat3::{cofactor, determinant, dot};
 use crate::potential::{Curvature, Energy};
 
-/// F of an element at rest.
+/// The deformation gradient of an element at rest.
 const REST: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// The share of the way to the first flat element that a step may go.
+/// The largest share of the distance to the first flat element that a step may cover.
 const SHARE: f64 = 0.9;
 
-/// A body of linear tetrahedra of one density, its moduli free to differ by element.
+/// A body of linear tetrahedra with one energy density; moduli may differ by element.
 ///
-/// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread count. Nothing is
-/// allocated by values, gradients and Hessians.
-/// *Cost* of a Hessian: an SVD, 9 outer products of 12 an element, and a scatter on one thread.
+/// All loops run over elements in parallel and are summed in a fixed order: the same bits at any thread
+/// count. Evaluations allocate nothing.
+/// *Cost* of a Hessian: per element an SVD and 9 outer products of length 12; the scatter runs on one thread.
 pub type Tetrahedra<D> = Elements<Solid<D>, 4>;
 
 /// Tetrahedra at rest, and their density.
@@ -46,12 +46,12 @@ struct Rest {
 }
 
 impl<D: Density> Elements<Solid<D>, 4> {
-    /// The body of a mesh, which is its rest shape, with some nodes `held`; `material` gives the moduli of an element by its
-    /// number.
+    /// The body whose rest shape is the mesh, with `held` nodes; `material` gives the moduli of an element by
+    /// its number.
     ///
     /// # Errors
-    /// [`BodyError`] for corners that are no nodes, elements without positive volume, moduli of no stable material, and free
-    /// nodes without an element.
+    /// [`BodyError`] for corners that do not exist, elements without positive volume, moduli of an unstable
+    /// material, and free nodes without an element.
     pub fn new(
         density: D,
         mesh: &Mesh,
@@ -87,7 +87,7 @@ impl<D: Density> Elements<Solid<D>, 4> {
 }
 
 impl Rest {
-    /// F = Σ (x_a − x_0) ∇N_aᵀ: the ∇N_a add up to zero, and edges lose no digits far from the origin.
+    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero; edges lose no digits far from the origin.
     fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
         let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
@@ -147,9 +147,9 @@ impl<D: Density> Element<4> for Solid<D> {
         !self.density.inverts()
     }
 
-    /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements around the node; ℓᵢ the area of their faces
-    /// opposite to it. Inside a body these close the polyhedron of the paper; at a node of the surface they leave it open, so that
-    /// it has about half the ℓᵢ of one inside.
+    /// ξᵢ is ‖∂P/∂F‖ of a stretch at rest, averaged by volume over the elements at the node. ℓᵢ is the area
+    /// of their faces opposite to the node. For an interior node these faces are the closed polyhedron of the
+    /// paper; for a surface node the polyhedron is open, and ℓᵢ is about half as large.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         let stiffness = |e: &Rest| {
             let modes = self.density.modes(e.material, &REST);

@@ -8,7 +8,7 @@
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
-//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: v, t, α and ω are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: v, t, α and ω are those of A / unit |
 //!
 //! Names are those of van der Vorst 1992; (s, t) and the like are inner products.
 
@@ -24,13 +24,14 @@ use crate::start::{Workspace, check, round_off};
 
 /// BiCGStab for general A, preconditioned from the right.
 ///
-/// A product of a biconjugate-gradient polynomial and of one that minimises the residual step by step: short recurrences
-/// for unsymmetric systems, without a monotone norm. Returns the iterate of the smallest residual seen (within a factor 2)
-/// where it does not converge.
-/// *Use* for unsymmetric systems when the vectors of [`Gmres`](crate::Gmres) do not fit; for symmetric ones the methods
-/// with short optimal recurrences are better.
-/// *Outcome* inner products that vanish within round-off restart the method from its true residual; if the run before made
-/// no progress, they end it as [`Breakdown`](Outcome::Breakdown).
+/// The residual polynomial is the product of the biconjugate-gradient polynomial and of one whose factors
+/// minimise the residual of each step. Recurrences are short for unsymmetric systems, but the residual norm
+/// is not monotone. Without convergence the method returns the iterate of smallest residual (within a factor
+/// 2).
+/// *Use* for unsymmetric systems when the vectors of [`Gmres`](crate::Gmres) do not fit in memory. For
+/// symmetric systems use a method with short optimal recurrences.
+/// *Outcome* inner products that vanish within round-off restart the method from the recomputed residual; if
+/// the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
 /// *Cost* per iteration: 2 applies of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
 /// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
 ///
@@ -44,13 +45,13 @@ use crate::start::{Workspace, check, round_off};
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct BiCgStab<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 7>,
 }
 
 impl<V: Vector> BiCgStab<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, workspace: Workspace::new() }
     }
@@ -75,7 +76,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         let ([r, shadow, p, y, v, t, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value| b.scalar(value);
-        let mut unit = None; // until the first product
+        let mut unit = None; // set by the first product
 
         while test.goes_on(x, r)? {
             shadow.copy(r);
@@ -108,7 +109,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
                 scale::shrink(t, unit, y);
                 let (ts, tt) = (t.dot_magnitude(r), t.dot(t));
                 let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt]);
-                let halfway = vanishes(ts, size); // s cannot be shortened: keep it
+                let halfway = vanishes(ts, size); // s cannot be reduced further: keep it
                 let omega = if halfway { zero() } else { ts / tt };
                 x.axpy(&step(omega), y);
                 r.axpy(&number(-omega), t); // r = s − ω t
@@ -140,7 +141,7 @@ fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 
-/// Whether an inner product of that many absolute contributions is round-off.
+/// Whether an inner product is round-off, given the sum of absolute values of its terms.
 fn vanishes<T: Real>(value: T, size: T) -> bool {
     value.abs() <= round_off::<T>() * size
 }

@@ -8,7 +8,7 @@
 //! | A p | `q` | |
 //! | (r, z) | `rho` | |
 //! | (A p, p) | `curvature` | |
-//! | α, β | `alpha`, `beta` | step length; share of the old direction in the new one |
+//! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
 //! Step numbers at line ends are those of Saad 2003, Algorithm 9.1.
 
@@ -28,15 +28,16 @@ use crate::tridiagonal::Tridiagonal;
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
-/// Minimises ‖x − A⁻¹b‖_A over x₀ + the Krylov space of M⁻¹A; after k iterations the error has fallen at least to
-/// 2 ((√κ − 1) / (√κ + 1))ᵏ of its start, κ the condition number of M⁻¹A.
-/// *Use* with a fixed symmetric preconditioner; for a varying one take [`FlexibleCg`](crate::FlexibleCg), for indefinite A
-/// [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
-/// *Outcome* a curvature pᵀAp below its round-off freezes x before it does harm: negative ones end as
-/// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing ones as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait a look; 5 vectors. Beside A and M, 11 passes over vectors: 6 for x and r
-/// with (r, r), 3 for p, 2 for (r, z) unless M sums it itself; (A p, p) comes with A p. (The update of x could wait for the next p and save
-/// one of them, but monitors and restarts would then see an old x.)
+/// Minimises ‖x − A⁻¹b‖_A over x₀ + the Krylov space of M⁻¹A. After k iterations this error is at most 2 ((√κ
+/// − 1) / (√κ + 1))ᵏ of its initial value, κ the condition number of M⁻¹A.
+/// *Use* with a fixed symmetric preconditioner; for a varying one use [`FlexibleCg`](crate::FlexibleCg), for
+/// indefinite A [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
+/// *Outcome* if the curvature pᵀAp is below its round-off, x stays unchanged. A negative curvature ends as
+/// [`IndefiniteOperator`](Outcome::IndefiniteOperator), a vanishing one as [`Breakdown`](Outcome::Breakdown).
+/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors. Beside
+/// A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M computes it; (A
+/// p, p) is computed with A p. (Delaying the update of x until the next p would save a pass, but monitors and
+/// restarts would then see an old x.)
 /// *Reference* Saad 2003, §9.2, Algorithm 9.1.
 ///
 /// ```
@@ -49,11 +50,14 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Cg<V: Vector = Vec<f64>> {
-    /// When to stop; with `look_every` above 1 there is no condition estimate.
+    /// The stopping rule; with `look_every` above 1 there is no condition estimate.
     pub stop: Stop<V::Real>,
-    /// At a look that finds ‖r‖ fallen to this share of the last true residual, r becomes b − A x, and the direction is kept unless r was far astray: for operators that
-    /// are [`MixedPrecision`](coarsen_core::MixedPrecision), whose products lead r astray; 1e-2 suits f32. `None`, unless set, leaves r to its recurrence.
-    /// *Cost* a residual, a pass over r and x and a wait each time; there is no condition estimate from then on.
+    /// If ‖r‖ at a convergence test is at most this share of the last recomputed residual, r is replaced by b
+    /// − A x. The direction is kept unless the two differ too much. For operators that are
+    /// [`Rounded`](coarsen_core::Rounded), whose rounded products let r drift from b − A x; 1e-2 suits f32.
+    /// `None`, the default, replaces nothing.
+    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first one there is
+    /// no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     workspace: Workspace<V, 5>,
@@ -61,14 +65,16 @@ pub struct Cg<V: Vector = Vec<f64>> {
 }
 
 impl<V: Vector> Cg<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, replace_residual: None, workspace: Workspace::new(), lanczos: Tridiagonal::default() }
     }
 
-    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, from inside; needs `look_every` = 1.
+    /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, from within the spectrum; needs
+    /// `look_every` = 1.
     ///
-    /// The α and β of the iteration are a Lanczos matrix in disguise (Saad 2003, §6.7.3); the first 1024 are kept.
+    /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3); its first 1024 rows are
+    /// kept.
     pub fn eigenvalues(&self) -> Option<[V::Real; 2]> {
         self.lanczos.extremes().map(|ends| ends.map(V::Real::of))
     }
@@ -101,7 +107,8 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let unit = b.scalar(round_off());
 
-        // Each pass runs Algorithm 9.1 from r = b − A x; a second one begins where round-off has spoilt r.
+        // Each pass of the loop runs Algorithm 9.1 from r = b − A x; another pass begins where round-off has
+        // made r inaccurate.
         while test.goes_on(x, r)? {
             let mut rho = m.apply_dot(r, z); // 1
             p.copy(z); // 1
@@ -138,11 +145,11 @@ impl<V: Vector> Krylov<V> for Cg<V> {
 
                 let next = m.apply_dot(r, z); // 6
                 let beta = next.value.over(&rho.value, &rho.floor(&unit)); // 7
-                // Deviation: after a frozen step r, z and hence rho are as before, so beta is 1 and `alive` 0 keeps p:
-                // the next look sees the curvature that froze it.
+                // Deviation: after a step with α = 0, r, z and rho are unchanged, so β is 1, and `alive` = 0
+                // keeps p. The next convergence test then finds the curvature that caused it.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 if std::mem::take(&mut anew) {
-                    p.copy(z); // 1, from the residual that replaced r
+                    p.copy(z); // 1, from the recomputed residual
                 } else {
                     p.axpby(&alive, z, &beta); // 8
                 }

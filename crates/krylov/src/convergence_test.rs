@@ -1,6 +1,7 @@
-//! When a solve ends, and how.
+//! Convergence tests, restarts, and the outcome of a solve.
 //!
-//! A method runs its recurrence between two true residuals (conjugate gradients may ask for more of them in between, [`ConvergenceTest::replace`]):
+//! A method runs its recurrence between two recomputed residuals (conjugate gradients may recompute it more
+//! often, [`Watch::replace`]):
 //!
 //! ```text
 //! while test.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here
@@ -14,17 +15,20 @@
 //! test.report(x)
 //! ```
 //!
-//! A look never ends a solve: it only stops the recurrence. The true residual is then recomputed, and
+//! A convergence test does not end the solve, but only the recurrence. The residual is then recomputed, and
+//! the solve ends or goes on:
 //!
-//! - within the tolerance: `Converged`, whatever stopped the recurrence;
-//! - the recurrence saw a residual that A maps to nearly nothing and the truth has not fallen since: `Inconsistent`, with the iterate of that residual;
-//! - the recurrence claimed convergence, but the truth disagrees: the method restarts from the true residual, unless the
-//!   last run did not even halve it: `Stagnated`;
-//! - a breakdown: restart if the run made progress, else `Breakdown` (`Stagnated` from the second run on);
-//! - anything else is the outcome, `Diverged` where the residual has grown beyond what the method can mend.
+//! - It is within the tolerance: `Converged`, whatever stopped the recurrence.
+//! - The recurrence had a residual r with A r nearly zero, and the recomputed residual has not decreased
+//!   since: `Inconsistent`, with the iterate of that residual.
+//! - The recurrence converged, but the recomputed residual is above the tolerance: the method restarts from
+//!   it. If the last run did not halve it: `Stagnated`.
+//! - The recurrence broke down: restart if the run made progress, else `Breakdown` (`Stagnated` from the
+//!   second run on).
+//! - Every other reason is the outcome, and `Diverged` if the residual has grown too much for a restart.
 //!
-//! `safe` holds the last iterate known to be finite whose residual had halved: a few dozen copies a solve, and no NaN is
-//! ever handed back.
+//! `safe` holds the last finite iterate whose residual had halved: a few dozen copies per solve. So x never
+//! contains NaN on return.
 
 use std::ops::ControlFlow;
 
@@ -36,25 +40,26 @@ use num_traits::{Float, one, zero};
 use crate::scale::{self, Size};
 use crate::start::{Spare, check_finite, round_off};
 
-/// Times as large as the recurrence has it, a true residual is not conjugate to the direction any more, and steps along it are no line search.
+/// If the recomputed residual is this many times that of the recurrence, it is no longer conjugate to the
+/// direction, which is dropped.
 const ASTRAY: f64 = 1.5;
 
-/// Decides when one solve ends, and how.
+/// The state of one solve.
 pub(crate) struct ConvergenceTest<'a, V: Vector> {
     stop: Stop<V::Real>,
     a: &'a dyn LinearOperator<V>,
     b: &'a V,
     monitor: &'a mut dyn Monitor<V>,
-    /// The iterate to return if the current one is no good.
+    /// The iterate returned if the current one is not finite or worse.
     safe: &'a mut V,
-    /// Its ‖r‖.
+    /// ‖r‖ of `safe`.
     saved: V::Real,
-    /// b / power, where that is not b.
+    /// b / power, where power ≠ 1.
     spare: &'a mut Spare<V>,
-    /// What x and b are divided by while the solve runs: 1, unless b·b leaves the range of ordinary squares.
+    /// The divisor of x and b during the solve: 1, unless b·b overflows or underflows.
     power: f64,
-    /// Whether the smallest residual wins when the budget is spent; methods that minimise another norm return their last
-    /// iterate.
+    /// Whether the iterate of smallest residual is returned at the iteration limit; methods that minimise
+    /// another norm return the last iterate.
     smallest: bool,
     /// ‖b‖, divided by `power` like every norm here, or 1 where b = 0.
     scale: V::Real,
@@ -62,23 +67,23 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     threshold: V::Real,
     /// ‖b − A x₀‖
     initial: V::Real,
-    /// ‖b − A x‖ at the last restart, and of the returned x in the end.
+    /// ‖b − A x‖ at the last restart; in the end, that of the returned x.
     truth: V::Real,
-    /// The same, or that of the last replacement: what the recurrence runs from.
+    /// The same, or ‖r‖ at the last replacement: the start of the recurrence.
     known: V::Real,
     replaced: bool,
-    /// ‖r‖ of the last look.
+    /// ‖r‖ at the last convergence test.
     seen: V::Real,
-    /// Whether `safe` stays what it is until the run ends.
+    /// Whether `safe` is kept until the run ends.
     held: bool,
     iterations: usize,
     runs: usize,
-    /// Why the recurrence stopped; `Converged` is its claim. `None`: it only finished a cycle.
+    /// Why the recurrence stopped; `Converged` is still to be checked. `None`: it finished a cycle.
     verdict: Option<Outcome>,
 }
 
 impl<'a, V: Vector> ConvergenceTest<'a, V> {
-    /// A judge for A x = b; `safe` is a vector to keep iterates in, `spare` room for a scaled b.
+    /// The state of a solve of A x = b; `safe` stores iterates, `spare` a scaled b.
     pub(crate) fn new(
         stop: Stop<V::Real>,
         a: &'a dyn LinearOperator<V>,
@@ -112,15 +117,17 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// Out of budget, returns the iterate of the smallest residual instead of the last one.
+    /// At the iteration limit, returns the iterate of smallest residual instead of the last one.
     pub(crate) fn smallest_residual(self) -> Self {
         Self { smallest: true, ..self }
     }
 
-    /// Sets r = b − A x, both divided by a power of two where b asks for it, and says whether to run from there; `false` once the report is ready.
+    /// Sets r = b − A x, both divided by a power of two where b requires it. Returns whether to run from
+    /// there; `false` once the report is ready.
     ///
     /// # Errors
-    /// Those of [`Vector::like`] when a scaled b has no room; [`Error::NotFinite`] for b and the guess.
+    /// Those of [`Vector::like`] when a scaled b cannot be allocated; [`Error::NotFinite`] for b and the
+    /// guess.
     pub(crate) fn goes_on(&mut self, x: &mut V, r: &mut V) -> Result<bool, Error> {
         let norm = if self.runs == 0 { self.open(x, r)? } else { measure(self.a, self.load(), x, r) };
         let enough = match self.verdict {
@@ -152,12 +159,13 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         Ok(false)
     }
 
-    /// r = b − A x of the system that is solved, which may be a scaled one; nobody judges it.
+    /// r = b − A x of the system that is solved, which may be scaled; without a convergence test.
     pub(crate) fn recompute(&self, x: &V, r: &mut V) {
         self.a.residual(self.load(), x, r);
     }
 
-    /// Keeps x as what may be a least-squares solution, until the run ends: once a run, whatever residuals come after it.
+    /// Stores x as a possible least-squares solution until the run ends; only the first call of a run has an
+    /// effect.
     pub(crate) fn hold(&mut self, x: &V) {
         if !self.held {
             self.held = true;
@@ -166,7 +174,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         }
     }
 
-    /// Whether the residual that was held is the least there is: the truth is not below it, and it is more than round-off of b.
+    /// Whether the stored residual is the least attainable: the recomputed one is not below it, and it is
+    /// more than round-off of b.
     fn is_least(&self, norm: V::Real) -> bool {
         let rest = V::Real::EPSILON.sqrt();
         self.held
@@ -174,14 +183,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             && self.saved > rest * self.scale
     }
 
-    /// Counts an iteration; whether its numbers are to be looked at.
+    /// Counts an iteration; returns whether a convergence test is due.
     pub(crate) fn step(&mut self) -> bool {
         self.iterations += 1;
         self.iterations.is_multiple_of(self.stop.look_every) || self.iterations >= self.stop.max_iterations
     }
 
-    /// Judges the numbers of a look: r·r of the recurrence, and inner products that must be positive, each with the
-    /// outcome that a negative one means. `Break` ends the run.
+    /// A convergence test with r·r of the recurrence and inner products that must be positive, each with the
+    /// outcome of a negative value. `Break` ends the run.
     pub(crate) fn look(
         &mut self,
         rr: V::Real,
@@ -191,7 +200,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         self.look_at(rr, positive, x, None)
     }
 
-    /// The same, with what has been learned of the eigenvalues of M⁻¹A.
+    /// The same, with Ritz values of M⁻¹A.
     pub(crate) fn look_at(
         &mut self,
         rr: V::Real,
@@ -214,7 +223,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             return Some(Outcome::NotFinite);
         }
         let stopped = self.observe(residual, x, ritz_values).is_break();
-        // Below EPSILON of what it runs from, the recurrence says nothing about the truth any more.
+        // Below EPSILON of its start, the recurrence no longer approximates the residual.
         if residual <= self.threshold.max(V::Real::EPSILON * self.known) {
             return Some(Outcome::Converged);
         }
@@ -239,13 +248,14 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         None
     }
 
-    /// Whether a residual of the recurrence has fallen to this share of the last true one.
+    /// Whether the residual of the recurrence is at most this share of the last recomputed one.
     pub(crate) fn has_fallen(&self, residual: V::Real, share: V::Real) -> bool {
         residual <= share * self.known
     }
 
-    /// r = b − A x in the middle of a run, where the recurrence has `residual`: whether that was far astray, so that no direction can be kept. `Break`
-    /// where the truth has not halved since it was known.
+    /// Recomputes r = b − A x during a run whose recurrence has the norm `residual`. Returns whether the two
+    /// differ so much that the direction must be dropped; `Break` if the recomputed residual has not halved
+    /// since the last one.
     pub(crate) fn replace(&mut self, residual: V::Real, x: &V, r: &mut V) -> ControlFlow<(), bool> {
         let norm = measure(self.a, self.load(), x, r);
         self.replaced = true;
@@ -253,11 +263,11 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
             self.known = norm;
             return ControlFlow::Continue(norm > V::Real::of(ASTRAY) * residual);
         }
-        self.verdict = Some(Outcome::Converged); // a claim, which the truth refutes
+        self.verdict = Some(Outcome::Converged); // the recomputed residual will decide
         ControlFlow::Break(())
     }
 
-    /// Ends the run for a reason of the method's own; the method leaves its loop.
+    /// Ends the run for a reason found by the method, which then leaves its loop.
     pub(crate) fn end(&mut self, verdict: Outcome) {
         self.verdict = Some(verdict);
     }
@@ -267,12 +277,12 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         self.truth
     }
 
-    /// Whether this is the first run, whose Lanczos process starts at x₀, with the residual that it began with.
+    /// Whether this is the first run, whose Lanczos process starts at x₀ and its residual.
     pub(crate) fn first_run(&self) -> bool {
         self.runs == 1 && !self.replaced
     }
 
-    /// The report, once [`goes_on`](Self::goes_on) said no.
+    /// The report, once [`goes_on`](Self::goes_on) returned `false`.
     pub(crate) fn report(&self, x: &V, condition: Option<V::Real>) -> Result<Report<V::Real>, Error> {
         x.sync()?;
         Ok(Report {
@@ -285,7 +295,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         })
     }
 
-    /// The first true residual: also measures b, scales the system where that is needed, and answers b = 0 with x = 0 unless the guess is not finite.
+    /// The first residual. Also computes ‖b‖, scales the system if necessary, and returns x = 0 for b = 0
+    /// unless the guess is not finite.
     fn open(&mut self, x: &mut V, r: &mut V) -> Result<V::Real, Error> {
         self.a.residual(self.b, x, r);
         let (bb, [rr, rx]) = (self.b.dot(self.b), r.dots([r, x]));
@@ -325,7 +336,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         Ok(norm)
     }
 
-    /// The first residual of the scaled system; a guess whose residual has no square there is worth less than zeros.
+    /// The first residual of the scaled system; a guess whose scaled residual cannot be squared is replaced
+    /// by zeros.
     fn first_scaled(&mut self, x: &mut V, r: &mut V) -> V::Real {
         let mut norm = measure(self.a, self.load(), x, r);
         if !norm.is_finite() {
@@ -341,7 +353,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         if self.power == 1.0 { self.b } else { self.spare.get().unwrap_or(self.b) }
     }
 
-    /// Gives x back in the unit of the caller, with the residual of what has been left of it there.
+    /// Returns x in the unit of the caller, with its residual after rounding.
     fn restore(&mut self, x: &mut V, r: &mut V) {
         if self.power == 1.0 {
             return;
@@ -349,16 +361,16 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
         scale::round(x, self.power, r);
         self.truth = measure(self.a, self.load(), x, r);
         if !self.truth.is_finite() {
-            self.verdict = Some(Outcome::NotFinite); // x is beyond the range of its numbers
+            self.verdict = Some(Outcome::NotFinite); // x overflows
             x.fill(zero());
             self.truth = measure(self.a, self.load(), x, r);
         } else if self.verdict == Some(Outcome::Converged) && self.truth > self.threshold {
-            self.verdict = Some(Outcome::Stagnated); // x is among the smallest numbers, which have few digits
+            self.verdict = Some(Outcome::Stagnated); // x is subnormal and has few digits
         }
         scale::restore(x, self.power, r);
     }
 
-    /// Goes back to the safe iterate where the last one is no good.
+    /// Restores the safe iterate where the last one is not finite or worse.
     fn choose(&mut self, end: Outcome, x: &mut V, r: &mut V) {
         let ruined = self.truth > self.initial / V::Real::EPSILON.sqrt();
         let doubt = match end {
@@ -379,7 +391,8 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
                 self.truth = safe;
             }
             if !self.truth.is_finite() {
-                // x or A x overflowed while the recurrence fell; zeros have a residual that is a number, ‖b‖.
+                // x or A x overflowed while the residual of the recurrence decreased; zeros have the finite
+                // residual ‖b‖.
                 x.fill(zero());
                 self.truth = measure(self.a, self.load(), x, r);
             }
@@ -407,7 +420,7 @@ impl<'a, V: Vector> ConvergenceTest<'a, V> {
     }
 }
 
-/// Whether a method may go on from the true residual after its recurrence stopped for that reason.
+/// Whether a method may restart after its recurrence stopped for this reason.
 fn may_be_mended(verdict: Outcome) -> bool {
     matches!(verdict, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
 }
@@ -420,7 +433,8 @@ fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::
     length(a, b, x, r, [rr, rx])
 }
 
-/// ‖r‖ from r·r, also where that underflows, and from r·x, which touches every entry of x; not finite where x, r or r·r is not.
+/// ‖r‖ from r·r, also where that underflows. r·x includes every entry of x, so the result is not finite where
+/// x, r or r·r is not.
 fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
     if !rr.is_finite() {
         return rr;
@@ -429,7 +443,7 @@ fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx
         if !scale::is_finite(x, r) {
             return V::Real::nan();
         }
-        a.residual(b, x, r); // x is finite, only r·x is not
+        a.residual(b, x, r); // x is finite, but r·x is not
     }
     if rr < V::Real::min_positive_value() { scale::tiny_norm(r, x) } else { rr.sqrt() }
 }

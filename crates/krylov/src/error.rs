@@ -1,43 +1,44 @@
-//! What cannot be a null space.
+//! Errors of null spaces.
 
 /// Vectors that do not span a null space.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullSpaceError {
-    /// A vector in the span of those before it, or zero.
+    /// A vector in the span of the previous ones, or zero.
     #[error(
-        "vector {vector} of the null space depends on those before it: {share:.1e} of its length is left; leave it out, or choose rotations about the centre of mass"
+        "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
     )]
     Dependent {
-        /// Which vector.
+        /// The index of the vector.
         vector: usize,
         /// The share of its length that is orthogonal to the others.
         share: f64,
     },
     /// A vector of another length than the first.
     #[error(
-        "vector {vector} of the null space: expected size {expected}, found {found}; all vectors have one entry per unknown"
+        "vector {vector} of the null space: found size {found}, expected {expected}; all vectors have one entry per unknown"
     )]
     Length {
-        /// Which vector.
+        /// The index of the vector.
         vector: usize,
         /// The size of the first one.
         expected: usize,
-        /// Its own.
+        /// Its own size.
         found: usize,
     },
     /// NaN or infinity.
-    #[error("vector {vector} of the null space holds values that are not finite; look at what computed it")]
+    #[error("vector {vector} of the null space holds NaN or infinity; check the code that computed it")]
     NotFinite {
-        /// Which vector.
+        /// The index of the vector.
         vector: usize,
     },
-    /// Memory for the basis is not to be had.
+    /// Memory for the basis cannot be allocated.
     #[error(transparent)]
     Place(#[from] coarsen_core::Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for NullSpaceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

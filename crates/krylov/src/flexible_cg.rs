@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | r | `r` | residual b − A u (u of the paper is x) |
-//! | w | `z` | preconditioned residual, by a preconditioner that may change |
+//! | w | `z` | preconditioned residual; the preconditioner may change |
 //! | d | `p` | search direction |
 //! | A d | `q` | |
 //! | (w, r) | `rho` | |
@@ -21,12 +21,12 @@ use crate::start::{Workspace, check, round_off};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///
-/// Each direction is made conjugate to the last one explicitly: β = (z, A p) / (p, A p), which is the Polak–Ribière
-/// −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a fixed M it is [`Cg`](crate::Cg) up to
-/// round-off.
-/// *Use* with K-cycles, inner iterations or single-precision cycles as preconditioner; for a fixed M [`Cg`](crate::Cg)
-/// saves a reduction and estimates the condition number.
-/// *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one wait a look; 5 vectors.
+/// Each direction is made conjugate to the previous one explicitly: β = (z, A p) / (p, A p). This is the
+/// Polak–Ribière formula −(z, r − r_old) / (z_old, r_old) without a copy of the old residual. With a fixed M
+/// the method is [`Cg`](crate::Cg) up to round-off.
+/// *Use* with K-cycles, inner iterations or single-precision cycles as preconditioner. For a fixed M,
+/// [`Cg`](crate::Cg) saves a reduction and estimates the condition number.
+/// *Cost* per iteration: 1 apply of A, 1 of M, 4 reductions, 3 axpby; one wait per convergence test; 5 vectors.
 /// *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
 ///
 /// ```
@@ -39,13 +39,13 @@ use crate::start::{Workspace, check, round_off};
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct FlexibleCg<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 5>,
 }
 
 impl<V: Vector> FlexibleCg<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, workspace: Workspace::new() }
     }
@@ -95,8 +95,8 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
 
                 rho = m.apply_dot(r, z); // w = B(r)
                 let beta = z.dot(q).over(&curvature.value, &floor); // (w, A d) / (d, A d)
-                // Deviation: after a frozen step `alive` is 0 and so is β; p stays, so that the next look sees the
-                // curvature that froze it.
+                // Deviation: after a step with α = 0, `alive` and β are 0 and p is kept, so that the next
+                // convergence test finds the curvature that caused it.
                 let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 let keep = one.clone() + -alive.clone() + -beta;
                 p.axpby(&alive, z, &keep); // d = w − β d

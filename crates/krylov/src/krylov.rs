@@ -1,18 +1,22 @@
-//! The signature of every method.
+//! The trait of all Krylov methods.
 
 use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop, Vector};
 
-/// An iterative method for A x = b, object safe.
+/// An iterative method for A x = b; object-safe.
 ///
-/// x is the starting guess on entry. On return it is the solution, the last iterate where the budget is spent or a monitor
-/// stopped the solve (`BiCgStab`, `Minres` and `Richardson`: the one of smallest residual), and the best finite one seen otherwise, also where the
-/// solve diverged: never NaN unless the guess was. The residual in the report is recomputed from it. A method owns its vectors after the first solve: the next
-/// one of the same length at the same place allocates nothing. (Called from outside a thread pool, loops over more than
-/// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries enter one, and the queue of rayon allocates 1.5 KB at every 63rd: wrap the program in
+/// On entry x is the starting guess. On return it is the solution. At the iteration limit, or when a monitor
+/// stops the solve, it is the last iterate (for `BiCgStab`, `Minres` and `Richardson` that of smallest
+/// residual). For every other outcome, divergence included, it is the best finite iterate found; it is never
+/// NaN unless the guess was. The residual in the report is recomputed from x.
+///
+/// A method keeps its vectors after the first solve. A later solve with the same size and layout allocates
+/// nothing. (Outside a thread pool, loops over more than [`THRESHOLD`](coarsen_core::parallel::THRESHOLD)
+/// entries enter one, and rayon allocates 1.5 KB at every 63rd such entry: wrap the program in
 /// [`threads`](coarsen_core::parallel::threads).)
 ///
-/// b may have any size: where its square leaves the range of ordinary ones, x and b are divided by a power of two while the solve runs, which costs
-/// a vector and a few passes and loses nothing (monitors then see no x, and a guess whose residual has no square in those units counts as zeros).
+/// b may have any magnitude. If ‖b‖₂² overflows or underflows, x and b are divided by a power of two during
+/// the solve. This costs a vector and a few passes and loses no accuracy. Monitors then receive no x, and a
+/// guess whose scaled residual cannot be squared is replaced by zeros.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -24,16 +28,16 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Report, Stop,
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub trait Krylov<V: Vector> {
-    /// Solves A x = b with preconditioner M from the guess x; `monitor` sees every look.
+    /// Solves A x = b with preconditioner M from the guess x; `monitor` is called at every convergence test.
     ///
-    /// A right-hand side of zeros gives x = 0 in 0 iterations, and so does an exact guess keep x. How the mathematics
-    /// ended is in [`Report::outcome`].
+    /// A right-hand side of zeros gives x = 0 in 0 iterations; an exact guess is returned in 0 iterations.
+    /// [`Report::outcome`] tells how the solve ended.
     ///
     /// # Errors
-    /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`], [`Error::Parameter`] for the stopping rule and
-    /// the fields of the method, [`Error::Preconditioner`] for one of a class the method cannot use,
-    /// [`Error::NotFinite`] with the index of the first NaN or infinity in b or x, where the place can tell. Later only
-    /// [`Error::Device`] and [`Error::Memory`].
+    /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`],
+    /// [`Error::Parameter`] for the stopping rule and the fields of the method, [`Error::Preconditioner`] for
+    /// a class that the method cannot use, and [`Error::NotFinite`] with the index of the first NaN or
+    /// infinity in b or x, where it can be found. Later only [`Error::Device`] and [`Error::Memory`].
     fn solve_with(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -43,10 +47,10 @@ pub trait Krylov<V: Vector> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error>;
 
-    /// The stopping rule, to be changed between solves (the forcing terms of an inexact Newton method).
+    /// The stopping rule, to change it between solves (the forcing terms of an inexact Newton method).
     fn stop_mut(&mut self) -> &mut Stop<V::Real>;
 
-    /// [`solve_with`](Self::solve_with) and nobody looking on.
+    /// [`solve_with`](Self::solve_with) without a monitor.
     ///
     /// # Errors
     /// Those of [`solve_with`](Self::solve_with).

@@ -1,27 +1,28 @@
-//! Krylov methods that never lie about convergence.
+//! Krylov methods. Convergence is checked by recomputing the residual.
 //!
-//! Each method is one file that reads like its paper; what they share is in two: [`Krylov`] is the signature, `convergence_test` the
-//! judgement (looks, restarts from the true residual, the outcome). They are written against the traits of
-//! `coarsen-core` alone, so one text runs on host vectors, device vectors and distributed ones. What their signatures name is re-exported.
+//! Each method is one file that follows its paper. Shared code is in two files: [`Krylov`] is the trait of
+//! all methods; `watch` runs convergence tests, restarts from the recomputed residual and determines the
+//! outcome. Methods are written against the traits of `coarsen-core` alone, so that the same code runs on
+//! host, device and distributed vectors. Types in their signatures are re-exported.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`krylov`](Krylov) | the signature of every method |
+//! | [`krylov`](Krylov) | the trait of all methods |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M: the file to copy for a new method |
-//! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction an iteration |
+//! | [`single_reduction_cg`](SingleReductionCg) | the same with one reduction per iteration |
 //! | [`block_cg`](BlockCg) | the same for several right-hand sides |
 //! | [`flexible_cg`](FlexibleCg) | the same A, an M that varies |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |
 //! | [`bicgstab`](BiCgStab) | general A, short recurrences |
 //! | [`richardson`](Richardson) | the stationary iteration |
-//! | [`null_space`](Projected) | singular A: any method with what A does not see projected out |
+//! | [`null_space`](Projected) | singular A: any method with the null space projected out |
 //! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
-//! | `start` | what is checked before the first write; vectors kept between solves |
-//! | `convergence_test` | when a solve ends, and how |
-//! | `scale` | right-hand sides whose squares leave the range of their numbers |
+//! | `start` | checks before the first write; vectors kept between solves |
+//! | `watch` | convergence tests, restarts and the outcome |
+//! | `scale` | right-hand sides whose squares overflow or underflow |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
-//! | [`error`](NullSpaceError) | what cannot be a null space |
+//! | [`error`](NullSpaceError) | errors of null spaces |
 
 mod bicgstab;
 mod block_cg;

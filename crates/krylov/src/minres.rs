@@ -2,14 +2,14 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | v | `v`, `v0` | Lanczos vectors, not normalised: this one and the one before |
+//! | v | `v`, `v0` | Lanczos vectors, not normalised: the current and the previous one |
 //! | z | `z` | M⁻¹ v, normalised so that (z, M z) = 1 |
 //! | γ | `gamma` | length of v in the norm of M⁻¹: off-diagonal of the Lanczos matrix |
 //! | δ | `delta` | (A z, z): its diagonal |
-//! | c, s | `c`, `s` | cosines and sines of Givens rotations, of this step and the one before |
+//! | c, s | `c`, `s` | cosines and sines of the Givens rotations of this step and the previous one |
 //! | w | `w`, `w0` | search directions |
-//! | η | `eta` | what is left of the right-hand side of the least-squares problem |
-//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: v, γ, δ and α are those of A / unit |
+//! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: v, γ, δ and α are those of A / unit |
 //!
 //! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
 //! 1975 with a preconditioner.
@@ -29,15 +29,16 @@ use crate::start::{Workspace, check, round_off};
 /// MINRES for symmetric A, indefinite or singular, with symmetric positive definite M.
 ///
 /// Minimises ‖b − A x‖ in the norm of M⁻¹ over x₀ + the Krylov space of M⁻¹A, by the Lanczos process and Givens rotations.
-/// The 2-norm of the residual, which the stopping rule asks for, comes from a recurrence of its own:
+/// The stopping rule needs the 2-norm of the residual, which has a recurrence of its own:
 /// r ← s² r + (c η / γ) v.
 /// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
 /// [`Cg`](crate::Cg) is cheaper and as fast.
-/// Returns the iterate of the smallest residual seen (within a factor 2) where it does not converge.
-/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner); a residual r that A maps to
-/// nearly nothing and that no further step shortens, while x runs away, as [`Inconsistent`](Outcome::Inconsistent): A is singular, b is not in its range, and
-/// x is the least-squares solution.
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one a look; 8 vectors.
+/// Without convergence it returns the iterate of smallest residual (within a factor 2).
+/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner).
+/// The solve ends as [`Inconsistent`](Outcome::Inconsistent) if A r is nearly zero for a residual r ≠ 0 that
+/// no further step reduces while x grows: A is singular, b is not in its range, and x is the least-squares
+/// solution.
+/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence test; 8 vectors.
 /// *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
@@ -50,13 +51,13 @@ use crate::start::{Workspace, check, round_off};
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Minres<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 8>,
 }
 
 impl<V: Vector> Minres<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, workspace: Workspace::new() }
     }
@@ -81,7 +82,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
-        // ‖A‖ in the norm of M⁻¹, from below and over all runs: one that starts from a least-squares residual learns nothing of it.
+        // A lower bound of ‖A‖ in the norm of M⁻¹, over all runs: a run that starts from a least-squares
+        // residual gives none.
         let (mut norm, mut unit) = (0.0_f64, None);
 
         while test.goes_on(x, r)? {
@@ -104,7 +106,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let known = unit.is_some();
                 let unit = *unit.get_or_insert_with(|| {
                     let ratio = V::Real::of(size.wide() / (gamma * gamma));
-                    scale::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero, and nowhere read
+                    scale::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero and is not read
                 });
                 if unit != 1.0 {
                     scale::shrink(q, if known { unit } else { 1.0 }, z);
@@ -128,7 +130,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let alpha2 = s * delta + c0 * c * gamma;
                 let alpha3 = s0 * gamma;
                 norm = norm.max(delta.abs() + next);
-                // ‖A r‖ / ‖r‖ of the residual before this step: 0 for that of a least-squares solution, and where α₁ is.
+                // ‖A r‖ / ‖r‖ of the residual before this step: 0 at a least-squares solution, and where α₁
+                // is 0.
                 let slope = alpha0.hypot(c * next);
                 if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
                     test.hold(x);
@@ -151,7 +154,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                     if test.look(r.dot(r).read(), &[], Some(x)).is_break() {
                         break;
                     }
-                    // From a least-squares solution on, x runs away along the null space.
+                    // After a least-squares solution, x grows along the null space.
                     if let Some(xx) = held
                         && x.dot(x).read() * V::Real::EPSILON > xx
                     {
@@ -179,7 +182,7 @@ fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 
-/// √(v, M⁻¹ v), or the outcome that its sign means.
+/// √(v, M⁻¹ v), or the outcome of a negative or zero (v, M⁻¹ v).
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
     let [value, magnitude] = wait::<V>(dot);
     let floor = Dot { value, magnitude }.floor(&round_off());

@@ -1,4 +1,4 @@
-//! Singular systems: what A does not see is projected out.
+//! Singular systems: the null space is projected out.
 
 use coarsen_core::{
     Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
@@ -9,7 +9,8 @@ use crate::scale::{self, Size, Unscaled};
 use crate::start::{Workspace, check, check_finite};
 use crate::{Krylov, NullSpaceError};
 
-/// An orthonormal basis N of the null space of a singular A, where that of Aᵀ is the same (symmetric A).
+/// An orthonormal basis N of the null space of a singular A whose transpose has the same null space
+/// (symmetric A).
 ///
 /// ```
 /// use coarsen_krylov::NullSpace;
@@ -24,10 +25,10 @@ pub struct NullSpace<V> {
 }
 
 impl<V: Vector> NullSpace<V> {
-    /// The constant vectors: pure Neumann problems, graph Laplacians.
+    /// The constant vector: the null space of pure Neumann problems and graph Laplacians.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Device`] when the memory cannot be allocated.
     pub fn constants(like: &V) -> Result<Self, Error> {
         let mut v = like.like()?;
         v.fill(V::Real::of((v.size() as f64).sqrt().recip()));
@@ -37,8 +38,9 @@ impl<V: Vector> NullSpace<V> {
     /// The span of `vectors`, orthonormalised by two passes of classical Gram–Schmidt.
     ///
     /// # Errors
-    /// [`NullSpaceError::Dependent`] for a vector that is within √EPSILON of the span of those before it,
-    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with [`Error::Layout`] for vectors of several layouts).
+    /// [`NullSpaceError::Dependent`] for a vector within √EPSILON of the span of the previous ones,
+    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
+    /// [`Error::Layout`] for vectors of different layouts).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
         let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
         for (vector, mut v) in vectors.into_iter().enumerate() {
@@ -71,12 +73,13 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. Cost: a reduction for all vectors, and a pass over them for it and one to subtract; no number is read.
+    /// x −= N Nᵀ x. *Cost* one reduction for all vectors, one pass over them for it and one to subtract; no
+    /// wait.
     pub fn project(&self, x: &mut V) {
         self.project_by(x, &mut Vec::new());
     }
 
-    /// The same; `shares` becomes −Nᵀ x.
+    /// The same; `shares` is set to −Nᵀ x.
     fn project_by(&self, x: &mut V, shares: &mut Vec<V::Scalar>) {
         shares.clear();
         if self.vectors.is_empty() {
@@ -87,25 +90,29 @@ impl<V: Vector> NullSpace<V> {
         x.axpys(shares, &self.vectors);
     }
 
-    /// Projects b in its place; the squares of b, of its part in the null space, and of the rest, and that of x.
+    /// Projects b in place; returns the squared norms of b, of its null-space part, of the remainder, and of
+    /// x.
     fn split(&self, b: &mut V, x: &V, shares: &mut Vec<V::Scalar>) -> [V::Real; 4] {
         let bb = b.dot(b);
         self.project_by(b, shares);
         let part = shares.iter().fold(b.scalar(zero()), |sum, share| sum + share.clone() * share.clone());
-        self.project_by(b, shares); // once more: what round-off left
+        self.project_by(b, shares); // twice, against round-off
         V::wait_for([&bb, &part, &b.dot(b), &x.dot(x)])
     }
 }
 
-/// Any method on a symmetric singular system: right-hand side, preconditioned residuals and solution are kept orthogonal to
-/// the null space.
+/// Any method on a symmetric singular system, with right-hand side, preconditioned residuals and solution
+/// kept orthogonal to the null space.
 ///
-/// Solves A x = b − N Nᵀ b and returns the x without a part in the null space, the shortest of all. A part ‖Nᵀ b‖ that alone
-/// keeps ‖b − A x‖ above the tolerance is reported as [`Inconsistent`](Outcome::Inconsistent) once the rest is solved, and
-/// vectors that A does see as [`Stagnated`](Outcome::Stagnated); the report's residuals are those of the whole b. Monitors see residuals as a share of ‖b − N Nᵀ b‖.
-/// *Use* for pure Neumann problems, free bodies, graph Laplacians; with unsymmetric A only where the null spaces of A and Aᵀ
-/// agree.
-/// *Cost* a reduction and two passes over the null vectors in each application of M; one residual and one reduction of x more; 2 vectors more.
+/// Solves A x = b − N Nᵀ b and returns the solution orthogonal to the null space, which is the shortest. If
+/// ‖Nᵀ b‖ alone keeps ‖b − A x‖ above the tolerance, the solve ends as
+/// [`Inconsistent`](Outcome::Inconsistent) once the remaining system is solved. Vectors that are not in the
+/// null space of A end as [`Stagnated`](Outcome::Stagnated). Residuals in the report are those of b; monitors
+/// receive ‖r‖ / ‖b − N Nᵀ b‖.
+/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* for unsymmetric A whose null
+/// space differs from that of Aᵀ.
+/// *Cost* one reduction and two passes over the null-space vectors per application of M; per solve one more
+/// residual and one more reduction of x; 2 more vectors.
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
@@ -121,16 +128,16 @@ impl<V: Vector> NullSpace<V> {
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Projected<V: Vector, K> {
-    /// The method that solves; its stopping rule is that of the whole.
+    /// The method that solves; its stopping rule applies to the whole system.
     pub method: K,
-    /// What A does not see.
+    /// The null space of A.
     pub null_space: NullSpace<V>,
     workspace: Workspace<V, 2>,
     shares: Vec<V::Scalar>,
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
-    /// A method and the null space to keep out of it.
+    /// A method, and the null space to project out.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
         Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
     }
@@ -158,10 +165,10 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         load.copy(b);
         let mut squares = space.split(load, x, shares);
         if !squares[3].is_finite() && !scale::is_finite(x, r) {
-            check_finite(&[("b", b), ("x", x)])?; // before projections spread it
+            check_finite(&[("b", b), ("x", x)])?; // before projections spread NaN to all entries
             return Ok(not_finite(&stop));
         }
-        let mut power = 1.0; // what b and x are divided by
+        let mut power = 1.0; // the divisor of b and x
         if !scale::is_ordinary(squares[0]) {
             match scale::fit(b, squares[0], r) {
                 Size::Power(near) if scale::divide(x, near, load) => {
@@ -181,8 +188,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let threshold =
             Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
 
-        // Together with the part of b that stays, the residual of the rest must be within the threshold: where the two
-        // cannot be, half of it is asked for.
+        // The residual of the remaining system and the null-space part of b together must be within the
+        // threshold. If that is not possible, the remaining system is solved to half of the threshold.
         let square = threshold * threshold;
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
@@ -204,7 +211,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let found = r.norm();
         let mut left = found;
         if power != 1.0 && !found.is_finite() {
-            x.fill(zero()); // in the unit of b, x is beyond the range of its numbers
+            x.fill(zero()); // x overflows in the unit of b
             a.residual(whole, x, r);
             left = r.norm();
         }
@@ -215,7 +222,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
             _ if !(found.is_finite() && left.is_finite()) => Outcome::NotFinite,
             _ if left <= threshold => Outcome::Converged,
             Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
-            Outcome::Converged => Outcome::Stagnated, // A sees what it should not: N is not its null space
+            Outcome::Converged => Outcome::Stagnated, // A N ≠ 0: N is not the null space of A
             other => other,
         };
         let initial = (solved.initial_residual * length(rest)).hypot(part.sqrt());
@@ -233,7 +240,8 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     }
 }
 
-/// What is said of a right-hand side or a guess with NaN or infinity where a place cannot tell which entry it is, before x is written.
+/// The report of a right-hand side or a guess with NaN or infinity whose index cannot be found, before x is
+/// written.
 fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
     Report {
         outcome: Outcome::NotFinite,

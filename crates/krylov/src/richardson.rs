@@ -9,14 +9,15 @@ use crate::Krylov;
 use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check};
 
-/// Richardson iteration: a multigrid cycle or a smoother run on its own.
+/// Richardson iteration, to run a multigrid cycle or a smoother on its own.
 ///
-/// The error is multiplied by I − ω M⁻¹A; it converges when all eigenvalues of that lie inside the unit circle. The
-/// residual is computed afresh from x in every iteration, so what a look sees is the truth.
-/// *Use* to measure the convergence factor of a cycle; [`Cg`](crate::Cg) with the same M is never slower on symmetric
-/// positive definite systems. A diverging run returns the iterate of the smallest residual seen (within a factor 2).
+/// Each iteration multiplies the error by I − ω M⁻¹A; it converges when all eigenvalues of this matrix lie
+/// inside the unit circle. The residual is computed from x in every iteration.
+/// *Use* to measure the convergence factor of a cycle. [`Cg`](crate::Cg) with the same M never needs more
+/// iterations on symmetric positive definite systems. A diverging run returns the iterate of smallest
+/// residual (within a factor 2).
 /// *Outcome* [`Stagnated`](Outcome::Stagnated) when a correction is below the round-off of x.
-/// *Cost* per iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait a look; 3 vectors.
+/// *Cost* per iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait per convergence test; 3 vectors.
 /// *Reference* Saad 2003, §4.2.1.
 ///
 /// ```
@@ -31,15 +32,15 @@ use crate::start::{Workspace, check};
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Richardson<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
-    /// ω, the relaxation factor, above 0; 1 unless set.
+    /// ω, the relaxation factor, above 0; 1 by default.
     pub omega: V::Real,
     workspace: Workspace<V, 3>,
 }
 
 impl<V: Vector> Richardson<V> {
-    /// The iteration with ω = 1 and a stopping rule; vectors are made at the first solve.
+    /// The iteration with ω = 1 and a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, omega: num_traits::one(), workspace: Workspace::new() }
     }
@@ -80,7 +81,7 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
                     if test.look(rr, &[], Some(x)).is_break() {
                         break;
                     }
-                    let known = xx.is_normal(); // the square of a tiny or huge x says nothing
+                    let known = xx.is_normal(); // the square of a tiny or huge x is 0 or infinite
                     if known && self.omega * zz.sqrt() <= V::Real::EPSILON * xx.sqrt() {
                         test.end(Outcome::Stagnated);
                         break;

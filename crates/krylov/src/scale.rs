@@ -1,30 +1,34 @@
-//! Right-hand sides whose squares leave the range of their numbers.
+//! Right-hand sides whose squares overflow or underflow.
 //!
-//! ‖b‖ = 1e-160 has no square in `f64`, and in `f32` 1e-20 has none. Such a system is solved as A (x / s) = b / s with s the power of two near ‖b‖,
-//! which loses nothing; x is multiplied by s at the end. Methods that sum squares of A p divide these products by a power of two in the same way, the
-//! `unit` of A. Ordinary solves pay a comparison; in `f32` those with ‖A‖² above 2e19 pay a pass a product.
+//! The square of ‖b‖ = 1e-160 underflows in `f64`, that of 1e-20 in `f32`. Such a system is solved as A (x /
+//! s) = b / s with the power of two s near ‖b‖, which loses no accuracy; x is multiplied by s at the end.
+//! Methods that need the square of A p divide these products by a power of two in the same way, the `unit` of
+//! A. An ordinary solve costs one comparison more. In `f32` a solve with ‖A‖² above 2e19 costs one pass more
+//! per product.
 
 use std::ops::ControlFlow;
 
 use coarsen_core::{Iteration, Monitor, Real, Vector, power_of_two};
 use num_traits::{Float, Zero, zero};
 
-/// Whether a square leaves the outer half of the exponents free: to residuals as they fall, and to the size of A in inner products with A p.
+/// Whether a square is within the inner half of the exponent range. This leaves room for smaller residuals
+/// and for the factor ‖A‖ in inner products with A p.
 pub(crate) fn is_ordinary<T: Real>(square: T) -> bool {
     square >= T::min_positive_value().sqrt() && square <= T::max_value().sqrt()
 }
 
-/// The size of a right-hand side that is not ordinary.
+/// The cases of right-hand sides that need special treatment.
 pub(crate) enum Size {
-    /// All entries are zero.
+    /// All entries are 0.
     Zero,
-    /// Some are NaN or infinite.
+    /// Some entries are NaN or infinite.
     NotFinite,
     /// The power of two to divide by.
     Power(f64),
 }
 
-/// Divides b, whose square is `square`, by a power of two near its norm: `scaled` becomes the quotient.
+/// Divides b, whose squared norm is `square`, by a power of two near its norm: `scaled` is set to the
+/// quotient.
 ///
 /// *Cost* two passes, one reduction and a wait.
 pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
@@ -37,14 +41,14 @@ pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, scaled: &mut V) -> Size {
     if norm == 0.0 {
         return Size::Zero;
     }
-    let least = V::Real::min_positive_value().wide(); // its reciprocal is a number, too
+    let least = V::Real::min_positive_value().wide(); // its reciprocal does not overflow
     let power = (power_of_two(norm) / near).clamp(least, least.recip());
     multiply(b, power.recip(), scaled);
     Size::Power(power)
 }
 
-/// x / power in place of x, and zeros where that leaves the range: such a guess is worth less than none. `false`, and x untouched, where x is
-/// not finite.
+/// Replaces x by x / power, or by zeros where that overflows: zeros are then the better guess. Returns
+/// `false`, with x unchanged, where x is not finite.
 pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
     if !is_finite(x, scratch) {
         return false;
@@ -58,7 +62,7 @@ pub(crate) fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool 
     true
 }
 
-/// Whether no entry of x is NaN or infinite.
+/// Whether all entries of x are finite.
 ///
 /// *Cost* a pass, one reduction and a wait.
 pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
@@ -66,24 +70,26 @@ pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
     scratch.norm().is_finite()
 }
 
-/// x as it is once it has been multiplied by `power` and rounded, still divided by it.
+/// Rounds x as a multiplication by `power` will round it; x stays divided by `power`.
 pub(crate) fn round<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     multiply(x, power, scratch);
     multiply(scratch, power.recip(), x);
 }
 
-/// v / unit in place of v: a product with A, where those of A / unit are to be summed. x is any vector without NaN and infinity.
+/// Replaces v by v / unit: a product with A where products with A / unit are summed. x is any vector without
+/// NaN and infinity.
 pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
     if unit != 1.0 {
         v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::of(unit.recip())));
     }
 }
 
-/// The unit of A by its first product v = A p, of which p·v and the square of p·v / p·p are about `squares`; v is divided by it.
+/// The unit of A, from its first product v = A p; `squares` are approximations of p·v and of v·v / p·p. v is
+/// divided by the unit.
 pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut V) -> f64 {
     let mut far = squares.into_iter().find(|square| !square.is_zero() && !is_ordinary(*square));
     if far.is_none() && squares.iter().any(V::Real::is_zero) {
-        let norm = v.norm(); // p and A p may have nothing in common, or A be tiny
+        let norm = v.norm(); // p and A p may be orthogonal, or A tiny
         far = Some(norm * norm).filter(|square| !is_ordinary(*square));
     }
     let Some(far) = far else { return 1.0 };
@@ -96,13 +102,13 @@ pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut
     }
 }
 
-/// x · power in place of x.
+/// Replaces x by x · power.
 pub(crate) fn restore<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
     multiply(x, power, scratch);
     x.copy(scratch);
 }
 
-/// ‖r‖ of an r whose square underflows; r is as before afterwards. x is any vector without NaN and infinity.
+/// ‖r‖ of an r whose square underflows; r is unchanged on return. x is any vector without NaN and infinity.
 ///
 /// *Cost* two passes over r, one reduction and a wait.
 pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
@@ -113,17 +119,17 @@ pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
     V::Real::of(norm)
 }
 
-/// An absolute tolerance of the scaled system.
+/// The absolute tolerance in the scaled system.
 pub(crate) fn tolerance<T: Real>(absolute: T, power: f64) -> T {
     if power == 1.0 { absolute } else { T::of((absolute.wide() / power).min(T::max_value().wide())) }
 }
 
-/// The same norm in the caller's unit.
+/// A norm of the scaled system in the caller's unit.
 pub(crate) fn unscaled<T: Real>(norm: T, power: f64) -> T {
     if power == 1.0 { norm } else { T::of(norm.wide() * power) }
 }
 
-/// A monitor of the caller's, who sees residuals in the unit of b and no scaled x.
+/// The caller's monitor, which receives residuals in the unit of b and no x.
 pub(crate) struct Unscaled<'a, V: Vector> {
     pub(crate) monitor: &'a mut dyn Monitor<V>,
     pub(crate) power: f64,
@@ -138,7 +144,8 @@ impl<V: Vector> Monitor<V> for Unscaled<'_, V> {
     }
 }
 
-/// A power of two that brings the smallest numbers to where they have squares; its reciprocal does it to the largest.
+/// A power of two that scales the smallest numbers to where their squares do not underflow; its reciprocal
+/// scales the largest numbers.
 fn far<T: Real>() -> f64 {
     2.0_f64.powi((0.7 * T::max_value().wide().log2()) as i32)
 }

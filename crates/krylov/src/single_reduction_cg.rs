@@ -1,4 +1,4 @@
-//! Conjugate gradients whose inner products are one reduction.
+//! Conjugate gradients with one reduction per iteration.
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | s | `s` | A p, by its own recurrence |
 //! | γ = (r, u) | `rho` | |
 //! | δ = (w, u) | `delta` | |
-//! | κ = (A p, p) | `curvature` | δ − β² κ of the step before |
-//! | α, β | `alpha`, `beta` | step length; share of the old direction in the new one |
+//! | κ = (A p, p) | `curvature` | δ − β² κ with κ of the previous step |
+//! | α, β | `alpha`, `beta` | step length; coefficient of the old direction |
 //!
 //! Letters at line ends are those of Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
 
@@ -23,16 +23,18 @@ use crate::Krylov;
 use crate::convergence_test::ConvergenceTest;
 use crate::start::{Workspace, check, round_off};
 
-/// Preconditioned conjugate gradients with one reduction an iteration, for symmetric positive definite A and M.
+/// Preconditioned conjugate gradients with one reduction per iteration, for symmetric positive definite A and
+/// M.
 ///
-/// The iterates are those of [`Cg`](crate::Cg) up to round-off: (A p, p) is not summed but follows from (A u, u), because the directions
-/// are conjugate, and so (r, u), (A u, u) and (r, r) are known together. Round-off in that recurrence costs some of the last digits: about
-/// the same attainable accuracy in practice, which restarts from the true residual make good.
-/// *Use* where a reduction is dear beside a pass over a vector: between machines, or on a device. On the shared memory of one machine
-/// [`Cg`](crate::Cg) is as fast or faster.
-/// *Outcome* as [`Cg`](crate::Cg); a curvature below its round-off freezes x.
-/// *Cost* per iteration: 1 apply of A, 1 of M, 13 passes over vectors beside A and M ([`Cg`](crate::Cg): 11), 1 reduction; one wait a look; 6 vectors; at
-/// the end one apply of M and A more than Cg.
+/// The iterates are those of [`Cg`](crate::Cg) up to round-off. (A p, p) is computed from (A u, u), because
+/// directions are conjugate, so (r, u), (A u, u) and (r, r) need one reduction. Round-off in this recurrence
+/// loses some of the last digits; restarts from the recomputed residual recover about the same attainable
+/// accuracy in practice.
+/// *Use* where a reduction costs much more than a pass over a vector: between machines, or on a device. On
+/// one machine with shared memory [`Cg`](crate::Cg) is as fast or faster.
+/// *Outcome* as for [`Cg`](crate::Cg); a curvature below its round-off leaves x unchanged.
+/// *Cost* per iteration: 1 apply of A, 1 of M, 13 passes over vectors beside A and M ([`Cg`](crate::Cg): 11),
+/// 1 reduction; one wait per convergence test; 6 vectors; at the end one apply of M and of A more than `Cg`.
 /// *Reference* Chronopoulos & Gear 1989, "s-step iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25, §2.
 ///
 /// ```
@@ -45,13 +47,13 @@ use crate::start::{Workspace, check, round_off};
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SingleReductionCg<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
     workspace: Workspace<V, 6>,
 }
 
 impl<V: Vector> SingleReductionCg<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self { stop, workspace: Workspace::new() }
     }
@@ -104,7 +106,8 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                 }
 
                 beta = next.value.over(&rho.value, &rho.floor(&unit)); // β
-                // Deviation: after a frozen step β is 1 and `alive` 0 keeps p, s and κ: the next look sees the curvature that froze it.
+                // Deviation: after a step with α = 0, β is 1, and `alive` = 0 keeps p, s and κ. The next
+                // convergence test then finds the curvature that caused it.
                 alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
                 let frozen = unity.clone() + -alive.clone();
                 let lost = alive.clone() * beta.clone() * beta.clone() * curvature.value.clone();

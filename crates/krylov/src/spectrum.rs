@@ -1,8 +1,8 @@
 //! The largest eigenvalue of D⁻¹A by the generalized Lanczos method.
 //!
-//! D⁻¹A is not symmetric, but A x = λ D x is a symmetric pencil: Lanczos in the inner product of D works with two short
-//! recurrences and no factor of D (van der Vorst 1982). Symbols: `v` Lanczos vector, `z` = D⁻¹ v, `gamma` = (v, D⁻¹ v)^½ its
-//! length, `delta` diagonal of the Lanczos matrix.
+//! D⁻¹A is not symmetric, but A x = λ D x is a symmetric pencil. Lanczos in the inner product of D⁻¹ needs
+//! two short recurrences and no factorisation of D (van der Vorst 1982). Symbols: `v` Lanczos vector, `z` =
+//! D⁻¹ v, `gamma` = (v, D⁻¹ v)^½ its length, `delta` diagonal of the Lanczos matrix.
 
 use std::mem;
 use std::ops::Range;
@@ -18,12 +18,14 @@ use crate::tridiagonal::Tridiagonal;
 
 /// An estimate of the spectral radius of D⁻¹A for symmetric A and symmetric positive definite D.
 ///
-/// Lanczos approaches the largest eigenvalue from below, so what it finds is multiplied by `safety`. What uses the result
-/// (Chebyshev smoothing, the damping of a prolongation) needs a bound from above that is not far off: ten steps find
-/// it within a few per cent, where the power method, whose rate is the ratio of the two largest eigenvalues, would not. A few stiff contacts have
-/// eigenvectors of few nodes, which a start vector hardly knows, and so have slivers of a mesh: while a step still raises the estimate by more than a twelfth, or
-/// steps shrink so slowly that all that follow would, another one follows.
-/// *Cost* `steps` applies of A and D⁻¹, or up to four times as many while the estimate rises, 2 waits each; 4 vectors, kept: a second estimate allocates nothing.
+/// Lanczos approaches the largest eigenvalue from below, so the estimate is multiplied by `safety`. Chebyshev
+/// smoothing and the damping of a prolongation need an upper bound that is close. Ten steps find the
+/// eigenvalue within a few per cent. The power method would not, since its rate is the ratio of the two
+/// largest eigenvalues. Stiff contacts and slivers of a mesh have eigenvectors localised on a few nodes, to
+/// which a start vector contributes little. So further steps follow while a step raises the estimate by more
+/// than a twelfth, or while the increments decrease so slowly that the remaining ones would add as much.
+/// *Cost* `steps` applies of A and D⁻¹, or up to four times as many while the estimate rises, 2 waits each; 4
+/// vectors, which are kept: a second estimate allocates nothing.
 /// *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten steps); van der Vorst 1982.
 ///
 /// ```
@@ -38,24 +40,28 @@ use crate::tridiagonal::Tridiagonal;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct SpectralRadius<V: Vector = Vec<f64>> {
-    /// Lanczos steps at least, 1 or more (three estimates tell how steps shrink, so 1 and 2 mean 3); 10 unless set.
+    /// The least number of Lanczos steps, 1 or more; 10 by default. Values of 1 and 2 mean 3, since three
+    /// estimates are needed to extrapolate.
     pub steps: usize,
-    /// What the estimate is multiplied by, 1 or more; 1.1 unless set.
+    /// The factor on the estimate, 1 or more; 1.1 by default.
     pub safety: f64,
-    /// A bound of the radius that is known otherwise, infinity unless set: an estimate times `safety` that reaches it is the last, and the bound the result.
+    /// A known upper bound of the radius, infinity by default. The iteration ends when the estimate times
+    /// `safety` reaches it, and the result is the bound.
     pub ceiling: f64,
     workspace: Workspace<V, 4>,
     lanczos: Tridiagonal,
 }
 
-/// An estimate that one step, or all that are to come, raise by more than this factor is not near its end: a step by 1.04 to 1.07 in the fourth on sheets, bodies and jumps,
-/// half as much in each that follows, by 1.2 to 1.5 in the fourth and fifth with stiff springs anywhere, by 1.05 from the fourth to the tenth on a garment with slivers.
+/// The estimate has not converged if the last step, or all remaining steps together, raise it by more than
+/// this factor. Measured factors: 1.04 to 1.07 in the fourth step on sheets, bodies and jumps, and half as
+/// much in each later step; 1.2 to 1.5 in the fourth and fifth step with stiff springs anywhere; 1.05 from
+/// the fourth to the tenth step on a garment with slivers.
 const RISE: f64 = 13.0 / 12.0;
 
-/// A step that raises it by less than this share is the last in any case.
+/// A step that raises the estimate by less than this share is the last in any case.
 const LITTLE: f64 = 0.005;
 
-/// Times as many steps as are asked for, at most.
+/// The largest number of steps, as a multiple of `steps`.
 const LONGEST: usize = 4;
 
 impl<V: Vector> Default for SpectralRadius<V> {
@@ -66,7 +72,8 @@ impl<V: Vector> Default for SpectralRadius<V> {
 }
 
 impl<V: Vector> SpectralRadius<V> {
-    /// The estimate, from a start vector that should have a part in every eigenvector ([`start_vector`]).
+    /// Computes the estimate. The start vector should have a component along every eigenvector
+    /// ([`start_vector`]).
     ///
     /// # Errors
     /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for the fields, for a D that is not positive definite,
@@ -109,7 +116,7 @@ impl<V: Vector> SpectralRadius<V> {
             mem::swap(z, q);
             (gamma0, gamma) = (gamma, length::<V>(&d.apply_dot(v, z)));
             if gamma.is_nan() {
-                return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; look at A and D");
+                return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; check A and D");
             }
             let exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is
             if step + 2 < self.steps && !exhausted && self.ceiling == f64::INFINITY {
@@ -124,13 +131,14 @@ impl<V: Vector> SpectralRadius<V> {
         }
         let radius = found[2];
         if !(radius > 0.0 && radius.is_finite()) {
-            return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; look at A");
+            return refuse("the spectral radius of D⁻¹A", radius, "above 0 and finite; check A");
         }
         Ok(V::Real::of((radius * self.safety).min(self.ceiling)))
     }
 }
 
-/// Whether an estimate is near its end, by its last three values: steps that shrink by q each add up to q / (1 − q) times the last one.
+/// Whether an estimate has converged, from its last three values: increments that decrease by the factor q
+/// add up to q / (1 − q) times the last one.
 fn settled([first, second, third]: [f64; 3]) -> bool {
     let (before, last) = (second - first, third - second);
     let rest = last * last / (before - last);
@@ -144,9 +152,11 @@ fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
     if value.abs() <= round_off::<V::Real>().wide() * magnitude { 0.0 } else { value.sqrt() }
 }
 
-/// A vector with a part in every eigenvector that matters: n numbers between −1 and 1, the same ones every time.
+/// A vector with a component along every relevant eigenvector: n pseudorandom numbers between −1 and 1, the
+/// same in every run.
 ///
-/// Constant and smooth vectors are bad starts, since the eigenvectors of the largest eigenvalues oscillate.
+/// Constant and smooth vectors are poor start vectors, since the eigenvectors of the largest eigenvalues
+/// oscillate.
 pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
     let mut start = vec![T::zero(); n];
     let leaf = |(range, start): (Range<usize>, &mut [T])| {

@@ -1,8 +1,8 @@
-//! What is checked before the first write, and the vectors a method keeps between solves.
+//! Checks before the first write, and the vectors that a method keeps between solves.
 
 use coarsen_core::{Class, Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
 
-/// Refuses systems that do not fit together and preconditioners the method cannot use; writes nothing.
+/// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.
 pub(crate) fn check<V: Vector>(
     method: &'static str,
     needed: Class,
@@ -23,7 +23,7 @@ pub(crate) fn check<V: Vector>(
     Ok(())
 }
 
-/// A must be square, and M and the named vectors as long as it is.
+/// Checks that A is square, and that M and the named vectors have its size.
 pub(crate) fn check_shapes<V: Vector>(
     a: &dyn LinearOperator<V>,
     m: &dyn Preconditioner<V>,
@@ -41,7 +41,8 @@ pub(crate) fn check_shapes<V: Vector>(
     Ok(())
 }
 
-/// Refuses the first of the named vectors that has NaN or infinity, for one whose norm told so.
+/// Returns an error for the first of the named vectors with NaN or infinity; called when a norm was not
+/// finite.
 pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<(), Error> {
     let find = |&(what, v): &(&'static str, &V)| v.first_not_finite().map(|index| (what, index));
     match vectors.iter().find_map(find) {
@@ -50,12 +51,12 @@ pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<
     }
 }
 
-/// `ROUNDINGS · EPSILON`, what [`Dot::floor`] asks for.
+/// `ROUNDINGS · EPSILON`, the argument of [`Dot::floor`].
 pub(crate) fn round_off<T: Real>() -> T {
     T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
 }
 
-/// N vectors like b, made at the first solve and again when the length or the place changes.
+/// N vectors like b, allocated at the first solve and again when the size or the layout changes.
 pub(crate) struct Workspace<V, const N: usize> {
     vectors: Vec<V>,
     spare: Spare<V>,
@@ -66,12 +67,12 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
         Self { vectors: Vec::new(), spare: Spare(Vec::new()) }
     }
 
-    /// The vectors, with whatever the last solve left in them.
+    /// The vectors; they hold old values.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut [V; N], Error> {
         Ok(self.with_spare(b)?.0)
     }
 
-    /// The same, and room for one more.
+    /// The same, and storage for one more vector.
     pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
         grow(&mut self.vectors, N, b)?;
         let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
@@ -79,23 +80,23 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 }
 
-/// A vector that few solves need, made by the first that does.
+/// A vector that few solves need, allocated by the first that does.
 pub(crate) struct Spare<V>(Vec<V>);
 
 impl<V: Vector> Spare<V> {
-    /// The vector, made where there is none like b.
+    /// The vector, allocated if there is none like b.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
         grow(&mut self.0, 1, b)?;
         Ok(&mut self.0[0])
     }
 
-    /// The vector, where it has been made.
+    /// The vector, if it was allocated.
     pub(crate) fn get(&self) -> Option<&V> {
         self.0.first()
     }
 }
 
-/// Makes `kept` hold at least `count` vectors like b.
+/// Extends `kept` to at least `count` vectors like b.
 pub(crate) fn grow<V: Vector>(kept: &mut Vec<V>, count: usize, b: &V) -> Result<(), Error> {
     if kept.first().is_some_and(|v| !v.same_layout(b)) {
         kept.clear();

@@ -5,14 +5,15 @@
 
 use coarsen_core::RitzValues;
 
-/// Coefficients kept: what is learned after that many steps no longer changes the ends of the spectrum much.
+/// Rows kept: later rows change the extreme eigenvalues little.
 pub(crate) const KEPT: usize = 1024;
 
-/// Bisections at most, and the relative width that ends them sooner: six digits are more than an estimate holds.
+/// The most bisections, and the relative width that ends them earlier: six digits exceed the accuracy of the
+/// estimate.
 const BISECTIONS: usize = 64;
 const WIDTH: f64 = 1e-6;
 
-/// A symmetric tridiagonal matrix that grows row by row; after `KEPT` rows it grows no more.
+/// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tridiagonal {
     /// T_jj, and T_{j,j−1}² (0 for j = 0).
@@ -22,7 +23,7 @@ pub(crate) struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// Forgets all rows, keeps the memory (and asks for it the first time).
+    /// Removes all rows and keeps the memory (which the first call allocates).
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.rows.reserve_exact(KEPT);
@@ -36,9 +37,9 @@ impl Tridiagonal {
         }
     }
 
-    /// Adds the row that one step of conjugate gradients with ρ = rᵀz and pᵀAp makes (Saad 2003, §6.7.3).
+    /// Adds the row of one step of conjugate gradients with ρ = rᵀz and pᵀAp (Saad 2003, §6.7.3).
     ///
-    /// A step that is not positive is left out: the process ends there.
+    /// A step with a value that is not positive is omitted: the process ends there.
     pub(crate) fn push_step(&mut self, rho: f64, curvature: f64) {
         let (rho0, curvature0) = std::mem::replace(&mut self.last, (rho, curvature));
         if !(rho > 0.0 && curvature > 0.0) {
@@ -67,7 +68,7 @@ impl Tridiagonal {
         low + 0.5 * (high - low)
     }
 
-    /// How many eigenvalues lie below s.
+    /// The number of eigenvalues below s.
     fn below(&self, s: f64) -> usize {
         let (mut count, mut pivot) = (0, 1.0_f64);
         for &(diagonal, square) in &self.rows {
@@ -84,7 +85,7 @@ impl Tridiagonal {
 impl RitzValues for Tridiagonal {
     /// The smallest and the largest eigenvalue; `None` without rows, or where one is not finite.
     ///
-    /// To six digits. Cost: 40 to 128 Sturm counts of one division a row.
+    /// To six digits. *Cost* 40 to 128 Sturm counts of one division per row.
     fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());

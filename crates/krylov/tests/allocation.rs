@@ -58,7 +58,8 @@ fn main() {
     on_several_threads(); // last: the threads of a pool ask for memory when they please
 }
 
-/// Systems large enough for several threads: nothing inside a pool, and from outside only what the queue of the pool asks for.
+/// Systems large enough for several threads: inside a pool nothing is allocated, and from outside only the
+/// queue of the pool allocates.
 fn on_several_threads() {
     let n = parallel::THRESHOLD + 5;
     let leaf = |(rows, x, y): (Range<usize>, &[f64], &mut [f64])| {
@@ -76,8 +77,8 @@ fn on_several_threads() {
         };
         let iterations = solve();
         let outside = bytes(|| assert_eq!(solve(), iterations));
-        // Each loop is a job in a queue that takes a block of 1.5 KB for every 63 of them: fifteen loops an iteration at most, and
-        // for Gmres four for each of the vectors it has, 15 in the mean.
+        // Each loop is a job in a queue that allocates a block of 1.5 KB for every 63 jobs: at most fifteen
+        // loops per iteration, and for Gmres four for each of its vectors, 15 on average.
         let most = if name.starts_with("Gmres") { 4096 } else { 512 };
         assert!(outside <= most * iterations, "{name}: {outside} bytes in {iterations} iterations");
         let inside = parallel::threads(2, || {

@@ -5,10 +5,11 @@
 //! | q_k | | the k-th iterate |
 //! | P | `inverse` | preconditioner, as P⁻¹ |
 //! | α | `tau` | step along −P⁻¹ g |
-//! | ω | `omega` | weight of the acceleration |
+//! | ω | `omega` | weight of the last step |
 //! | ρ | `radius` | estimate of the spectral radius of the plain iteration |
 //!
-//! Their update q_{k+1} = ω (q_k − α P⁻¹ g − q_{k−1}) + q_{k−1} is a step d = −ω α P⁻¹ g + (ω − 1)(q_k − q_{k−1}) from q_k.
+//! The update q_{k+1} = ω (q_k − α P⁻¹ g − q_{k−1}) + q_{k−1} of the paper is a step d = −ω α P⁻¹ g + (ω −
+//! 1)(q_k − q_{k−1}) from q_k.
 
 use coarsen_core::{Preconditioner, Real, Vector};
 use num_traits::Float;
@@ -17,15 +18,16 @@ use crate::direction::{fits, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// Accelerated gradient descent: a preconditioned gradient step and a share of the last step.
+/// Accelerated gradient descent: a preconditioned gradient step plus a multiple of the last step.
 ///
 /// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1 heavy-ball momentum.
-/// The method is one reduction and a few passes; what a step may be is learnt from the line search: α shrinks with every
-/// step that was cut, by a bound of the objective too, and grows slowly otherwise. It outlives a change of P.
-/// *Deviation* the authors test the energy every eighth iteration and go back to a copy; here every step is searched, and the
-/// acceleration starts anew (O'Donoghue & Candès 2015, §3.2) where it no longer descends, where a step was cut, and after a
-/// failure. A ρ that is too large then costs little.
-/// *Use* on devices where reductions are dear; otherwise [`Lbfgs`](crate::Lbfgs) needs no ρ.
+/// An iteration needs one reduction and a few passes. The step length α adapts to the line search: it shrinks
+/// with every shortened step, also one shortened by a bound of the objective, and grows slowly otherwise. It
+/// is kept when P changes.
+/// *Deviation* the authors test the energy every eighth iteration and return to a copy. Here every step has a
+/// line search, and the acceleration restarts (O'Donoghue & Candès 2015, §3.2) where the direction no longer
+/// descends, where a step was shortened, and after a failure. So a ρ that is too large costs little.
+/// *Use* on devices where reductions are expensive; otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ.
 /// *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2 vectors.
 /// *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on the GPU", ACM TOG 35(6), §4; Wang 2015.
 ///
@@ -48,16 +50,16 @@ pub struct AcceleratedGradient<V: Vector, P> {
     kept: Vec<V>,
 }
 
-/// Where the sequence of weights stands.
+/// The index in the sequence of weights.
 #[derive(Clone, Copy)]
 enum Omega<T> {
-    /// The last step is not to be used.
+    /// The last step is not used.
     First,
-    /// The last step was made with this weight.
+    /// The weight of the last step.
     After(T),
 }
 
-/// How much α grows after a whole step.
+/// The growth factor of α after a step that was not shortened.
 const GROWTH: f64 = 1.05;
 
 /// (g, d) must be below this share of −α (g, P⁻¹ g).
@@ -69,7 +71,8 @@ impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
         Self { inverse, radius, tau: num_traits::one(), omega: Omega::First, kept: Vec::new() }
     }
 
-    /// The next step uses no momentum: for another objective. α stays: it is the scale of P⁻¹, which the next step of a simulation shares.
+    /// The next step uses no momentum; call it when the objective changes. α is kept, since the next step of
+    /// a simulation has the same scale.
     pub fn forget(&mut self) {
         self.omega = Omega::First;
     }
@@ -121,7 +124,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         }
     }
 
-    /// The step of another says nothing of α, and is no momentum.
+    /// A step of another direction does not update α, and it is not used as momentum.
     fn witness(&mut self, _: &V, _: &V) {
         self.omega = Omega::First;
     }

@@ -3,37 +3,39 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | φ(α) | `value` | energy along the direction |
-//! | c₁ | `armijo` | share of the first-order decrease that is asked for |
-//! | ε | `noise` times `start.round_off` | what energies may differ by for no reason |
+//! | c₁ | `armijo` | required share of the first-order decrease |
+//! | ε | `noise` times `start.round_off` | difference of energies that is attributed to round-off |
 
 use coarsen_core::{Error, Real};
 
 use crate::line_search::{NOISE, first_trial, within};
 use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
 
-/// σ of Hager & Zhang: the share of the first slope that may remain after a step that was cut.
+/// σ of Hager & Zhang: the largest share of the first slope after a shortened step.
 const FLATTER: f64 = 0.9;
 
 /// Steps back from the first trial until φ(α) ≤ φ(0) + c₁ α φ′(0).
 ///
-/// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), kept between a tenth and half of α. A value that is
-/// not finite counts as too high. Where the decrease that the slope forecasts is below the round-off of the energy, values
-/// cannot judge: a step then needs φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (approximate Wolfe conditions;
-/// the first trial does without the second bound), and the parabola is that through both slopes.
-/// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies that bound steps;
-/// for nonlinear conjugate gradients take [`MoreThuente`](crate::MoreThuente), which also steps forward.
-/// *Cost* one value a trial; one gradient more where round-off rules.
+/// The next trial minimises the parabola through φ(0), φ′(0) and φ(α), limited to between a tenth and half of
+/// α. A value that is not finite counts as too high. Where the decrease predicted by the slope is below the
+/// round-off of the energy, values cannot be compared. A step then must satisfy the approximate Wolfe
+/// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (the first trial need not satisfy the
+/// second bound), and the parabola is fitted to both slopes.
+/// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies
+/// that bound steps. For nonlinear conjugate gradients use [`MoreThuente`](crate::MoreThuente), which also
+/// lengthens steps.
+/// *Cost* one value per trial; one gradient more where the decrease is below round-off.
 /// *Reference* Nocedal & Wright 2006, §3.5 and Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with
 /// guaranteed descent and an efficient line search", (4.1) and (4.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backtracking<T> {
     /// c₁, in (0, 1/2).
     pub armijo: T,
-    /// Smallest and largest share of α that the next trial keeps, in (0, 1).
+    /// Bounds of the factor between two trials, in (0, 1).
     pub shrink: [T; 2],
-    /// ε in units of the round-off that the objective tells, 1 or more.
+    /// ε in units of [`Start::round_off`], 1 or more.
     pub noise: T,
-    /// Trials at most.
+    /// The most trials.
     pub trials: usize,
 }
 
@@ -111,13 +113,14 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
 }
 
 impl<T: Real> Backtracking<T> {
-    /// Whether φ′(α) = `here` is that of a good step from φ′(0) = `slope`: Hager & Zhang (4.1). A slope that stays as it was,
-    /// however short the step, is none of this energy.
+    /// Whether φ′(α) = `here` is acceptable after φ′(0) = `slope`: Hager & Zhang (4.1). A slope that does not
+    /// change in a short step is rejected, since it would be round-off or an error.
     fn flattens(&self, here: T, slope: T, whole: bool) -> bool {
         here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
     }
 
-    /// The share of α at which a parabola is least, safeguarded; where there is none, a cautious one.
+    /// The minimiser of the parabola as a share of α, safeguarded; a cautious share where there is no
+    /// minimiser.
     fn keep(&self, share: T) -> T {
         let [low, high] = self.shrink;
         if share.is_finite() && share > T::zero() { share.max(low).min(high) } else { low.max(high * high) }

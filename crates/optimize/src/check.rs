@@ -1,27 +1,28 @@
-//! Whether a gradient and a Hessian are those of f.
+//! Checks of gradients and Hessians by finite differences.
 
 use coarsen_core::{Error, LinearOperator, Objective, Real, Scalar, Vector};
 
-/// How far a derivative is from the differences of what it should be the derivative of.
+/// The difference between a derivative and its finite-difference approximation.
 ///
-/// The best agreement over all steps tried: long ones err by truncation, short ones by round-off.
+/// The best agreement over all steps tried: long steps have truncation errors, short ones round-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disagreement<T> {
     /// The smallest relative error found.
     pub error: T,
-    /// The step of the difference that had it; 0 for dual numbers, which need none.
+    /// The step of that difference; 0 for dual numbers.
     pub step: T,
-    /// The derivative along d, as given.
+    /// The derivative along d under test.
     pub given: T,
-    /// The same by differences.
+    /// The finite difference.
     pub measured: T,
 }
 
 /// Compares ∇f(x)·d with differences of f of fourth order, over steps from 2⁻² to 2⁻²⁶ of the length of d.
 ///
-/// A right gradient in `f64` leaves an error below 1e-9, in `f32` below 1e-3, unless f is rough at x; a wrong one leaves what
-/// is wrong with it. Where ∇f·d is itself round-off, as at a minimiser, nothing can be said. Choose d as long as x changes in a step, and random, so that no error is orthogonal to it.
-/// *Cost* 4 values a step, 1 gradient; 2 vectors.
+/// A correct gradient in `f64` gives an error below 1e-9, in `f32` below 1e-3, unless f is rough at x. A
+/// wrong gradient gives its own relative error. Where ∇f·d is itself round-off, as at a minimiser, the check
+/// is inconclusive. Choose d as long as a typical step, and random, so that no error is orthogonal to it.
+/// *Cost* 4 values per step size, 1 gradient; 2 vectors.
 /// *Reference* Nocedal & Wright 2006, §8.1.
 ///
 /// ```
@@ -51,10 +52,11 @@ where
     }))
 }
 
-/// Compares eᵀ H d with differences of ∇f(x)·e along d, for the operator H that is to be the Hessian of f at x.
+/// Compares eᵀ H d with differences of ∇f(x)·e along d, for an operator H that should be the Hessian of f at
+/// x.
 ///
-/// For a symmetric H and random e ≠ d no error hides. A projected Hessian differs where it was projected.
-/// *Cost* 4 gradients a step; 2 vectors.
+/// For a symmetric H and random e ≠ d any error shows. A projected Hessian differs where it was projected.
+/// *Cost* 4 gradients per step size; 2 vectors.
 ///
 /// # Errors
 /// [`Error::NotSquare`], [`Error::Shape`] when sizes differ, [`Error::Device`] when vectors cannot be made.
@@ -90,7 +92,7 @@ where
 }
 
 impl<T: Real> Disagreement<T> {
-    /// Of two numbers that should be the same.
+    /// The disagreement of two numbers that should be equal.
     pub(crate) fn exact(given: T, measured: T) -> Self {
         let size = given.abs().max(measured.abs());
         let error = if size.is_zero() { T::zero() } else { (given - measured).abs() / size };
@@ -98,7 +100,7 @@ impl<T: Real> Disagreement<T> {
     }
 }
 
-/// A vector like x, if d is one too.
+/// A vector like x, if d has the same layout.
 fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
     if d.size() != x.size() {
         return Err(Error::Shape { what: "the direction of a check", expected: x.size(), found: d.size() });
@@ -113,7 +115,7 @@ fn stencil<T: Real>(phi: &mut impl FnMut(T) -> T, h: T) -> T {
     (T::of(8.0) * near - far) / (T::of(12.0) * h)
 }
 
-/// The step at which the difference agrees best.
+/// The step size with the best agreement.
 fn compare<T: Real>(given: T, mut difference: impl FnMut(T) -> T) -> Disagreement<T> {
     let mut best = Disagreement { error: T::infinity(), step: T::zero(), given, measured: T::nan() };
     for k in 1..=13 {

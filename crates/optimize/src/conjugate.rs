@@ -10,8 +10,9 @@
 //! | (g_old, p) | `slope` | |
 //! | (p, M p) | `square` | |
 //!
-//! M being symmetric, (y, z) = (g, z) − (g, z_old) and (y, M⁻¹ y) = (g, z) − 2 (g, z_old) + (g_old, z_old): all of it comes
-//! from one reduction over g. With p_new = −z + β p, (p_new, M p_new) = (g, z) − 2 β (g, p) + β² (p, M p).
+//! Since M is symmetric, (y, z) = (g, z) − (g, z_old) and (y, M⁻¹ y) = (g, z) − 2 (g, z_old) + (g_old,
+//! z_old), so one reduction over g is enough. With p_new = −z + β p, (p_new, M p_new) = (g, z) − 2 β (g, p) +
+//! β² (p, M p).
 
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use num_traits::Float;
@@ -19,11 +20,12 @@ use num_traits::Float;
 use crate::direction::{fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// How much of the last direction stays in the next.
+/// The formula for β, the coefficient of the last direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Beta {
-    /// max(0, (y, z) / (g_old, z_old)): restarts itself where steps are bad. Nocedal & Wright 2006, (5.44), (5.45).
+    /// max(0, (y, z) / (g_old, z_old)) (Polak–Ribière), which restarts after bad steps. Nocedal & Wright
+    /// 2006, (5.44), (5.45).
     PolakRibierePlus,
     /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², not below ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11) with their choice of τ,
     /// closest to the self-scaled memoryless quasi-Newton direction, and with their truncation from below.
@@ -33,10 +35,11 @@ pub enum Beta {
 
 /// Preconditioned nonlinear conjugate gradients: p = −z + β p.
 ///
-/// On a quadratic, with exact line searches, both β give linear conjugate gradients. The method restarts with p = −z after
-/// a refreshed preconditioner, a β that is not finite, and where (g, p) ≥ −10⁻³ (g, z), which is no descent worth the name.
-/// *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed symmetric M, where memory is dear or where one
-/// reduction an iteration counts; [`Lbfgs`](crate::Lbfgs) takes fewer evaluations.
+/// On a quadratic, with exact line searches, both β give linear conjugate gradients. The method restarts with
+/// p = −z after a refresh of the preconditioner, for a β that is not finite, and where (g, p) ≥ −10⁻³ (g, z),
+/// since p then hardly descends.
+/// *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed symmetric M, where memory is
+/// scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer evaluations.
 /// *Cost* 1 apply of M, 1 reduction, 2 passes; 3 vectors.
 /// *Reference* Dai & Kou 2013, "A nonlinear conjugate gradient algorithm with an optimal property and an improved Wolfe
 /// line search", SIAM J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
@@ -60,12 +63,12 @@ pub struct NonlinearCg<V: Vector, P> {
     last: Option<Last<V::Real>>,
 }
 
-/// What is known of the last step.
+/// Data of the last step.
 struct Last<T> {
     rho: T,
     slope: T,
     square: T,
-    /// Its direction was −M⁻¹ g: there is no safer one.
+    /// The last direction was −M⁻¹ g: there is no safer one.
     restarted: bool,
 }
 
@@ -81,7 +84,7 @@ impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
         Self { beta, inverse, kept: Vec::new(), last: None }
     }
 
-    /// The next direction is that of the gradient: for another objective.
+    /// The next direction is −M⁻¹ g; call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
     }
@@ -115,7 +118,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
                     Beta::DaiKou => {
                         let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
                         let least = V::Real::of(TRUNCATION) * gp / *square;
-                        if beta < least { least } else { beta } // NaN stays, and restarts
+                        if beta < least { least } else { beta } // NaN stays and causes a restart
                     }
                 }
             }
@@ -129,7 +132,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         d.copy(p);
         std::mem::swap(z, z_old);
         let before = self.last.as_ref().map_or(restart, |last| last.square);
-        // What p was does not count after a restart: it may have been NaN.
+        // The old p is not used after a restart: it may be NaN.
         let square = if restarted { gz } else { gz - (beta + beta) * gp + beta * beta * before };
         self.last = Some(Last { rho: gz, slope, square, restarted });
         Ok(Proposal::Scaled(num_traits::one()))
@@ -140,7 +143,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
     }
 
     fn retreat(&mut self) -> bool {
-        // `last` is that of the refused proposal.
+        // `last` belongs to the refused proposal.
         self.last.take().is_some_and(|last| !last.restarted)
     }
 }
@@ -149,7 +152,7 @@ impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for NonlinearCg<V, P> {
     type Inverse = P;
 
     fn inverse_mut(&mut self) -> &mut P {
-        self.last = None; // y of two preconditioners means nothing
+        self.last = None; // y of two preconditioners is meaningless
         &mut self.inverse
     }
 }

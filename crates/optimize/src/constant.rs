@@ -7,11 +7,11 @@ use crate::direction::{fits, minus, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 
-/// d = −A⁻¹ ∇f(x) for a matrix A that stays, solved by a Krylov method: the global step of Projective Dynamics.
+/// d = −A⁻¹ ∇f(x) for a constant matrix A, solved by a Krylov method: the global step of Projective Dynamics.
 ///
 /// A bounds the Hessian from above (a weighted Laplacian plus M/h²), so that steps of 1 descend.
-/// *Use* when A is too large to factor; with a factor, [`Gradient::fixed`](crate::Gradient::fixed) does without inner
-/// iterations.
+/// *Use* when A is too large to factor; with a factorisation, [`Gradient::fixed`](crate::Gradient::fixed)
+/// needs no inner iterations.
 /// *Cost* 1 inner solve; 1 vector and those of the inner method.
 /// *Reference* Xian, Tong & Liu 2019, Algorithm 1 with Eq. 3; Bouaziz et al. 2014.
 ///

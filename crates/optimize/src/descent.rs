@@ -5,7 +5,7 @@
 //! | x | `x` | iterate |
 //! | g | `g` | ∇f(x) |
 //! | d | `d` | direction, and then the step s = α d |
-//! | y | | change of the gradient, written over the old one |
+//! | y | | change of the gradient, stored in place of the old one |
 //! | φ′(0) | `slope` | g·d |
 //!
 //! Step numbers at line ends are the lines of the general descent method, Xian, Tong & Liu 2019, Algorithm 1.
@@ -22,13 +22,15 @@ use crate::{
 
 /// Minimises an objective: direction, step length, step, until a criterion is met.
 ///
-/// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm that [`norm`](Self::norm) says, at the other criteria that are set, or when nothing
-/// helps any more; [`DescentReport::outcome`] says which. A step raises f by at most the noise of the
-/// line search, 256 times its round-off unless set, and only where less than a few times that is to be gained. A direction
-/// that does not descend, and one whose line search fails, is given up for a safer one ([`Direction::retreat`]), then tried
-/// again with a new preconditioner, and only then the descent ends.
-/// *Cost* per iteration: what the direction costs, a value a trial step, 1 gradient, 4 inner products in 2 waits (one more where the line search
-/// asks for slopes), 5 passes; 4 vectors. After the first `minimize` of a length nothing is allocated here; what refreshing a preconditioner allocates is its own.
+/// Stops at ‖∇f‖ ≤ max(`stop.relative` ‖∇f(x₀)‖, `stop.absolute`) in the norm [`norm`](Self::norm), at the
+/// other criteria that are set, or when no step succeeds; [`DescentReport::outcome`] tells which. A step
+/// never raises f by more than the noise of the line search (256 times its round-off by default), and only
+/// where the predicted decrease is less than a few times that noise. A direction that does not descend, or
+/// whose line search fails, is replaced by a safer one ([`Direction::retreat`]), then tried again with a new
+/// preconditioner. If that fails too, the descent ends.
+/// *Cost* per iteration: the cost of the direction, a value per trial step, 1 gradient, 4 inner products in 2
+/// waits (one more where the line search needs slopes), 5 passes; 4 vectors. After the first `minimize` of a
+/// given size this method allocates nothing; refreshing a preconditioner may.
 /// *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```
@@ -41,23 +43,23 @@ use crate::{
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Descent<V: Vector, L> {
-    /// How far along a direction.
+    /// The line search.
     pub search: L,
-    /// Tolerance of the gradient and budget of iterations; its looks are every iteration.
+    /// Tolerance of the gradient and the most iterations; it is tested in every iteration.
     pub stop: Stop<V::Real>,
-    /// Converged when a step lowers f by at most this share of |f|; 0 asks for nothing.
+    /// Converged when a step lowers f by at most this share of |f|; 0 disables the criterion.
     pub decrease: V::Real,
-    /// Converged when a step is at most this long, ‖s‖₂ in the unit of x; 0 asks for nothing.
+    /// Converged when ‖s‖₂ of a step is at most this, in the unit of x; 0 disables the criterion.
     pub step: V::Real,
     /// When the preconditioner of the direction is rebuilt.
     pub refresh: Refresh,
-    /// The norm of the gradient that stops, refreshes, shows stagnation and is reported: Euclidean unless it is set.
+    /// The norm of the gradient for stopping, refreshing, stagnation and the report; Euclidean by default.
     pub norm: Norm<V>,
     kept: Vec<V>,
 }
 
 impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
-    /// The loop with a line search and a tolerance of the gradient; vectors are made at the first call.
+    /// The loop with a line search and a tolerance of the gradient; vectors are allocated at the first call.
     pub fn new(search: L, stop: Stop<V::Real>) -> Self {
         let zero = V::Real::of(0.0);
         Self {
@@ -71,13 +73,14 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         }
     }
 
-    /// Minimises f from x, which becomes the last point accepted: finite wherever the start was.
+    /// Minimises f from x, which is set to the last accepted point: finite if the start was.
     ///
-    /// The direction keeps what it learnt of f for the next call: tell it to [`forget`](Direction::forget) when f is another one then.
+    /// The direction keeps its data about f for the next call: call [`forget`](Direction::forget) when f is
+    /// another function then.
     ///
     /// # Errors
-    /// [`DescentError`] for wrong parameters, failures of the machine, of a Hessian's assembly or a preconditioner's setup;
-    /// what the mathematics did is in the report.
+    /// [`DescentError`] for wrong parameters, failures of the machine, of a Hessian's assembly or of a
+    /// preconditioner's setup; every other ending is in the report.
     pub fn minimize<F, D>(
         &mut self,
         f: &mut F,

@@ -1,26 +1,27 @@
-//! Where to go next.
+//! The trait of directions.
 
 use coarsen_core::{Error, Preconditioner, Real, Vector};
 use num_traits::Float;
 
 use crate::{DescentError, Refusal};
 
-/// What a direction says about the d it wrote.
+/// The result of a proposal of d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Proposal<T> {
     /// The natural step along d is 1: d comes from a model of f.
     Unit,
-    /// The length of d means little: the driver carries the scale over from the last step and begins with this step.
+    /// The length of d is arbitrary: the driver takes the scale of the last step over and begins with this
+    /// step.
     Scaled(T),
     /// There is no d.
     Refused(Refusal),
 }
 
-/// A rule that turns gradients into directions; it owns what it remembers and its preconditioner.
+/// A rule that computes directions from gradients; it owns its data and its preconditioner.
 ///
-/// `F` is what the rule asks of the objective: first-order rules take any, Newton's method a
-/// [`Linearize`](crate::Linearize). The driver tests every d for descent and calls [`retreat`](Self::retreat) when it, or
-/// the line search along it, fails.
+/// `F` is the trait that the rule requires of the objective: none for first-order rules,
+/// [`Linearize`](crate::Linearize) for Newton's method. The driver tests every d for descent, and calls
+/// [`retreat`](Self::retreat) when d does not descend or its line search fails.
 ///
 /// ```
 /// use coarsen_optimize::{DescentError, Direction, Proposal};
@@ -36,15 +37,16 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// d, from x and g = ∇f(x).
     ///
     /// # Errors
-    /// [`DescentError`] for failures of the machine, of the Hessian's assembly or the preconditioner's setup; what the
-    /// mathematics refuses is a [`Proposal::Refused`].
+    /// [`DescentError`] for failures of the machine, of the Hessian's assembly or of the preconditioner's
+    /// setup; a direction that cannot be used is a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Makes the vectors that steps from x will need, and begins with the first choice again where the last descent ended on another; a descent calls it
-    /// before the first step.
+    /// Allocates vectors for steps from x, and returns to the first choice if the last descent ended on
+    /// another one. A descent calls it before its first step.
     ///
     /// # Errors
-    /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and for memory that is not to be had.
+    /// [`DescentError`] for parameters outside their range, a preconditioner of another size, and failed
+    /// allocations.
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         let _ = x;
         Ok(())
@@ -55,28 +57,29 @@ pub trait Direction<V: Vector, F: ?Sized> {
         let _ = (s, y, alpha);
     }
 
-    /// The step s, which another rule proposed, was taken, and the gradient has changed by y.
+    /// The step s of another rule was taken, and the gradient has changed by y.
     ///
-    /// What refers to the own last proposal is void; unless a rule says otherwise it forgets all it has learnt.
+    /// Data about this rule's own last proposal are void. The default forgets everything.
     fn witness(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
     }
 
-    /// Drops what earlier steps taught: the objective is another one now.
+    /// Drops all data of earlier steps: the objective has changed.
     fn forget(&mut self) {}
 
-    /// Makes the next proposal at this x a safer one; false if there is none. After 32 failures at one x the driver asks no more.
+    /// Makes the next proposal at this x a safer one; returns false if there is none. After 32 failures at
+    /// one x the driver stops calling it.
     fn retreat(&mut self) -> bool {
         false
     }
 
-    /// Iterations of linear solves since the rule was made; it never falls.
+    /// Iterations of all linear solves so far; never decreases.
     fn inner_iterations(&self) -> usize {
         0
     }
 
-    /// Rebuilds the preconditioner from the curvature at x; false if nothing follows the objective.
+    /// Rebuilds the preconditioner from the curvature at x; returns false if it does not depend on x.
     ///
     /// # Errors
     /// As [`propose`](Self::propose); the old preconditioner is then still in use.
@@ -113,19 +116,19 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     }
 }
 
-/// The first step along a gradient whose scale nobody knows: it moves x by 1, or by ‖g‖ where that is shorter.
+/// The first step along a gradient of unknown scale: it moves x by 1, or by ‖g‖ where that is shorter.
 pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
     g.norm().max(V::Real::of(1.0)).recip()
 }
 
-/// An error unless a preconditioner is one for x.
+/// An error unless the size of a preconditioner is that of x.
 pub(crate) fn fits<V: Vector>(inverse: &impl Preconditioner<V>, x: &V) -> Result<(), Error> {
     let (expected, found) = (x.size(), inverse.size().unwrap_or(x.size()));
     let what = "the preconditioner of a direction";
     if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// N vectors like x, made at the first step and again when the length or the place changes.
+/// N vectors like x, allocated at the first step and again when the size or the layout changes.
 pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
@@ -139,7 +142,7 @@ pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     Ok(kept.first_chunk_mut().expect("N vectors were made"))
 }
 
-/// `-1` as a scalar of the place of v.
+/// `-1` as a scalar of v's device.
 pub(crate) fn minus<V: Vector>(v: &V) -> V::Scalar {
     v.scalar(-V::Real::of(1.0))
 }

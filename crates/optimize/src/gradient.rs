@@ -7,11 +7,11 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// d = −M⁻¹ ∇f(x).
 ///
-/// With M = I it is steepest descent; with a factored constant matrix it is the global step of Projective Dynamics, with a
-/// preconditioner of the Hessian a Newton method whose linear systems get one iteration.
-/// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1 descend; `scaled` for
-/// a preconditioner whose scale is not that of the Hessian (additive Schwarz, undamped Jacobi); otherwise rather
-/// [`Lbfgs`](crate::Lbfgs), which costs little more.
+/// With M = I this is steepest descent. With a factored constant matrix it is the global step of Projective
+/// Dynamics. With a preconditioner of the Hessian it is a Newton method with one iteration per linear system.
+/// *Use* `fixed` for an M that bounds the Hessian from above (Projective Dynamics), so that steps of 1
+/// descend. Use `scaled` for a preconditioner whose scale is not that of the Hessian (additive Schwarz,
+/// undamped Jacobi). Otherwise prefer [`Lbfgs`](crate::Lbfgs), which costs little more.
 /// *Cost* 1 apply of M; 1 vector.
 /// *Reference* Nocedal & Wright 2006, §2.2; Xian, Tong & Liu 2019, Eq. 3; Bouaziz et al. 2014.
 ///
@@ -30,7 +30,7 @@ pub struct Gradient<V: Vector, P> {
     z: Vec<V>,
 }
 
-/// How far the first step reaches.
+/// The length of the first step.
 enum First {
     Cautious,
     Scaled,

@@ -1,41 +1,42 @@
-//! Minimisation of smooth functions of many variables, around any preconditioner.
+//! Minimisation of smooth functions of many variables, with any preconditioner.
 //!
-//! A [`Descent`] joins a [`Direction`] (where to) and a [`LineSearch`] (how far). Every linear method of the workspace becomes
-//! a part of a direction: the initial inverse Hessian of [`Lbfgs`], the metric of [`NonlinearCg`], the inner solve of
-//! [`Newton`]. All is written against the vectors of `coarsen-core`, so one text runs on `Vec<f64>`, `Vec<f32>` and devices.
+//! A [`Descent`] combines a [`Direction`] and a [`LineSearch`]. Every linear method of the workspace can be
+//! part of a direction: the initial inverse Hessian of [`Lbfgs`], the metric of [`NonlinearCg`], the inner
+//! solve of [`Newton`]. The code uses the vector traits of `coarsen-core` alone, so that it runs on
+//! `Vec<f64>`, `Vec<f32>` and device vectors.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`descent`](Descent) | the loop; `run` counts and judges, `ray` evaluates along a line |
-//! | [`direction`](Direction) | the signature of every direction |
+//! | [`descent`](Descent) | the loop; `run` counts and tests for the end, `ray` evaluates along a line |
+//! | [`direction`](Direction) | the trait of directions |
 //! | [`gradient`](Gradient) | steepest descent; a constant factored matrix |
 //! | [`conjugate`](NonlinearCg) | nonlinear conjugate gradients |
 //! | [`accelerated`](AcceleratedGradient) | Chebyshev acceleration |
 //! | [`lbfgs`](Lbfgs) | L-BFGS: the first choice |
 //! | [`newton`](Newton) | Newton's method with iterative inner solves |
 //! | [`constant`](Constant) | a constant matrix with an inner solve |
-//! | [`or_else`](OrElse) | a direction for where another one fails |
+//! | [`or_else`](OrElse) | a direction with a fallback |
 //! | [`linearize`](Linearize) | objectives with a Hessian |
-//! | [`refresh`](Refresh) | when a preconditioner follows the objective |
-//! | [`line_search`](LineSearch) | the signature of every line search |
+//! | [`refresh`](Refresh) | when a preconditioner is rebuilt |
+//! | [`line_search`](LineSearch) | the trait of line searches |
 //! | [`backtracking`](Backtracking) | sufficient decrease |
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
-//! | [`check`](check_gradient) | whether a gradient and a Hessian are those of f |
-//! | [`dual`](Dual) | numbers that carry a derivative, for exact checks |
-//! | [`norm`](Norm) | how gradients are measured |
-//! | [`monitor`](DescentMonitor) | who looks on |
-//! | [`report`](DescentReport) | how it ended |
-//! | [`rosenbrock`](Rosenbrock) | a valley to try a method in |
-//! | [`error`](DescentError) | when the machine, the input or a Hessian failed |
+//! | [`check`](check_gradient) | checks of gradients and Hessians by finite differences |
+//! | [`by_duals`](check_gradient_by_duals) | the same checks by dual numbers, exact to round-off |
+//! | [`norm`](Norm) | the norm of gradients |
+//! | [`monitor`](DescentMonitor) | functions called while a descent runs |
+//! | [`report`](DescentReport) | how a descent ended |
+//! | [`rosenbrock`](Rosenbrock) | Rosenbrock's test function |
+//! | [`error`](DescentError) | failures of the machine, of the input or of a Hessian |
 
 mod accelerated;
 mod backtracking;
+mod by_duals;
 mod check;
 mod conjugate;
 mod constant;
 mod descent;
 mod direction;
-mod dual;
 mod error;
 mod gradient;
 mod lbfgs;
@@ -54,13 +55,13 @@ mod run;
 
 pub use accelerated::AcceleratedGradient;
 pub use backtracking::Backtracking;
+pub use by_duals::{check_gradient_by_duals, check_hessian_by_duals};
 pub use check::{Disagreement, check_gradient, check_hessian};
-pub use coarsen_core::Objective;
+pub use coarsen_core::{Dual, Objective};
 pub use conjugate::{Beta, NonlinearCg};
 pub use constant::Constant;
 pub use descent::Descent;
 pub use direction::{Direction, Proposal};
-pub use dual::{Dual, check_gradient_by_duals, check_hessian_by_duals};
 pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;

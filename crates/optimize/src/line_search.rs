@@ -1,14 +1,15 @@
-//! How far along a direction.
+//! The trait of line searches.
 
 use coarsen_core::{Error, Real};
 
-/// Multiples of [`Objective::round_off`](coarsen_core::Objective::round_off) by which energies may differ for no reason. Hager
-/// & Zhang 2005 allow 10⁻⁶ |f|, which would let energies rise visibly.
+/// The difference of energies that is attributed to round-off, in multiples of
+/// [`Objective::round_off`](coarsen_core::Objective::round_off). Hager & Zhang 2005 allow 10⁻⁶ |f|, which
+/// would let energies rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
 /// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
 ///
-/// Asking again for the α asked for last costs nothing.
+/// Evaluating at the last α again costs nothing.
 pub trait Ray<T> {
     /// φ(α).
     fn value(&mut self, alpha: T) -> T;
@@ -16,12 +17,12 @@ pub trait Ray<T> {
     fn slope(&mut self, alpha: T) -> T;
 }
 
-/// Where a line search begins, and between what it may step.
+/// The start of a line search, and the bounds of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start<T> {
     /// φ(0), finite.
     pub value: T,
-    /// The round-off of φ(0), as the objective tells it.
+    /// The round-off of φ(0), from the objective.
     pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
@@ -58,29 +59,31 @@ pub enum LineSearchFailure {
         /// The bound of the objective, or the step to try first.
         most: f64,
     },
-    /// φ is NaN or infinite however short the step.
+    /// φ is NaN or infinite at every step tried.
     #[error("the energy is not finite even at step {alpha:.3e}")]
     NotFinite {
         /// The shortest step tried.
         alpha: f64,
     },
-    /// The steps left to try are so short, or so close to each other, that x does not change, and the energy does not fall.
+    /// The remaining trial steps are too short, or too close to each other, to change x, and the energy does
+    /// not fall.
     #[error("the energy does not fall; at step {alpha:.3e} the trials no longer change x")]
     RoundOff {
         /// The last step tried.
         alpha: f64,
     },
-    /// The budget of evaluations is spent.
+    /// The limit on evaluations is reached.
     #[error("{evaluations} evaluations found no step; the last was {alpha:.3e}")]
     Exhausted {
         /// Points tried.
         evaluations: usize,
-        /// The last of them.
+        /// The last one.
         alpha: f64,
     },
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for LineSearchFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -95,22 +98,22 @@ impl LineSearchFailure {
                 "the direction points uphill: an indefinite Hessian or preconditioner; project it, or chain a safer direction with OrElse"
             }
             Self::Blocked { .. } => {
-                "Objective::max_step or Start::first is zero, negative or NaN: bodies touch at the start, or its bound is wrong"
+                "Objective::max_step or Start::first is zero, negative or NaN: bodies touch at the start, or max_step is wrong"
             }
             Self::NotFinite { .. } => {
-                "the start lies at the edge of where the energy exists, or value and gradient disagree; run check_gradient"
+                "the start lies on the boundary of the domain of the energy, or value and gradient disagree; run check_gradient"
             }
             Self::RoundOff { .. } => {
-                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the energy is rounder than Objective::round_off says"
+                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the energy has more round-off than Objective::round_off returns"
             }
             Self::Exhausted { .. } => {
-                "the energy is rough or not differentiable along this direction, or the budget too small"
+                "the energy is rough or not differentiable along this direction, or the limit on trials is too small"
             }
         }
     }
 }
 
-/// A rule that picks α so that the energy falls enough.
+/// A rule that finds an α at which the energy falls enough.
 ///
 /// ```
 /// use coarsen_optimize::{Backtracking, LineSearch, Ray, Start};
@@ -129,28 +132,28 @@ impl LineSearchFailure {
 /// # Ok::<(), coarsen_optimize::LineSearchFailure>(())
 /// ```
 pub trait LineSearch<T> {
-    /// A step along φ from `start`.
+    /// Finds a step along φ from `start`.
     ///
     /// # Errors
-    /// [`LineSearchFailure`] says what φ did instead of falling.
+    /// [`LineSearchFailure`] tells why no step was found.
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
 
-    /// Whether the parameters lie in their ranges; a descent asks before it begins.
+    /// Checks that the parameters are in their ranges; a descent calls it before it begins.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the one that does not.
+    /// [`Error::Parameter`] names a parameter outside its range.
     fn validate(&self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// The smaller one of the step to try first and the largest allowed. `Float::min` would drop a NaN.
+/// The smaller of the first trial step and the largest step allowed. `Float::min` would drop a NaN.
 pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFailure> {
     let longest = if first >= most || most.is_nan() { most } else { first };
     if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.wide() }) }
 }
 
-/// An error unless a parameter is `good`.
+/// Returns an error for a parameter that is not `good`.
 pub(crate) fn within<T: Real>(
     name: &'static str,
     value: T,

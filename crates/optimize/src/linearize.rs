@@ -1,22 +1,23 @@
-//! The curvature of an objective.
+//! Objectives with a Hessian.
 
 use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
 
 use crate::DescentError;
 
-/// An objective with a Hessian, or a positive definite stand-in for it (a projected Hessian, Gauss-Newton), and a
-/// preconditioner of it.
+/// An objective with a Hessian, or a positive definite approximation of it (a projected Hessian,
+/// Gauss-Newton), and a preconditioner of it.
 pub trait Linearize<V: Vector>: Objective<V> {
-    /// The Hessian at x, and the preconditioner as it was last refreshed.
+    /// The Hessian at x, and the preconditioner as of the last refresh.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] when the Hessian cannot be had.
+    /// [`DescentError::Linearize`] when the Hessian cannot be computed.
     fn linearize(
         &mut self,
         x: &V,
     ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
 
-    /// The same, the preconditioner rebuilt from this Hessian; [`linearize`](Self::linearize) where it is a constant one.
+    /// The same, with the preconditioner rebuilt from this Hessian; equals [`linearize`](Self::linearize) for
+    /// a constant preconditioner.
     ///
     /// # Errors
     /// [`DescentError::Linearize`] when it cannot be built; the old one is then still in use.
@@ -27,29 +28,32 @@ pub trait Linearize<V: Vector>: Objective<V> {
         self.linearize(x)
     }
 
-    /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: not a constant one, nor one that is new and was built there. Asked
-    /// again at the same x, because that did not help, a preconditioner that can follow says true.
+    /// Whether [`relinearize`](Self::relinearize) at x would change the preconditioner: false for a constant
+    /// one and for one that was just built at x. A second call at the same x returns true for a
+    /// preconditioner that can be rebuilt, since the first rebuild did not help.
     ///
     /// # Errors
-    /// [`DescentError::Core`] where x cannot be looked at.
+    /// [`DescentError::Core`] where x cannot be read.
     fn renews(&mut self, x: &V) -> Result<bool, DescentError> {
         let _ = x;
         Ok(true)
     }
 
-    /// Makes the Hessians from now on positive definite stand-ins, or the true ones again; false where there is no choice.
+    /// Makes later Hessians positive definite approximations, or the exact ones again; returns false where
+    /// there is no choice.
     ///
-    /// Newton's method asks for the true one first, and for the stand-in where that shows negative curvature, and whenever the
-    /// preconditioner is rebuilt.
+    /// Newton's method uses the exact one first. It uses the approximation after negative curvature, and
+    /// whenever the preconditioner is rebuilt.
     fn project(&mut self, stand_in: bool) -> bool {
         let _ = stand_in;
         false
     }
 }
 
-/// An objective, a place for its Hessian and a preconditioner, joined by two closures.
+/// An objective, storage for its Hessian, and a preconditioner, connected by two closures.
 ///
-/// `assemble(f, x, a)` writes the Hessian of f at x into a; `update(a, x, m)` takes a, which is that at x, into m.
+/// `assemble(f, x, a)` writes the Hessian of f at x into a; `update(a, x, m)` rebuilds m from a, the Hessian
+/// at x.
 ///
 /// ```
 /// use coarsen_core::{Identity, LinearOperator, Objective, Stop};
@@ -96,7 +100,8 @@ pub struct Linearized<F, A, M, Assemble, Update> {
 }
 
 impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
-    /// Joins the parts; `hessian` and `inverse` may hold anything that fits until the first refresh.
+    /// Combines the parts; `hessian` and `inverse` may hold any values of the right size until the first
+    /// refresh.
     pub fn new<V: Vector>(objective: F, hessian: A, inverse: M, assemble: Assemble, update: Update) -> Self
     where
         Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
@@ -105,12 +110,13 @@ impl<F, A, M, Assemble, Update> Linearized<F, A, M, Assemble, Update> {
         Self { objective, hessian, inverse, assemble, update, renews: true, project: None }
     }
 
-    /// Leaves the preconditioner as it is: `update` is not called, and refreshes count as none.
+    /// Keeps the preconditioner constant: `update` is not called, and refreshes are not counted.
     pub fn with_constant_inverse(self) -> Self {
         Self { renews: false, ..self }
     }
 
-    /// With a choice of Hessians: `project(f, true)` makes what `assemble` writes positive definite, `project(f, false)` true.
+    /// With two Hessians: after `project(f, true)` `assemble` writes a positive definite approximation, after
+    /// `project(f, false)` the exact one.
     pub fn projecting(self, project: fn(&mut F, bool)) -> Self {
         Self { project: Some(project), ..self }
     }

@@ -1,16 +1,16 @@
-//! Who looks on while a descent runs.
+//! Monitors: called while a descent runs.
 
 use std::ops::ControlFlow;
 
 use coarsen_core::{Real, Vector};
 
-/// One look at a running descent.
+/// The state of a running descent, as a monitor receives it.
 pub struct Iterate<'a, V: Vector> {
     /// Steps taken so far; 0 is the start.
     pub number: usize,
     /// f(x).
     pub value: V::Real,
-    /// How far rounding may have moved it: [`Objective::round_off`](coarsen_core::Objective::round_off).
+    /// The round-off of f(x): [`Objective::round_off`](coarsen_core::Objective::round_off).
     pub round_off: V::Real,
     /// ‖∇f(x)‖ in the norm of the descent.
     pub gradient: V::Real,
@@ -24,18 +24,20 @@ pub struct Iterate<'a, V: Vector> {
     pub g: &'a V,
 }
 
-/// What a monitor that breaks the loop found.
+/// The reason of a monitor that ends the descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Its own criterion is met.
     Converged,
-    /// The caller wants no more.
+    /// The caller stops the descent.
     Stop,
 }
 
-/// Called at every iterate, the first and the last too, unless f or its gradient is not finite there; `Break` ends the descent.
+/// Called at every iterate, including the first and the last, unless f or its gradient is not finite there;
+/// `Break` ends the descent.
 ///
-/// `()` looks at nothing, a closure is a monitor, a pair is two of them, [`DescentHistory`] keeps the numbers.
+/// `()` does nothing, a closure is a monitor, a pair calls two monitors, [`DescentHistory`] records the
+/// numbers.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -47,7 +49,7 @@ pub enum Verdict {
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub trait DescentMonitor<V: Vector> {
-    /// Sees one iterate.
+    /// Called with the current state.
     fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict>;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | H | `a` | Hessian, or its positive definite stand-in |
+//! | H | `a` | Hessian, or a positive definite approximation of it |
 //! | M | `m` | preconditioner of H |
 //! | η | `eta` | relative tolerance of the inner solve (forcing term) |
 
@@ -14,33 +14,35 @@ use crate::direction::{minus, vectors};
 use crate::line_search::within;
 use crate::{DescentError, Direction, Linearize, Proposal, Refusal};
 
-/// How accurately the inner system H p = g is solved.
+/// The accuracy of the inner system H p = g.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Forcing<T> {
-    /// As the stopping rule of the inner method says: a fixed tolerance, or a fixed number of iterations.
+    /// The stopping rule of the inner method: a fixed tolerance, or a fixed number of iterations.
     AsGiven,
-    /// η = γ (‖g‖ / ‖g_old‖)^2 with γ = 0.9, not below γ η_old² while that is above 0.1, at most 0.5: quadratic convergence
-    /// up to a factor, no wasted inner iterations far from the solution. Eisenstat & Walker 1996, (2.6) and §2.1.
+    /// η = γ (‖g‖ / ‖g_old‖)^2 with γ = 0.9, at least γ η_old² while that is above 0.1, at most 0.5.
+    /// Converges quadratically up to a factor and wastes no inner iterations far from the solution. Eisenstat
+    /// & Walker 1996, (2.6) and §2.1.
     EisenstatWalker,
-    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): weighs stiff and soft parts by the preconditioner, so that stiff ones do not ask
-    /// for tolerances that soft ones need. Wang et al. 2020 (HOT), §5.3.
+    /// η = min(1/2, √max(√(gᵀM⁻¹g), τ)): the preconditioner weighs stiff and soft parts, so that stiff parts
+    /// do not force the tolerance that soft parts need. Wang et al. 2020 (HOT), §5.3.
     /// Deviation: the inner solve measures its residual in the Euclidean norm.
     Preconditioned {
-        /// τ: the paper takes the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
+        /// τ: the paper uses the tolerance of Li et al. 2019 (a Euclidean one) for the stiffest material.
         floor: T,
     },
 }
 
 /// Newton's method: d = −H⁻¹ ∇f, by a Krylov method.
 ///
-/// Near a minimiser with a positive definite Hessian the error is squared by every exact step. Far from it an inner solve may
-/// meet negative curvature: the direction is refused ([`Refusal::Inner`]), and solved for again with a positive definite
-/// stand-in where the objective has one ([`Linearize::project`]: projection on demand), or [`OrElse`](crate::OrElse) takes
-/// another one. An objective whose Hessian is always a stand-in converges linearly where the true one is indefinite.
-/// *Use* where Hessians are cheap beside the solve, or where high accuracy is asked for.
-/// *Cost* 1 Hessian, 1 inner solve; one Hessian more where a refresh meets a choice of Hessians, since the preconditioner wants
-/// the stand-in; 1 vector and those of the inner method.
+/// Near a minimiser with a positive definite Hessian every exact step squares the error. Far from it an inner
+/// solve may find negative curvature. The direction is then refused ([`Refusal::Inner`]). It is computed
+/// again with a positive definite approximation where the objective has one ([`Linearize::project`]:
+/// projection on demand), or [`OrElse`](crate::OrElse) uses its fallback. With an approximate Hessian
+/// everywhere, convergence is linear where the exact Hessian is indefinite.
+/// *Use* where Hessians are cheap compared with the solve, or where high accuracy is required.
+/// *Cost* 1 Hessian, 1 inner solve; one Hessian more where a refresh meets an objective with two Hessians,
+/// since the preconditioner is built from the positive definite one; 1 vector and those of the inner method.
 /// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva,
 /// Löschner, Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
@@ -52,21 +54,21 @@ pub struct Newton<V: Vector, K> {
     pub forcing: Forcing<V::Real>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
-    /// Whether `last` is that of this x: a second proposal from it keeps η.
+    /// Whether `last` belongs to this x: a second proposal at the same x keeps η.
     chosen: bool,
     renew: bool,
     hessian: Hessian,
     p: Vec<V>,
 }
 
-/// Which Hessian the next proposal takes, where [`Linearize::project`] leaves a choice.
+/// The Hessian of the next proposal, where [`Linearize::project`] offers a choice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hessian {
     /// The only one.
     Given,
-    /// The true one.
+    /// The exact one.
     Exact,
-    /// The positive definite stand-in, after the true one was of no use.
+    /// The positive definite approximation, after the exact one failed.
     StandIn,
 }
 
@@ -76,13 +78,13 @@ struct Last<T> {
 }
 
 impl<V: Vector> Newton<V, Cg<V>> {
-    /// Inner systems solved to all that the precision gives, within reason: 1e-12 in `f64`, 1e-5 in `f32`.
+    /// Inner systems solved almost to the precision: 1e-12 in `f64`, 1e-5 in `f32`.
     pub fn exact() -> Self {
         let tolerance = V::Real::of(if V::Real::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-12 });
         Self::with(Cg::new(Stop::relative(tolerance)), Forcing::AsGiven)
     }
 
-    /// Inner systems solved as accurately as the outer iteration deserves.
+    /// Inner systems solved to the accuracy that the outer iteration needs.
     pub fn inexact() -> Self {
         Self::with(Cg::default(), Forcing::EisenstatWalker)
     }
@@ -109,7 +111,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
     }
 
-    /// The next forcing term is that of a first step: for another objective.
+    /// Resets the forcing term to that of a first step; call it when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
         self.chosen = false;
@@ -166,7 +168,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
 
 impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newton<V, K> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
-        // A last proposal may have failed, and nobody learnt from it.
+        // The last proposal may have failed without a call of `learn`.
         (self.hessian, self.chosen) = (Hessian::Given, false);
         let budget = self.inner.stop_mut().max_iterations;
         within("Newton::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
@@ -185,7 +187,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         }
         let solved = self.solve(f, x, g, d, renew && !choice);
         if choice {
-            f.project(true); // for others who ask, such as the next of a chain
+            f.project(true); // for other callers, such as the fallback of a chain
         }
         Ok(match solved? {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => Proposal::Unit,
@@ -197,7 +199,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// Another's step leads to another x, as an own one does.
+    /// A step of another rule changes x just as an own step does.
     fn witness(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;

@@ -5,11 +5,12 @@ use num_traits::Float;
 
 use crate::line_search::within;
 
-/// ‖W ∇f‖₂ with a diagonal W, or ‖∇f‖₂: what stops a descent, refreshes its preconditioner, shows stagnation and is reported.
+/// ‖W ∇f‖₂ with a diagonal W, or ‖∇f‖₂: the norm for stopping, refreshing, stagnation and the report.
 ///
-/// *Use* weights where f has stiff and soft parts: [`node_weights`] of characteristic forces make it the node-wise characteristic norm of
-/// Wang et al. 2020 (HOT), Eq. 9, in which a tolerance is a strain (1e-7 in their §7.1), in stiff and in soft parts alike.
-/// *Cost* of weights: 3 passes and a reduction more a step, 2 vectors.
+/// *Use* weights where f has stiff and soft parts. [`node_weights`] of characteristic forces give the
+/// node-wise characteristic norm of Wang et al. 2020 (HOT), Eq. 9. A tolerance is then a strain, in stiff and
+/// in soft parts (1e-7 in their §7.1).
+/// *Cost* of weights: 3 passes and one reduction per step, 2 vectors.
 ///
 /// ```
 /// use coarsen_core::Stop;
@@ -36,10 +37,11 @@ impl<V: Vector> Default for Norm<V> {
 }
 
 impl<V: Vector> Norm<V> {
-    /// The norm with these weights, one per scalar of x and at the same place.
+    /// The norm with these weights, one per scalar of x and in the same layout.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for weights that are not finite or whose squares overflow, [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Parameter`] for weights that are not finite or whose squares overflow, [`Error::Device`] when
+    /// memory cannot be allocated.
     pub fn weighted(weights: V) -> Result<Self, Error> {
         let size = weights.norm();
         within("Norm, norm of the weights", size, size.is_finite(), "finite")?;
@@ -67,10 +69,11 @@ impl<V: Vector> Norm<V> {
     }
 }
 
-/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes: ‖W ∇f‖₂ is the root mean square over the nodes of force over characteristic
-/// force.
+/// Weights 1 / (cᵢ √n) for each of the `components` of n nodes. ‖W ∇f‖₂ is then the root mean square of force
+/// / characteristic force over the nodes.
 ///
-/// Nodes of a mesh have cᵢ = ℓᵢ ξᵢ, those of a grid the same with a common ℓᵢ; where x are velocities, cᵢ has the time step as a factor too.
+/// Nodes of a mesh have cᵢ = ℓᵢ ξᵢ, nodes of a grid the same with a common ℓᵢ; where x are velocities,
+/// multiply cᵢ by the time step.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.

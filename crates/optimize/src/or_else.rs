@@ -1,12 +1,14 @@
-//! A direction, and another one for where it fails.
+//! A direction with a fallback.
 
 use coarsen_core::Vector;
 
 use crate::{DescentError, Direction, Proposal};
 
-/// The first direction; where it is refused, does not descend or leads nowhere, the second one for one step.
+/// The first direction; the second one for one step where the first is refused, does not descend, or its line
+/// search fails.
 ///
-/// Both learn from every step, each knowing whether it was its own. Chains nest: `OrElse::new(newton, OrElse::new(lbfgs, Gradient::steepest()))`.
+/// Both learn from every step and are told whether it was their own. Chains nest: `OrElse::new(newton,
+/// OrElse::new(lbfgs, Gradient::steepest()))`.
 /// *Use* for Hessians that may be indefinite far from the solution. *Reference* the fallback list of PolySolve.
 ///
 /// ```
@@ -19,9 +21,9 @@ use crate::{DescentError, Direction, Proposal};
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct OrElse<A, B> {
-    /// What is tried first.
+    /// The direction tried first.
     pub first: A,
-    /// What is tried when that fails.
+    /// The direction tried when the first fails.
     pub second: B,
     fallen: bool,
 }
@@ -39,7 +41,7 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
     }
 
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
-        self.fallen = false; // a last descent may have failed
+        self.fallen = false; // the last descent may have failed
         self.first.prepare(x)?;
         self.second.prepare(x)
     }
@@ -80,7 +82,7 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
 
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
         let first = self.first.refresh(f, x)?;
-        self.fallen &= !first; // it has not been tried with what it has now
+        self.fallen &= !first; // the first direction has changed since it failed
         Ok(self.second.refresh(f, x)? || first)
     }
 }

@@ -4,7 +4,7 @@ use coarsen_core::{Objective, Scalar, Vector};
 
 use crate::{Ray, Step};
 
-/// φ(α) = f(x + α d), remembering the last point so that nothing is evaluated twice.
+/// φ(α) = f(x + α d); the last point is stored, so that nothing is evaluated twice.
 pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     f: &'a mut F,
     x: &'a V,
@@ -17,7 +17,7 @@ pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
     evaluations: &'a mut [usize; 2],
     at: Option<V::Real>,
     value: Option<V::Real>,
-    /// Of the last value.
+    /// The round-off of the last value.
     round_off: Option<V::Real>,
     /// Whether `g` is ∇f at the last α.
     differentiated: bool,
@@ -37,8 +37,8 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         Self { f, x, d, trial, g, evaluations, at, value, round_off, differentiated: false, slope }
     }
 
-    /// Leaves the point of an accepted step in `trial`, its gradient in `g`; what the round-off of its energy is, if an
-    /// energy was asked for.
+    /// Stores the point of an accepted step in `trial` and its gradient in `g`; returns the round-off of its
+    /// energy, if the energy was evaluated.
     pub(crate) fn settle(&mut self, step: Step<V::Real>) -> (Step<V::Real>, Option<V::Real>) {
         self.differentiate(step.alpha);
         (step, self.round_off)

@@ -1,12 +1,14 @@
-//! When a preconditioner follows the objective.
+//! When the preconditioner of a descent is rebuilt.
 
 use coarsen_core::{Preconditioner, Real, Vector};
 
 use crate::{DescentError, Direction, Proposal};
 
-/// When the driver asks its direction to rebuild the preconditioner from the curvature at the current x.
+/// The policy by which the driver rebuilds the preconditioner of its direction from the curvature at the
+/// current x.
 ///
-/// Whatever the policy, a line search that fails with an old preconditioner, and with every safer direction, is tried again with a new one.
+/// Under every policy, when a line search fails with an old preconditioner and with every safer direction,
+/// the preconditioner is rebuilt and the step is tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refresh {
@@ -17,17 +19,19 @@ pub enum Refresh {
     AtStart,
     /// Before iterations 0, k, 2k, …; 0 counts as 1 (Wu, Wang & Wang 2022, §4.3: 8).
     Every(usize),
-    /// Before the first iteration, and after a stretch of this many iterations over which ‖∇f‖ rose, or fell less than half as
-    /// far, in orders of magnitude, as over the first stretch after the last refresh; 0 counts as 1.
+    /// Before the first iteration, and when convergence has slowed down. The reduction of ‖∇f‖ over this many
+    /// iterations is compared with that over the first such stretch after the last refresh. The
+    /// preconditioner is rebuilt if ‖∇f‖ rose or its reduction in orders of magnitude was less than half; 0
+    /// counts as 1.
     WhenSlower(usize),
 }
 
-/// The age of the preconditioner, and the measured contraction that [`Refresh::WhenSlower`] judges.
+/// The age of the preconditioner, and the contraction measured for [`Refresh::WhenSlower`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// The iteration of the last refresh; none in this descent where the preconditioner is the caller's.
+    /// The iteration of the last refresh; none in this descent if the caller built the preconditioner.
     born: Option<usize>,
-    /// The last iteration judged, plus one: every iteration is judged once, however often it is tried.
+    /// The last iteration tested, plus one: every iteration is tested once, however often it is tried.
     judged: usize,
     /// log ‖∇f‖ at the start of this stretch.
     mark: f64,
@@ -56,12 +60,12 @@ impl Pace {
         due
     }
 
-    /// The preconditioner is that of iteration `k`.
+    /// Records that the preconditioner was built in iteration `k`.
     pub(crate) fn renewed<T: Real>(&mut self, k: usize, norm: T) {
         *self = Self { born: Some(k), judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
     }
 
-    /// Whether the preconditioner is older than iteration `k`, or nobody knows how old it is.
+    /// Whether the preconditioner is older than iteration `k`, or of unknown age.
     pub(crate) fn stale(&self, k: usize) -> bool {
         self.born.is_none_or(|born| k > born)
     }
@@ -83,14 +87,15 @@ pub trait Preconditioned<V: Vector> {
     /// The type of M.
     type Inverse;
 
-    /// M, to be changed: what refers to the old one is dropped.
+    /// M, to change it: data that depend on the old one are dropped.
     fn inverse_mut(&mut self) -> &mut Self::Inverse;
 }
 
-/// A direction whose preconditioner follows the objective: `update(f, x, m)` takes the curvature of f at x into m, and says whether that changed anything.
+/// A direction with a preconditioner that depends on x: `update(f, x, m)` rebuilds m from the curvature of f
+/// at x and returns whether m changed.
 ///
-/// [`Descent::refresh`](crate::Descent::refresh) says when. Newton's method needs no such wrapper: its
-/// [`Linearize`](crate::Linearize) knows the matrix.
+/// [`Descent::refresh`](crate::Descent::refresh) sets when. Newton's method needs no such wrapper: its
+/// [`Linearize`](crate::Linearize) has the matrix.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};
@@ -114,7 +119,7 @@ pub struct Refreshed<D, U> {
 }
 
 impl<D, U> Refreshed<D, U> {
-    /// `direction`, its preconditioner updated by `update`.
+    /// `direction`, with its preconditioner rebuilt by `update`.
     pub fn new<V, F: ?Sized>(direction: D, update: U) -> Self
     where
         V: Vector,

@@ -7,17 +7,17 @@ use coarsen_core::{Outcome, Real};
 
 use crate::LineSearchFailure;
 
-/// The criterion that ended a descent well.
+/// The criterion by which a descent converged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Criterion {
     /// ‖∇f‖ is within the tolerance, in the norm of the descent.
     Gradient,
-    /// A monitor's own norm is.
+    /// The monitor's own criterion is met.
     Monitor,
-    /// The last step lowered f by less than was asked for.
+    /// The last step lowered f by at most [`Descent::decrease`](crate::Descent) |f|.
     Decrease,
-    /// The last step moved x by less than was asked for.
+    /// The last step moved x by at most [`Descent::step`](crate::Descent).
     Step,
 }
 
@@ -30,12 +30,12 @@ pub enum Refusal {
         /// ∇f·d.
         slope: f64,
     },
-    /// ∇f·d is within the round-off of its own sum, on either side of zero.
+    /// ∇f·d is within its own round-off, on either side of zero.
     RoundOff {
         /// ∇f·d.
         slope: f64,
     },
-    /// The linear solve inside a Newton step ended badly.
+    /// The linear solve inside a Newton step failed.
     Inner(Outcome),
     /// The direction holds NaN or infinity.
     NotFinite,
@@ -54,28 +54,28 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What the mathematics of a descent did.
+/// How a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DescentOutcome {
     /// A criterion is met.
     Converged(Criterion),
-    /// The budget of iterations is spent.
+    /// The limit on iterations is reached.
     IterationLimit,
-    /// A monitor asked to stop.
+    /// A monitor ended the descent.
     Stopped,
-    /// Neither f nor ‖∇f‖ falls any more: the tolerance is below the round-off of both.
+    /// Neither f nor ‖∇f‖ decreases any more: the tolerance is below the round-off of both.
     Stagnated,
-    /// f or its gradient is not finite at the start, or the gradient is not at a point that was accepted.
+    /// f or its gradient is not finite at the start, or the gradient is not finite at an accepted point.
     NotFinite,
-    /// No direction could be had.
+    /// No direction could be used.
     NoDirection(Refusal),
     /// No step along the direction lowers f.
     LineSearchFailed(LineSearchFailure),
 }
 
 impl DescentOutcome {
-    /// The name in reports for machines: snake case.
+    /// The name in machine-readable reports: snake case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged(_) => "converged",
@@ -93,24 +93,24 @@ impl DescentOutcome {
         match self {
             Self::Converged(_) => "",
             Self::IterationLimit => {
-                "the method is too weak for this energy or the budget too small; use a stronger preconditioner or Newton's method, or raise max_iterations"
+                "the method is too weak for this energy or max_iterations is too small; use a stronger preconditioner or Newton's method, or raise max_iterations"
             }
             Self::Stopped => "a monitor ended the descent; x so far is kept",
             Self::Stagnated => {
                 "the tolerance is below what the round-off of f and its gradient allows; loosen it, or scale the problem"
             }
             Self::NotFinite => {
-                "the start lies where the energy does not exist (an inverted element, an overlap), or the gradient divides by zero; run check_gradient"
+                "the start lies outside the domain of the energy (an inverted element, an overlap), or the gradient divides by zero; run check_gradient"
             }
             Self::NoDirection(Refusal::Ascent { .. }) => {
                 "an indefinite Hessian or preconditioner; project it onto positive definite matrices, or chain a safer direction with OrElse"
             }
             Self::NoDirection(Refusal::RoundOff { .. }) => {
-                "the tolerance is below what the round-off of the gradient allows, so loosen it; far from a minimiser, the preconditioner sends gradients across themselves"
+                "the tolerance is below what the round-off of the gradient allows, so loosen it; far from a minimiser, the direction is orthogonal to the gradient, so the preconditioner is indefinite or nearly singular"
             }
             Self::NoDirection(Refusal::Inner(outcome)) => outcome.advice(),
             Self::NoDirection(Refusal::NotFinite) => {
-                "the preconditioner or the Hessian holds NaN or infinity; look at what computed it"
+                "the preconditioner or the Hessian holds NaN or infinity; check the code that computed it"
             }
             Self::LineSearchFailed(failure) => failure.advice(),
         }
@@ -130,7 +130,7 @@ impl fmt::Display for DescentOutcome {
     }
 }
 
-/// The end of a descent: small, `Copy`, and not to be ignored.
+/// The result of a descent: small, `Copy`, and `must_use`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a descent can end without convergence: call .converged()? or .usable()?"]
 pub struct DescentReport<T> {
@@ -138,15 +138,16 @@ pub struct DescentReport<T> {
     pub outcome: DescentOutcome,
     /// Steps taken.
     pub iterations: usize,
-    /// Iterations of linear solves, for proposals that were refused too ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
+    /// Iterations of linear solves, including those of refused proposals
+    /// ([`Direction::inner_iterations`](crate::Direction::inner_iterations)).
     pub inner: usize,
     /// Evaluations of f.
     pub values: usize,
     /// Evaluations of ∇f.
     pub gradients: usize,
-    /// Times a direction was given up for a safer one (memory dropped, momentum stopped, the next of a chain).
+    /// The number of changes to a safer direction (memory dropped, momentum stopped, fallback used).
     pub retreats: usize,
-    /// Times the preconditioner was rebuilt.
+    /// The number of rebuilds of the preconditioner.
     pub refreshes: usize,
     /// f at the start.
     pub initial_value: T,
@@ -156,7 +157,7 @@ pub struct DescentReport<T> {
     pub initial_gradient: T,
     /// ‖∇f(x)‖ of the returned x.
     pub gradient: T,
-    /// The ‖∇f‖ that was asked for.
+    /// The tolerance for ‖∇f‖.
     pub tolerance: T,
 }
 
@@ -173,10 +174,11 @@ impl<T: Real> DescentReport<T> {
         }
     }
 
-    /// The report itself if x is worth keeping: converged, out of budget, stopped, stagnated, or without a slope above round-off.
+    /// The report itself if x is usable: converged, at the iteration limit, stopped, stagnated, or with a
+    /// slope within round-off.
     ///
     /// # Errors
-    /// [`NotMinimized`] for the others, whose x is the last one accepted.
+    /// [`NotMinimized`] for the others; x is then the last accepted point.
     pub fn usable(self) -> Result<Minimized<T>, NotMinimized> {
         match self.outcome {
             DescentOutcome::Converged(_)
@@ -203,7 +205,7 @@ impl<T: Real> fmt::Display for DescentReport<T> {
     }
 }
 
-/// A report that somebody has looked at, from [`DescentReport::converged`] or [`DescentReport::usable`]: it may be dropped
+/// A report that was checked by [`DescentReport::converged`] or [`DescentReport::usable`]; it may be dropped
 /// without a warning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Minimized<T>(DescentReport<T>);
@@ -232,11 +234,12 @@ pub struct NotMinimized {
     pub iterations: usize,
     /// ‖∇f(x)‖ of the returned x.
     pub gradient: f64,
-    /// What was asked for.
+    /// The tolerance requested.
     pub tolerance: f64,
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for NotMinimized {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)

@@ -1,12 +1,13 @@
-//! The banana valley.
+//! Rosenbrock's test function.
 
 use coarsen_core::{Objective, Real};
 
 /// Rosenbrock's function of pairs of variables: Σ 100 (x₂ᵢ − x₂ᵢ₋₁²)² + (1 − x₂ᵢ₋₁)².
 ///
-/// Least, 0, at x = (1, …, 1), at the end of a curved valley; the usual start is (−1.2, 1, −1.2, 1, …). The last of an odd
-/// number of variables does nothing.
-/// *Use* to try a method. *Reference* Rosenbrock 1960; Moré, Garbow & Hillstrom 1981, "Testing unconstrained optimization
+/// The minimum is 0 at x = (1, …, 1), at the end of a curved valley. The usual start is (−1.2, 1, −1.2, 1,
+/// …). The last of an odd number of variables has no effect.
+/// *Use* to test a method. *Reference* Rosenbrock 1960; Moré, Garbow & Hillstrom 1981, "Testing unconstrained
+/// optimization
 /// software", ACM TOMS 7(1), problems 1 and 21.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! One descent while it runs: what was counted, and whether it ends.
+//! The state of a running descent: counters, and tests for its end.
 
 use std::ops::ControlFlow;
 
@@ -10,29 +10,29 @@ use crate::{
     Proposal, Refresh, Refusal, Start, Step, Verdict,
 };
 
-/// Steps without any progress after which a descent has stagnated: so many, or a share of those behind it, since a method that takes thousands
-/// progresses slowly.
+/// The descent stagnates after this many steps without progress, or after this share of the steps so far,
+/// since a method that takes thousands of steps progresses slowly.
 const PATIENCE: usize = 20;
 const SHARE: usize = 8;
 
-/// Share to which ‖∇f‖ must fall to count as progress where f no longer does.
+/// ‖∇f‖ must fall to this share to count as progress where f no longer falls.
 const PROGRESS: f64 = 0.9;
 
-/// Failures at one x after which nothing else is tried. A link of a chain has up to two, and the chain begins again after a refresh, so that eight links are
-/// heard to the end; a direction that always claims to have a safer one ends too.
+/// The most failures at one x. A link of a chain fails at most twice, and the chain begins again after a
+/// refresh, so that eight links are tried in full. A direction that always offers a safer one ends as well.
 const RECOVERIES: usize = 32;
 
-/// How far the predicted first step may be from the one of equal first-order decrease.
+/// The largest factor between the predicted first step and the step of equal first-order decrease.
 const SCALE: f64 = 10.0;
 
-/// What was asked for.
+/// The criteria requested.
 pub(crate) struct Criteria<T> {
     pub(crate) stop: Stop<T>,
     pub(crate) decrease: T,
     pub(crate) step: T,
 }
 
-/// A direction that descends: where the line search begins, and ‖d‖₂.
+/// A direction that descends: the start of the line search, and ‖d‖₂.
 pub(crate) struct Aim<T> {
     pub(crate) start: Start<T>,
     length: T,
@@ -45,7 +45,7 @@ struct Last<T> {
     fall: T,
 }
 
-/// The state of a descent beside its vectors.
+/// The state of a descent except for its vectors.
 pub(crate) struct DescentState<T> {
     pub(crate) evaluations: [usize; 2],
     iterations: usize,
@@ -62,7 +62,7 @@ pub(crate) struct DescentState<T> {
     /// ‖∇f‖ at the last progress, and steps since.
     mark: T,
     idle: usize,
-    /// The last iterate shown, plus one.
+    /// The last iterate passed to the monitor, plus one.
     shown: usize,
     /// Failures at this iterate.
     failures: usize,
@@ -99,7 +99,7 @@ impl<T: Real> DescentState<T> {
         }
     }
 
-    /// Shows x to the monitor, once, and says whether the descent ends here.
+    /// Calls the monitor once per x, and returns whether the descent ends here.
     pub(crate) fn judge<V: Vector<Real = T>>(
         &mut self,
         criteria: &Criteria<T>,
@@ -136,7 +136,7 @@ impl<T: Real> DescentState<T> {
         }
     }
 
-    /// Rebuilds the preconditioner where the policy asks for it.
+    /// Rebuilds the preconditioner where the policy requires it.
     pub(crate) fn refresh_if_due<V, F, D>(
         &mut self,
         policy: Refresh,
@@ -206,7 +206,7 @@ impl<T: Real> DescentState<T> {
         (guess.is_finite() && guess > T::zero()).then_some(guess)
     }
 
-    /// After a failure at x: whether a safer direction or a new preconditioner is to be had.
+    /// After a failure at x: returns whether a safer direction or a new preconditioner is available.
     pub(crate) fn recover<V, F, D>(
         &mut self,
         f: &mut F,

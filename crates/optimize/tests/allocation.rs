@@ -1,4 +1,4 @@
-//! The second descent allocates nothing: not one byte.
+//! The second descent allocates nothing.
 
 #[path = "optimize/common.rs"]
 mod common;
@@ -52,7 +52,7 @@ fn main() {
                 assert!(report.iterations > 0, "{name}: {report}");
             }
         };
-        twice(1); // one step makes all that a long descent needs
+        twice(1); // one step allocates all vectors of a long descent
         assert_eq!(bytes(|| twice(15)), 0, "{name}");
     }
 }

@@ -1,8 +1,9 @@
-//! Diffusion that is strong along one direction, and that direction is not the grid's.
+//! Anisotropic diffusion whose strong direction is not aligned with the grid.
 //!
-//! −div(Q diag(1, ε) Qᵀ grad u) = f, Q the rotation by θ, with bilinear (Q1) elements on squares. Strong couplings follow
-//! no grid line, which defeats coarsening along axes and tests the strength of connection: Trottenberg, Oosterlee &
-//! Schüller 2001, *Multigrid*; PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
+//! −div(Q diag(1, ε) Qᵀ grad u) = f, Q the rotation by θ, with bilinear (Q1) elements on squares. Strong
+//! couplings are not along grid lines, so coarsening along axes fails, and the strength of connection is
+//! tested: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*; PyAMG's `diffusion_stencil_2d(type='FE')` is
+//! the same stencil.
 
 use std::f64::consts::FRAC_PI_3;
 
@@ -27,7 +28,7 @@ const ANGLE: f64 = FRAC_PI_3;
 /// | **x** | (k_xx − 2 k_yy)/3 | 4 (k_xx + k_yy)/3 | (k_xx − 2 k_yy)/3 |
 /// | **x + h** | −(k_xx + k_yy)/6 + k_xy/2 | (k_yy − 2 k_xx)/3 | −(k_xx + k_yy)/6 − k_xy/2 |
 ///
-/// Some couplings are positive: the matrix is no M-matrix.
+/// Some couplings are positive: the matrix is not an M-matrix.
 ///
 /// ```
 /// let p = coarsen_problems::anisotropic2d(10)?;
@@ -90,7 +91,8 @@ mod tests {
         }
     }
 
-    /// The tensor is isotropic or not, rows sum to zero, and the strong diagonal of 60 degrees is (1, 1).
+    /// Rows sum to zero, the stencil is isotropic only for an isotropic tensor, and the strong diagonal of 60
+    /// degrees is (1, 1).
     #[test]
     fn rotated_stencil() {
         let s = stencil(WEAK, ANGLE);

@@ -1,11 +1,11 @@
-//! Linear elasticity of a cube that hangs on a wall.
+//! Linear elasticity of a cube with one face held.
 //!
 //! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between nodes a and b of
 //! an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
 //!
 //! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
 //!
-//! by Gauss points 2 x 2 x 2, exact on cubes. K_ba = K_abᵀ holds to the bit, and so A = Aᵀ does.
+//! by 2 x 2 x 2 Gauss points, exact on cubes. K_ba = K_abᵀ holds to the bit, and so does A = Aᵀ.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -31,14 +31,14 @@ const POISSON: f64 = 0.3;
 /// Elements along the side of a block of one stiffness.
 const BLOCK: usize = 5;
 
-/// The seed the peers were measured with.
+/// The seed of the matrices that other libraries were measured with.
 const SEED: u64 = 11;
 
 /// The unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), its face x = 0 held and eliminated; 3x3 blocks.
 ///
-/// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, blocks of 5³ elements are hard (E times
-/// `jump`) or soft with equal chances, drawn by [`NumpyRandom`] with seed 11, one draw a block, z fastest. The near-kernel
-/// holds the six rigid-body modes about the centroid of the free nodes.
+/// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, each block of 5³ elements is
+/// hard (E times `jump`) or soft with equal probability, drawn by [`NumpyRandom`] with seed 11, one draw per
+/// block, z fastest. The near-kernel holds the six rigid-body modes about the centroid of the free nodes.
 ///
 /// ```
 /// let p = coarsen_problems::elasticity3d(10, 1e4)?;
@@ -47,8 +47,9 @@ const SEED: u64 = 11;
 /// ```
 ///
 /// # Errors
-/// [`ProblemError::Size`] for n = 0, or n no multiple of 5 where blocks differ; [`ProblemError::Value`] for a `jump` that
-/// is not positive and finite, [`ProblemError::Contrast`] for one beyond 1e12 or its inverse, where soft elements drown in the round-off of hard ones; [`ProblemError::TooLarge`].
+/// [`ProblemError::Size`] for n = 0, or for `jump` ≠ 1 and n not a multiple of 5; [`ProblemError::Value`] for
+/// a `jump` that is not positive and finite; [`ProblemError::Contrast`] for one beyond 1e12 or its inverse,
+/// where round-off of hard elements exceeds the stiffness of soft ones; [`ProblemError::TooLarge`].
 pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("jump", jump)?;
     if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
@@ -87,7 +88,8 @@ pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
     Ok(Problem { name, matrix, positions, near_kernel, constraints: None })
 }
 
-/// Where corner a of an element lies, in units of h: z fastest, so that corners rise as node numbers do.
+/// The position of corner a of an element, in units of h: z fastest, so that corners are in the order of node
+/// numbers.
 fn offset(a: usize) -> [usize; 3] {
     [a >> 2, a >> 1 & 1, a & 1]
 }
@@ -172,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Nothing holds nodes beyond the second plane: rigid motions cost no force there.
+    /// Nodes beyond the second plane have no held neighbour: rigid motions cause no force there.
     #[test]
     fn rigid_motions_cost_nothing_away_from_the_wall() {
         use coarsen_core::LinearOperator;

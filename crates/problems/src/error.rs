@@ -1,27 +1,29 @@
-//! What is no problem of the gallery, and why.
+//! Errors of the gallery.
 
 use coarsen_constraints::ConstraintError;
 use coarsen_sparse::SparseError;
 
-/// A problem that cannot be made.
+use crate::names;
+
+/// A problem that cannot be generated.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// A name that the gallery does not hold.
-    #[error("there is no problem `{name}`; the gallery holds {}, garment:FILE, softbody:FILE; sequences of systems are {}", crate::Problem::NAMES.join(", "), crate::Sequence::NAMES.join(", "))]
+    /// A name that is not in the gallery.
+    #[error("there is no problem `{name}`; problems are {}, garment:FILE, softbody:FILE; sequences of systems are {}", names::SYSTEMS.join(", "), names::SEQUENCES.join(", "))]
     Unknown {
         /// The name found.
         name: String,
     },
-    /// A single system where a sequence is asked for.
-    #[error("`{name}` is a single system; sequences are {}", crate::Sequence::NAMES.map(|name| format!("{name}:N")).join(" and "))]
+    /// A single system where a sequence is required.
+    #[error("`{name}` is a single system, but a sequence is required; sequences are {}", names::SEQUENCES.map(|name| format!("{name}:N")).join(" and "))]
     NotSequence {
         /// The problem.
         name: String,
     },
-    /// A sequence where a single system is asked for.
+    /// A sequence where a single system is required.
     #[error(
-        "`{name}` is a sequence of systems, and a single one is needed here; `coarsen solve` takes sequences"
+        "`{name}` is a sequence of systems, but a single system is required; `coarsen solve` accepts sequences"
     )]
     NotSystem {
         /// The sequence.
@@ -29,25 +31,25 @@ pub enum ProblemError {
     },
     /// A text that is not NAME:SIZE.
     #[error(
-        "expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31, or garment:FILE or softbody:FILE; found `{found}`"
+        "found `{found}`; expected NAME:SIZE with a whole number as SIZE, such as elasticity3d:31, or garment:FILE or softbody:FILE"
     )]
     Spec {
         /// The text found.
         found: String,
     },
-    /// A size that the problem does not come in.
+    /// A size that the problem does not support.
     #[error("{problem}:{size}: the size must be at least {least} and a multiple of {multiple}")]
     Size {
         /// The problem.
         problem: &'static str,
         /// The size found.
         size: usize,
-        /// The smallest size there is.
+        /// The smallest size.
         least: usize,
-        /// What it must be a multiple of.
+        /// The size must be a multiple of this.
         multiple: usize,
     },
-    /// An option of another problem.
+    /// An option that the problem does not have.
     #[error(
         "{problem} takes no option `{option}`; `dt` belongs to cloth, pinned, garment, softbody and the sequences, `jump` to elasticity3d, `share` to pinned"
     )]
@@ -57,16 +59,16 @@ pub enum ProblemError {
         /// The option.
         option: &'static str,
     },
-    /// An option with an impossible value.
-    #[error("option `{option}` must be a positive, finite number; found {found}")]
+    /// An option with an invalid value.
+    #[error("option `{option}` is {found}, but must be positive and finite")]
     Value {
         /// The option.
         option: &'static str,
         /// The value found.
         found: f64,
     },
-    /// A share that is none.
-    #[error("share is {found}, but must lie in 0 to 1: the share of vertices with a constraint")]
+    /// A share outside 0 to 1.
+    #[error("share is {found}, but must be between 0 and 1: it is the share of vertices with a constraint")]
     Share {
         /// The value found.
         found: f64,
@@ -74,9 +76,9 @@ pub enum ProblemError {
     /// Constraints that cannot be imposed.
     #[error(transparent)]
     Constraints(#[from] ConstraintError),
-    /// A ratio of stiffnesses that f64 cannot hold in one sum.
+    /// A ratio of stiffnesses beyond the precision of f64.
     #[error(
-        "jump is {found:e}, beyond {limit:e} or its inverse: the softer elements are lost in the round-off of the harder ones; take a smaller contrast"
+        "jump is {found:e}, but must be between 1 / {limit:e} and {limit:e}: beyond, the stiffness of soft elements is lost in the round-off of hard ones; use a smaller contrast"
     )]
     Contrast {
         /// The ratio found.
@@ -87,11 +89,11 @@ pub enum ProblemError {
     /// A sequence without a step.
     #[error("a sequence needs 1 step or more; found 0")]
     Steps,
-    /// A file that holds no mesh, or not the one that the problem is made of.
+    /// A file without a mesh, or with a mesh of the wrong kind.
     #[error(transparent)]
     Mesh(#[from] coarsen_mesh::ReadError),
-    /// More unknowns than the gallery makes.
-    #[error("{problem}:{size} has more than {limit} unknowns; take a smaller size")]
+    /// More unknowns than the gallery generates.
+    #[error("{problem}:{size} has more than {limit} unknowns; use a smaller size")]
     TooLarge {
         /// The problem.
         problem: &'static str,
@@ -100,18 +102,19 @@ pub enum ProblemError {
         /// The most unknowns.
         limit: usize,
     },
-    /// A body that cannot be made.
+    /// A body that cannot be created.
     #[error(transparent)]
     Body(#[from] coarsen_elastic::BodyError),
-    /// The matrix could not be made.
+    /// The matrix could not be assembled.
     #[error(transparent)]
     Sparse(#[from] SparseError),
-    /// The near-kernel could not be made.
+    /// The near-kernel could not be computed.
     #[error(transparent)]
     Core(#[from] coarsen_core::Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
 impl std::fmt::Debug for ProblemError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -119,7 +122,7 @@ impl std::fmt::Debug for ProblemError {
 }
 
 impl ProblemError {
-    /// The most unknowns of a problem, so that a slip of the keyboard does not take all memory.
+    /// The most unknowns of a problem, so that a mistyped size does not use all memory.
     pub(crate) const MOST: usize = 1 << 28;
 
     /// [`ProblemError::Size`] unless `size` is at least `least` and a multiple of `multiple`.

@@ -2,16 +2,19 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! as the simulator of Wu, Wang & Wang 2022, §4.2, assembles it. Stretching and bending are those of [`coarsen_elastic`] at rest, where every triangle
-//! is a linear membrane in its own plane: with the tangents T = (t₁ t₂), 3 x 2, and the plane stress matrix C,
+//! as assembled by the simulator of Wu, Wang & Wang 2022, §4.2. Stretching and bending are those of
+//! [`coarsen_elastic`] at rest, where every triangle is a linear membrane in its own plane, with the tangents
+//! T = (t₁ t₂), 3 x 2, and the plane stress matrix C:
 //!
 //! > K_ab = a T B_aᵀ C B_b Tᵀ    (2)
 //!
-//! so nothing resists a motion across the plane but bending (Bergou et al. 2006), with c of the two triangles about an edge:
+//! Only bending (Bergou et al. 2006) resists a motion across the plane, with c of the two triangles at an
+//! edge:
 //!
 //! > K_ab = 3 k / (A₀ + A₁) c_a c_b I    (3)
 //!
-//! and springs between vertices that are near in space and not coupled by the mesh, a thousand times as stiff as the material:
+//! Springs join vertices that are close in space and not coupled by the mesh, a thousand times as stiff as
+//! the material:
 //!
 //! > ±κ n nᵀ    (4)
 
@@ -32,15 +35,17 @@ const BENDING: f64 = 5e-5;
 const DENSITY: f64 = 0.2;
 /// κ in units of `STRETCH`.
 const CONTACT: f64 = 1000.0;
-/// How far springs of contact may reach, in mean edges: beyond it nearly everything would be joined.
+/// The largest reach of contact springs, in mean edge lengths: beyond it nearly all vertices would be joined.
 const REACH: std::ops::RangeInclusive<f64> = 1e-3..=4.0;
 /// The longest side of the garment, m.
 const SIDE: f64 = 1.5;
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the triangles of a file that [`coarsen_mesh::read`] knows, every triangle divided into four `divisions` times;
-/// 3x3 blocks, no vertex held. The garment is scaled to 1.5 m.
+/// The matrix of an implicit Euler step of Δt = `dt` seconds for the triangles of a file that
+/// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. Every triangle is divided into four,
+/// `divisions` times, and the garment is scaled to 1.5 m.
 ///
-/// With `contact` > 0, vertices nearer than that share of the mean edge which no edge couples are joined by springs a thousand times as stiff as the membrane.
+/// With `contact` > 0, vertices without a common edge and closer than `contact` mean edge lengths are joined
+/// by springs a thousand times as stiff as the membrane.
 ///
 /// # Errors
 /// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
@@ -88,19 +93,20 @@ pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Pr
     Ok(Problem { name, matrix, positions: mesh.positions, near_kernel, constraints: None })
 }
 
-/// A triangle flat in its own plane; `None` where its height is lost beside its longest side.
+/// A triangle flat in its own plane; `None` where its height is negligible beside its longest side.
 fn flat(x: &[[f64; 3]], t: [u32; 3]) -> Option<Triangle> {
     Triangle::flat(t.map(|i| x[i as usize]))
 }
 
-/// Triangles without area are harmless where their vertices belong to others too; a vertex that has no other has no mass.
+/// Triangles without area are allowed if their vertices belong to other triangles too; otherwise a vertex has
+/// no mass.
 fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     let mut heavy = vec![false; mesh.positions.len()];
     for t in mesh.triangles.iter().filter(|&&t| flat(&mesh.positions, t).is_some()) {
         t.iter().for_each(|&i| heavy[i as usize] = true);
     }
     match mesh.triangles.iter().position(|t| t.iter().any(|&i| !heavy[i as usize])) {
-        // Each division makes four of one, in its place.
+        // Each division replaces a triangle by four.
         Some(element) => {
             Err(MeshError::Flat { kind: "triangle", element: element >> (2 * divisions), what: "area" })
         }
@@ -108,7 +114,7 @@ fn check_mass(mesh: &Mesh, divisions: usize) -> Result<(), MeshError> {
     }
 }
 
-/// (2) and the mass of one triangle; triangles without area have none of either.
+/// (2) and the mass of one triangle; both are 0 for triangles without area.
 fn membrane(x: &[[f64; 3]], t: [u32; 3], dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Vec<f64>) {
     let Some(triangle) = flat(x, t) else { return };
     let curved = triangle.at(Fabric::isotropic(STRETCH, POISSON), &t.map(|i| x[i as usize])).curvature(false);
@@ -130,12 +136,12 @@ fn bending(hinge: &Hinge, dt: f64, places: &mut Vec<(u32, u32)>, values: &mut Ve
     }
 }
 
-/// The hinges of a garment that is not bent where it is.
+/// The hinges of a garment whose given shape is at rest.
 fn hinges(mesh: &Mesh) -> Vec<Hinge> {
     Hinge::all(&mesh.triangles, |i| mesh.positions[i as usize], BENDING)
 }
 
-/// (4) between vertices nearer than `share` of the mean edge that the matrix does not couple.
+/// (4) between vertices closer than `share` mean edge lengths that the matrix does not couple.
 fn springs_between(
     mesh: &Mesh,
     matrix: &coarsen_sparse::Bsr<f64>,
@@ -178,7 +184,8 @@ fn springs_between(
 mod tests {
     use super::*;
 
-    /// A flat square of two triangles; in-plane rigid motions cost nothing, translations of it all only mass.
+    /// A flat square of two triangles: rigid motions in the plane cause no elastic force; translations cause
+    /// only inertial forces.
     #[test]
     fn a_square_by_hand() {
         let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
@@ -203,12 +210,12 @@ mod tests {
                 assert!((f - expected).abs() < 1e-10, "{axis} {k}: {f}");
             }
         }
-        // Turning in the plane: only the masses feel it.
+        // Rotation in the plane: only inertial forces.
         let f = force(&|p| [-p[1], p[0], 0.0]);
         for (i, p) in x.iter().enumerate() {
             assert!((f[3 * i] + mass(i) * p[1]).abs() < 1e-9 && (f[3 * i + 1] - mass(i) * p[0]).abs() < 1e-9);
         }
-        // Tilting: bending does not feel it.
+        // Tilting causes no bending force.
         let f = force(&|p| [0.0, 0.0, p[0]]);
         assert!(x.iter().enumerate().all(|(i, p)| (f[3 * i + 2] - mass(i) * p[0]).abs() < 1e-12));
         assert!(a.asymmetric_pair(1e-12).is_none());

@@ -1,8 +1,8 @@
-//! A network with no grid behind it.
+//! A network without a grid.
 //!
 //! The graph joins n points, uniform in the unit square, that lie closer than r: a random geometric graph (Penrose 2003,
-//! *Random Geometric Graphs*). Rows vary in length, numbers say nothing about places, and a tour through strips (Beardwood,
-//! Halton & Hammersley 1959) keeps it connected where points are sparse.
+//! *Random Geometric Graphs*). Rows vary in length, and node numbers are unrelated to positions. A tour
+//! through strips (Beardwood, Halton & Hammersley 1959) keeps the graph connected where points are sparse.
 
 use std::f64::consts::PI;
 
@@ -15,7 +15,7 @@ use crate::{NumpyRandom, Problem, ProblemError, rows};
 /// Neighbours of a point far from the boundary, on average: n π r² = DEGREE.
 const DEGREE: f64 = 8.0;
 
-/// Added to the diagonal: the smallest eigenvalue.
+/// The shift of the diagonal: the smallest eigenvalue.
 const SHIFT: f64 = 1e-4;
 
 /// Seed of the points.
@@ -23,8 +23,9 @@ const SEED: u64 = 5;
 
 /// L + 10⁻⁴ I for the Laplacian L of a connected random geometric graph of N nodes with unit weights.
 ///
-/// Node i lies at (x, y), two uniform draws of [`NumpyRandom`] with seed 5, nodes in order. It is joined to all nodes within
-/// r = (8 / (π N))^½, and to its two neighbours in the tour. The constant is an exact eigenvector, of the smallest
+/// Node i lies at (x, y), two uniform draws of [`NumpyRandom`] with seed 5, nodes in order. It is joined to
+/// all nodes within r = (8 / (π N))^½, and to its two neighbours in the tour. The constant vector is an exact
+/// eigenvector, with the smallest
 /// eigenvalue 10⁻⁴.
 ///
 /// ```
@@ -63,7 +64,8 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
     (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
 }
 
-/// The node before and the node after each, along a tour that sweeps strips of width (3 / n)^½ up and down in turn.
+/// The previous and the next node of each node, along a tour that sweeps strips of width (3 / n)^½ up and
+/// down in turn.
 fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     let n = positions.len();
     let strips = (n as f64 / 3.0).sqrt().ceil();
@@ -121,7 +123,7 @@ impl Cells {
 mod tests {
     use super::*;
 
-    /// Against all pairs of points, without cells.
+    /// Checked against all pairs of points, without cells.
     #[test]
     fn close_points_are_joined() {
         for n in [1, 2, 5, 300] {

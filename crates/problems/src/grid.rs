@@ -1,4 +1,4 @@
-//! Boxes of points, numbered with x slowest.
+//! Box-shaped grids of points, numbered with x slowest.
 
 use crate::ProblemError;
 
@@ -9,7 +9,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A grid that carries `components` unknowns a point.
+    /// A grid with `components` unknowns per point.
     pub(crate) fn new(
         problem: &'static str,
         extents: [usize; 3],
@@ -37,14 +37,14 @@ impl Grid {
         [i / (e1 * e2), i / e2 % e1, i % e2]
     }
 
-    /// The number of the next point along an axis, to the lower and to the upper side, where there is one.
+    /// The numbers of the neighbours along an axis, on the lower and the upper side, where they exist.
     pub(crate) fn neighbours(&self, i: usize, axis: usize) -> [Option<usize>; 2] {
         let stride: usize = self.extents[axis + 1..].iter().product();
         let x = self.at(i)[axis];
         [(x > 0).then(|| i - stride), (x + 1 < self.extents[axis]).then_some(i + stride)]
     }
 
-    /// The place of every point.
+    /// The position of every point.
     pub(crate) fn positions(&self, place: impl Fn([usize; 3]) -> [f64; 3]) -> Vec<[f64; 3]> {
         (0..self.len()).map(|i| place(self.at(i))).collect()
     }

@@ -1,27 +1,29 @@
-//! Diffusion through blocks of rock: −div(k grad u) = f with k constant on cells and wild between blocks.
+//! Diffusion with a discontinuous coefficient: −div(k grad u) = f with k constant in blocks of cells and
+//! random between blocks.
 //!
-//! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard, Gallouët &
-//! Herbin 2000, *Finite Volume Methods*; the coefficient over many decades is the classic trial of robustness (Alcouffe,
-//! Brandt, Dendy & Painter 1981).
+//! Cell-centred finite volumes with harmonic means on faces, exact for flow across a layered medium: Eymard,
+//! Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient over many decades is the classical test of
+//! robustness (Alcouffe, Brandt, Dendy & Painter 1981).
 
 use coarsen_sparse::NearKernel;
 
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
-/// Cells along the side of a block of one coefficient.
+/// Cells along the side of a block with one coefficient.
 const BLOCK: usize = 8;
 
-/// The coefficient is 10 to a power uniform in 0 .. DECADES.
+/// log₁₀ of the coefficient is uniform in 0 .. DECADES.
 const DECADES: f64 = 6.0;
 
-/// The seed the peers were measured with.
+/// The seed of the matrices that other libraries were measured with.
 const SEED: u64 = 7;
 
 /// Finite volumes on N x N x N cells whose coefficient jumps over six decades between blocks of 8³ cells.
 ///
-/// The face between cells with k and k' couples by 2 k k' / (k + k'); a face on the boundary, where u = 0, adds 2 k to the
-/// diagonal. log₁₀ k is uniform in 0 .. 6, drawn by [`NumpyRandom`] with seed 7, one draw a block, z fastest.
+/// A face between cells with coefficients k and k' has the coupling 2 k k' / (k + k'). A face on the
+/// boundary, where u = 0, adds 2 k to the diagonal. log₁₀ k is uniform in 0 .. 6, drawn by [`NumpyRandom`]
+/// with seed 7, one draw per block, z fastest.
 ///
 /// ```
 /// let p = coarsen_problems::jump3d(8)?;

@@ -1,36 +1,38 @@
-//! A gallery of symmetric positive definite systems, shared by tests, benches, book and command line.
+//! A gallery of symmetric positive definite systems, used by tests, benches, book and command line.
 //!
-//! Every problem comes with what a multigrid may ask for: a point per node and a near-kernel. They are the systems that the
-//! other libraries were measured with, entry for entry up to round-off, random coefficients included.
+//! Every problem has a position per node and a near-kernel, for multigrid. Its matrix equals the one that the
+//! other libraries were measured with, up to round-off in every entry, random coefficients included.
 //!
-//! | problem | what | unknowns | file |
+//! | problem | contents | unknowns | file |
 //! |---|---|---|---|
 //! | `poisson2d:N` `poisson3d:N` | 5 and 7 points, fixed boundary | N², N³ | [`poisson`](poisson2d) |
-//! | `anisotropic2d:N` | Q1, diffusion a thousand times stronger along 60 degrees | N² | [`anisotropic`](anisotropic2d) |
-//! | `jump3d:N` | 7 points, coefficient over six decades | N³ | [`jump`](jump3d) |
+//! | `anisotropic2d:N` | Q1, diffusion a thousand times larger along 60 degrees than across | N² | [`anisotropic`](anisotropic2d) |
+//! | `jump3d:N` | 7 points, coefficient that jumps over six decades | N³ | [`jump`](jump3d) |
 //! | `elasticity3d:N` | Q1 hexahedra, one face held, 3x3 blocks; option `jump` | 3 N (N + 1)² | [`elasticity`](elasticity3d) |
 //! | `cloth:N` | implicit Euler step of a sheet, 3x3 blocks; option `dt` | 3 N² | [`cloth`](cloth()) |
-//! | `pinned:N` | the same with a share of its vertices held, or sliding along lines and on planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
-//! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times, `garment:FILE@K@F` also joins what is nearer than F mean edges by springs of contact; option `dt` | 3 vertices | [`garment`](garment()) |
+//! | `pinned:N` | the same; a share of the vertices is fixed, or slides along lines or planes; options `dt`, `share` | 3 N² | [`pinned`](pinned()) |
+//! | `garment:FILE` | implicit Euler step of a garment, 3x3 blocks; `garment:FILE@K` divides triangles K times, `garment:FILE@K@F` also joins vertices closer than F mean edge lengths by contact springs; option `dt` | 3 vertices | [`garment`](garment()) |
 //! | `softbody:FILE` `softbody:N` | implicit Euler step of neo-Hookean tetrahedra, 3x3 blocks; option `dt` | 3 vertices | [`softbody`](softbody()) |
 //! | `graph:N` | Laplacian of a random geometric graph, shifted | N | [`graph`](graph()) |
 //!
 //! A [`Sequence`] changes from step to step:
 //!
-//! | sequence | what | unknowns | file |
+//! | sequence | contents | unknowns | file |
 //! |---|---|---|---|
-//! | `cloth-contact:N` | a sheet pressed on a sphere that turns: 0 to 3 N² contact pairs | about 3.8 N² | [`sequence/cloth_contact`](Sequence) |
-//! | `stack:N` | four sheets, N² springs between them, some of them new in every step | 12 N² | [`sequence/stack`](Sequence) |
+//! | `cloth-contact:N` | a sheet pressed on a turning sphere: 0 to 3 N² contact pairs | about 3.8 N² | [`sequence/cloth_contact`](Sequence) |
+//! | `stack:N` | four sheets with N² springs between them; some springs change in every step | 12 N² | [`sequence/stack`](Sequence) |
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | [`scene`](Scene) | soft bodies to be minimised |
-//! | [`problem`](Problem) | a problem, and its name as text |
+//! | [`scene`](Scene) | soft bodies as objectives |
+//! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
+//! | [`parse`](Problem::parse) | a problem from its name as text |
+//! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |
-//! | [`scrambled`](scrambled()) | a matrix whose order and units tell nothing |
-//! | `grid`, `rows` | numbered boxes of points; matrices made row by row |
-//! | [`error`](ProblemError) | what is no problem, and why |
+//! | [`scrambled`](scrambled()) | a matrix with shuffled nodes and scaled unknowns |
+//! | `grid`, `rows` | numbered grids of points; assembly row by row |
+//! | [`error`](ProblemError) | errors of the gallery |
 
 mod anisotropic;
 mod cloth;
@@ -40,7 +42,9 @@ mod garment;
 mod graph;
 mod grid;
 mod jump;
+mod names;
 mod numpy_random;
+mod parse;
 mod pinned;
 mod poisson;
 mod problem;

@@ -1,6 +1,7 @@
 //! The random numbers of NumPy's `default_rng(seed)`, bit for bit.
 //!
-//! The peers were measured on matrices drawn by NumPy; the same draws here make the same matrices. Two parts:
+//! Other libraries were measured on matrices generated with NumPy; the same draws give the same matrices
+//! here. The generator has two parts:
 //!
 //! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into every other
 //!   (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants; they are those of NumPy's source).
@@ -18,10 +19,10 @@ const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
 /// NumPy's `default_rng(seed)`: the generator PCG64 seeded through `SeedSequence`.
 ///
-/// Reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`. Its normal numbers are another algorithm than
-/// NumPy's, see [`normal`](Self::normal). Not for cryptography.
+/// Reproduces `random()` and `uniform(low, high)` of NumPy's `Generator`. Normal numbers use another
+/// algorithm than NumPy's, see [`normal`](Self::normal). *Not* for cryptography.
 ///
-/// *Cost* one 128-bit multiplication a number; 32 bytes.
+/// *Cost* one 128-bit multiplication per number; 32 bytes.
 ///
 /// ```
 /// let mut random = coarsen_problems::NumpyRandom::new(7);
@@ -65,7 +66,7 @@ impl NumpyRandom {
 
     /// A standard normal number, by the cosine half of Box and Muller's transform (1958).
     ///
-    /// Deviation: NumPy draws normals by a ziggurat with tables; these are others with the same distribution.
+    /// *Deviation*: NumPy uses a ziggurat with tables, so its numbers differ; the distribution is the same.
     pub fn normal(&mut self) -> f64 {
         let (u, v) = (1.0 - self.uniform(), self.uniform());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -92,7 +93,7 @@ fn seed_sequence(seed: u64) -> [u64; 4] {
     std::array::from_fn(|i| u64::from(words[2 * i + 1]) << 32 | u64::from(words[2 * i]))
 }
 
-/// A hash of words whose constant moves on with every word.
+/// A hash of words whose constant changes with every word.
 fn hasher(mut constant: u32, multiplier: u32) -> impl FnMut(u32) -> u32 {
     move |word| {
         let mixed = word ^ constant;

@@ -1,4 +1,4 @@
-//! A sheet of cloth of which a random share of the vertices is held, slides along a line, or slides on a plane.
+//! A sheet of cloth with a random share of its vertices fixed, or sliding along a line or a plane.
 
 use coarsen_constraints::Constraints;
 
@@ -7,11 +7,12 @@ use crate::{NumpyRandom, Problem, ProblemError, cloth};
 /// The seed of all random choices.
 const SEED: u64 = 8;
 
-/// How far constrained vertices are asked to move, in metres.
+/// The prescribed displacement of constrained vertices, in metres.
 const MOVES: f64 = 1e-3;
 
-/// [`cloth`](cloth()) with constraints on a `share` of its free vertices, drawn at random: fixed points, lines and planes in random directions, a third
-/// each, which move by up to a millimetre.
+/// [`cloth`](cloth()) with constraints on a random `share` of its free vertices: one third fixed points, one
+/// third lines and one third planes in random directions, with prescribed displacements of up to a
+/// millimetre.
 ///
 /// The matrix is that of the cloth alone; [`Problem::prefilter`] imposes the constraints on it.
 ///

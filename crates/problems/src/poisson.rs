@@ -1,6 +1,6 @@
 //! −Δu = f by finite differences.
 //!
-//! The model problem of multigrid: every method shows its best here. Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
+//! The model problem of multigrid, and the easiest one. Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 
 use coarsen_sparse::NearKernel;
 

@@ -1,8 +1,8 @@
-//! Matrices made row by row.
+//! Assembly row by row.
 //!
-//! Each block row gathers its own sums, element after element in a fixed order, straight into its final place: no stream
-//! of element blocks is ever stored, rows are independent, and the bits do not depend on the number of threads. When the
-//! element blocks satisfy K_ji = K_ijᵀ to the bit, so does the matrix.
+//! Each block row sums its element blocks in a fixed order, directly in its final position. No list of
+//! element blocks is stored, rows are independent, and the bits do not depend on the number of threads. If
+//! the element blocks satisfy K_ji = K_ijᵀ to the bit, so does the matrix.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
-/// Block rows that one task makes.
+/// Block rows per task.
 const CHUNK: usize = 1024;
 
-/// One block row in the making.
+/// A block row under construction.
 pub(crate) struct Row<'a> {
     start: usize,
     size: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Adds a row-major block to the one in `column`, which is 0 at first.
+    /// Adds a row-major block to the block in `column`, which is initially 0.
     pub(crate) fn add(&mut self, column: usize, block: &[f64]) {
         self.block(column).iter_mut().zip(block).for_each(|(sum, v)| *sum += v);
     }
@@ -33,7 +33,7 @@ impl Row<'_> {
         self.block(column).iter_mut().step_by(step).for_each(|sum| *sum += s);
     }
 
-    /// The block in `column`; columns stay sorted, and grids visit most of them in order.
+    /// The block in `column`; columns stay sorted, and grids visit most columns in order.
     fn block(&mut self, column: usize) -> &mut [f64] {
         let column = column as u32;
         let at = self.start + self.indices[self.start..].partition_point(|&j| j < column);
@@ -57,7 +57,7 @@ struct Chunk {
     values: Vec<f64>,
 }
 
-/// The n x n matrix of b x b blocks whose block row i is what `fill(i, row)` adds to an empty row.
+/// The n x n matrix of b x b blocks; `fill(i, row)` adds the blocks of row i to an empty row.
 pub(crate) fn assemble(
     n: usize,
     b: usize,

@@ -1,4 +1,4 @@
-//! Bodies to try a method on.
+//! Soft bodies, to test methods of minimisation.
 
 use coarsen_elastic::{BodyError, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
 use coarsen_mesh::Mesh;
@@ -24,20 +24,20 @@ const TURN: f64 = 0.3;
 /// The factor by which the armadillo is stretched along its height.
 const STRETCH: f64 = 1.5;
 
-/// How near to an end plane a node lies in it, m.
+/// The tolerance for a node to lie in an end plane, m.
 const EDGE: f64 = 1e-6;
 
-/// An objective and where to begin.
+/// An objective and a starting point.
 pub struct Scene {
-    /// What is minimised.
+    /// The objective.
     pub body: ImplicitEuler<Tetrahedra<StableNeoHookean>>,
-    /// Where from.
+    /// The starting point.
     pub start: Vec<f64>,
 }
 
 impl Scene {
-    /// A bar of 4N x N x N cells, 4 m long, its ends held and one of them turned by a quarter: its shape at rest, from a
-    /// twist that grows with the cube of the length.
+    /// The equilibrium of a bar of 4N x N x N cells, 4 m long, with both ends held and one of them turned by
+    /// a quarter. The start is a twist that grows with the cube of the length.
     ///
     /// # Errors
     /// [`ProblemError`] for n = 0 and bodies too large.
@@ -52,9 +52,9 @@ impl Scene {
         Ok(Self { body: ImplicitEuler::equilibrium(tetrahedra)?, start })
     }
 
-    /// The same bar, one end held, under one implicit Euler step of `h` seconds: Young's modulus is `ends` Pa in its outer
-    /// quarters and `middle` Pa between them. It starts at rest with its outer quarters twisted; the part between them is
-    /// turned, and free of strain.
+    /// The same bar with one end held, in one implicit Euler step of `h` seconds. Young's modulus is `ends`
+    /// Pa in the outer quarters and `middle` Pa between them. It starts without velocity, with its outer
+    /// quarters twisted; the middle is turned and has no strain.
     ///
     /// # Errors
     /// [`ProblemError`] for n = 0, bodies too large, and numbers that are not positive.
@@ -77,7 +77,8 @@ impl Scene {
         Self::stepping(tetrahedra, &turned, h)
     }
 
-    /// The body of a mesh file, scaled to 1 m, stretched by half along y and let go: steps of `h` seconds from there.
+    /// The body of a mesh file, scaled to 1 m, stretched by half along y and released, in steps of `h`
+    /// seconds.
     ///
     /// # Errors
     /// [`ProblemError`] for the file, and numbers that are not positive.
@@ -103,7 +104,7 @@ impl Scene {
         Ok(Self { body, start })
     }
 
-    /// The points of the start, as builders of preconditioners take them.
+    /// The positions of the start, for preconditioner builders.
     pub fn points(&self) -> Vec<[f64; 3]> {
         self.start.as_chunks().0.to_vec()
     }
@@ -117,7 +118,7 @@ fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     Ok(Mesh::bar([4 * n, n, n], 1.0 / n as f64))
 }
 
-/// A mark for each node.
+/// The nodes with a property, as a mask.
 fn nodes_where(mesh: &Mesh, is: impl Fn(&[f64; 3]) -> bool) -> Vec<bool> {
     mesh.positions.iter().map(is).collect()
 }

@@ -1,4 +1,4 @@
-//! A matrix whose order and units tell nothing.
+//! A matrix with shuffled nodes and scaled unknowns.
 
 use coarsen_sparse::{Bsr, Permutation};
 
@@ -6,8 +6,9 @@ use crate::{ProblemError, random_vector};
 
 /// P D A D Pᵀ: D multiplies all unknowns of a node by a power of 10 from 10⁻² to 10², P shuffles the nodes.
 ///
-/// Definiteness, sparsity and scaled couplings a_ij / √(a_ii a_jj) are those of A; what a name, an order or units could tell is gone.
-/// *Use* to see what a solver makes of a matrix alone.
+/// Definiteness, sparsity and the scaled couplings a_ij / √(a_ii a_jj) are those of A; the order and the
+/// units of A are hidden.
+/// *Use* to test a solver on a matrix without other information.
 /// *Cost* two passes over the matrix.
 ///
 /// ```

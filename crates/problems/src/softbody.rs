@@ -20,7 +20,7 @@ const POISSON: f64 = 0.4;
 const DENSITY: f64 = 1000.0;
 /// The longest side of a body of a file, m.
 const SIDE: f64 = 1.0;
-/// How far the deformed state is bent, in units of the body.
+/// The amplitude of the bend of the deformed state, in units of the body.
 const BEND: f64 = 0.15;
 
 /// The material of a soft body.
@@ -32,9 +32,11 @@ pub enum Material {
     NeoHookean,
 }
 
-/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that [`coarsen_mesh::read`] knows; 3x3 blocks, no vertex held. The body is scaled to 1 m.
+/// The matrix of an implicit Euler step of Δt = `dt` seconds for the tetrahedra of a file that
+/// [`coarsen_mesh::read`] can read; 3x3 blocks, no vertex held. The body is scaled to 1 m.
 ///
-/// `young` scales the stiffness of each element by its number and centroid; `|_, _| 1.0` is a homogeneous body.
+/// `young` scales the stiffness of each element, as a function of its number and centroid; `|_, _| 1.0` is a
+/// homogeneous body.
 ///
 /// # Errors
 /// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite.

@@ -1,12 +1,14 @@
-//! The fixed tree: the same bits at any thread count.
+//! Parallel loops along a fixed tree: the same bits at any thread count.
 //!
-//! Every loop over a vector is cut into leaves of a fixed length and combined along a fixed binary tree. Threads decide
-//! only who computes a leaf, never what is added to what, so 1, 2 and 7 threads give the same bits. (Another SIMD width
-//! may not: bits are fixed per machine.)
+//! Every loop over a vector is cut into leaves of a fixed length, and results are combined along a fixed
+//! binary tree. The number of threads decides which thread computes a leaf, but not the order of additions.
+//! So 1, 2 and 7 threads give the same bits. Another SIMD width may give others: bits are fixed per machine.
 //!
-//! The library configures no thread pool. Work under [`THRESHOLD`], for products under four times as much ([`worth_product`]), never touches
-//! rayon at all; above it, the caller's current pool is used. Entering a pool from outside costs 10 to 20 µs, and rayon's queue for
-//! such entries asks for 1.5 KB at every 63rd; so a program wraps its whole loop once in [`threads`]; inside, a fork costs almost nothing and no memory.
+//! The library configures no thread pool. Loops under [`THRESHOLD`] scalar operations, and products under
+//! four times as many ([`worth_product`]), stay on the calling thread. Longer ones use the caller's current
+//! pool. Entering a pool from outside costs 10 to 20 µs, and rayon allocates 1.5 KB at every 63rd such entry.
+//! So a program should wrap its whole loop once in [`threads`]; inside, a fork costs almost no time and
+//! allocates nothing.
 
 mod shared;
 mod shares;
@@ -22,29 +24,32 @@ pub use shared::Shared;
 /// Entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
 
-/// Scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic, about what entering a pool
-/// costs.
+/// Scalar operations below which a loop stays on the calling thread: 25 µs of memory traffic, about the cost
+/// of entering a pool.
 pub const THRESHOLD: usize = 1 << 16;
 
-/// Leaves that one task takes without forking further.
+/// Leaves of one task that does not fork further.
 const GRAIN: usize = 4;
 
-/// Whether `work` scalar operations are worth more than one thread of the current pool.
+/// Whether `work` scalar operations are enough for more than one thread of the current pool.
 ///
-/// Tests the size first: asking rayon for its thread count starts the global pool.
+/// Tests the size first, since asking rayon for its thread count starts the global pool.
 pub fn worth(work: usize) -> bool {
     work >= THRESHOLD && rayon::current_num_threads() > 1
 }
 
-/// Whether a product or a sweep over so many stored scalars of a matrix is worth more than one thread of the current pool.
+/// Whether a product or a sweep over `nnz` stored scalars of a matrix is enough for more than one thread of
+/// the current pool.
 ///
-/// From four times the [`THRESHOLD`] of loops over vectors on. Where rows are short, products of smaller systems are shared while their vectors are not, and one
-/// thread then fetches half of each result from the cache of another: 29,791 unknowns in rows of seven took 1.1 to 1.3 times as long on two fast cores.
+/// The limit is four times the [`THRESHOLD`] of loops over vectors. With a lower limit, products of small
+/// matrices with short rows would run on several threads while loops over their vectors run on one. That
+/// thread would fetch half of each result from the cache of another core: 29,791 unknowns in rows of seven
+/// took 1.1 to 1.3 times as long on two fast cores.
 pub fn worth_product(nnz: usize) -> bool {
     worth(nnz / 4)
 }
 
-/// Runs `f` inside a pool of `n` threads of its own (0: one per core), so that the library's loops use it.
+/// Runs `f` inside a new pool of `n` threads (0: one per core), which the library's loops then use.
 ///
 /// ```
 /// let sum = coarsen_core::parallel::threads(2, || 1 + 1)?;
@@ -59,9 +64,10 @@ pub fn threads<R: Send>(n: usize, f: impl FnOnce() -> R + Send) -> Result<R, Err
     Ok(pool.map_err(|_| Error::Threads { threads: n })?.install(f))
 }
 
-/// Runs both functions, on two threads of the current pool where another is free.
+/// Runs both functions, on two threads where the current pool has one free.
 ///
-/// This is `rayon::join`, behind functions without a type of their own, so that its machinery is compiled once and not for each pair of closures.
+/// This is `rayon::join` behind trait objects, so that its code is compiled once and not for each pair of
+/// closures.
 ///
 /// ```
 /// assert_eq!(coarsen_core::parallel::join(|| 1, || "two"), (1, "two"));
@@ -80,7 +86,7 @@ fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
 
-/// Slices, ranges and tuples of them: what a loop can be cut into.
+/// Slices, ranges and tuples of them: data that a loop can split.
 ///
 /// All parts of a tuple have the same length.
 pub trait Pieces: Sized + Send {
@@ -118,7 +124,7 @@ impl Pieces for Range<usize> {
     }
 }
 
-/// A slice whose entries come in groups of `k`, cut between groups: the scalars of block rows.
+/// A slice of groups of `k` entries, split between groups only: the scalars of block rows.
 pub struct Groups<S>(pub S, pub usize);
 
 impl<T: Sync> Pieces for Groups<&[T]> {
@@ -193,7 +199,8 @@ pub fn each<P: Pieces>(pieces: P, length: usize, parallel: bool, leaf: &(impl Fn
     tree(pieces, length, parallel, leaf, &|(), ()| ());
 }
 
-/// `to[i]` = `f(from[i])`, on several threads where that is worth it: copies and conversions of what is larger than a cache.
+/// `to[i]` = `f(from[i])`, on several threads for long slices: copies and conversions of data larger than a
+/// cache.
 ///
 /// *Panics* on slices of different lengths.
 pub fn map<A: Sync, B: Send>(from: &[A], to: &mut [B], f: impl Fn(&A) -> B + Sync) {
@@ -203,13 +210,13 @@ pub fn map<A: Sync, B: Send>(from: &[A], to: &mut [B], f: impl Fn(&A) -> B + Syn
     });
 }
 
-/// The first entry that `f` names, on several threads where that is worth it.
+/// The index of the first entry for which `f` is true, on several threads for long slices.
 pub fn position<A: Sync>(of: &[A], f: impl Fn(&A) -> bool + Sync) -> Option<usize> {
     let leaf = |(range, part): (Range<usize>, &[A])| part.iter().position(&f).map(|at| range.start + at);
     tree((0..of.len(), of), LEAF, worth(of.len()), &leaf, &|left, right| left.or(right))
 }
 
-/// Calls `f` with every item, on several threads when `parallel`: for a few thick items, one task each.
+/// Calls `f` with every item, on several threads when `parallel`: for a few expensive items, one task each.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,11 +1,13 @@
-//! A slice that several threads write at once.
+//! A slice that several threads write at the same time.
 
 use std::marker::PhantomData;
 
-/// A slice that several threads write at once, each in places of its own: what coloured sweeps and factorisations share.
+/// A slice that several threads write at the same time, each at its own entries, as in coloured sweeps and
+/// factorisations.
 ///
-/// It borrows the slice for `'a`, so that nobody else can look at it for as long as a copy of the pointer is in use. Making and copying it
-/// is safe; whoever reads or writes through it proves in a SAFETY comment that no other thread writes there.
+/// It borrows the slice for `'a`, so that the slice cannot be used while a copy of the pointer is in use.
+/// Creating and copying it is safe. Code that reads or writes through it states in a SAFETY comment why no
+/// other thread writes there.
 ///
 /// ```
 /// use coarsen_core::parallel::{self, Shared, items};
@@ -18,7 +20,7 @@ use std::marker::PhantomData;
 /// assert_eq!(x, [0, 10, 20, 30]);
 /// ```
 ///
-/// The slice cannot be used meanwhile:
+/// The slice cannot be used in the meantime:
 ///
 /// ```compile_fail,E0506
 /// use coarsen_core::parallel::Shared;
@@ -35,18 +37,18 @@ pub struct Shared<'a, T> {
 }
 
 impl<'a, T> Shared<'a, T> {
-    /// The slice, to be shared for as long as the pointer is used.
+    /// Shares the slice for as long as the pointer is used.
     pub fn new(slice: &'a mut [T]) -> Self {
         Self { at: slice.as_mut_ptr(), size: slice.len(), of: PhantomData }
     }
 
-    /// Where the slice begins. What is done with it is for the caller to prove.
+    /// The address of the first entry. The caller is responsible for every access through it.
     #[inline(always)]
     pub fn get(self) -> *mut T {
         self.at
     }
 
-    /// How many items there are.
+    /// The number of entries.
     #[inline(always)]
     pub fn size(self) -> usize {
         self.size
@@ -61,7 +63,8 @@ impl<T> Clone for Shared<'_, T> {
 
 impl<T> Copy for Shared<'_, T> {}
 
-// SAFETY: the pointer alone does nothing; every use of it is unsafe and says why threads do not meet.
+// SAFETY: the pointer alone accesses nothing; every access through it is unsafe and states why threads do not
+// conflict.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}

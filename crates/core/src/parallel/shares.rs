@@ -1,10 +1,10 @@
-//! Sums over a vector that several ranks share: the leaves of the whole, whoever holds them.
+//! Sums over a vector that is split among ranks, along the tree of the whole vector.
 
 use std::ops::Range;
 
 use super::{GRAIN, Pieces, join};
 
-/// The leaves of [`tree`] that entries `first..first + n` of a longer vector touch, by their number in the whole.
+/// The indices of the leaves of [`tree`] that contain entries `first..first + n` of a longer vector.
 ///
 /// ```
 /// assert_eq!(coarsen_core::parallel::leaves_of(4096, 5000, 4096), 1..3);
@@ -14,11 +14,13 @@ pub fn leaves_of(first: usize, n: usize, length: usize) -> Range<usize> {
     if n == 0 { from..from } else { from..(first + n).div_ceil(length) }
 }
 
-/// Calls `leaf` on the pieces of a share of a longer vector, entries `first` and following, cut where the leaves of the whole are cut; results go `into` one
-/// place for each of [`leaves_of`].
+/// Calls `leaf` on the pieces of one rank's share of a longer vector. The share begins at entry `first` and
+/// is cut at the leaf boundaries of the whole vector. The results are written to `into`, one for each of
+/// [`leaves_of`].
 ///
-/// A share that begins and ends between leaves has the results of the whole there, and [`combine`] makes of those of all shares what [`tree`] makes of the
-/// whole, to the last bit: sums that do not depend on the number of ranks. Of a leaf cut in two, both shares have a part.
+/// If every share begins and ends at a leaf boundary, [`combine`] of the results of all shares equals
+/// [`tree`] of the whole vector to the last bit, so that sums do not depend on the number of ranks. A leaf
+/// that is cut in two has a partial result in both shares.
 /// *Panics* where `into` has another length.
 ///
 /// ```
@@ -57,7 +59,7 @@ pub fn leaves<P: Pieces, R: Send>(
     }
 }
 
-/// The results of all leaves, combined along the fixed binary tree of [`tree`]; `None` for none.
+/// The results of all leaves, combined along the binary tree of [`tree`]; `None` for an empty list.
 pub fn combine<R: Clone>(leaves: &[R], by: &impl Fn(R, R) -> R) -> Option<R> {
     match leaves {
         [] => None,
@@ -74,7 +76,8 @@ mod tests {
     use super::super::{LEAF, threads, tree};
     use super::*;
 
-    /// Shares of uneven length, an empty one among them, cut between leaves: the bits of the whole. Cut within a leaf, they are near.
+    /// Shares of uneven length, one of them empty. Cut at leaf boundaries, they give the bits of the whole;
+    /// cut within a leaf, they agree to round-off.
     #[test]
     fn shares_add_up_to_the_whole() {
         let x: Vec<f64> = (0..300_001).map(|i| (f64::from(i) * 0.37).sin()).collect();

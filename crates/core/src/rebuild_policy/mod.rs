@@ -1,22 +1,22 @@
-//! When a preconditioner follows its system, and how far.
+//! When to rebuild, update, patch or keep the preconditioner of a changing system.
 
 use std::fmt;
 
 /// What to do with a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Build it anew: structure and numbers.
+    /// Build it again: structure and values.
     Build,
-    /// Compute all numbers anew on the structure there is.
+    /// Recompute all values; keep the structure.
     Update,
-    /// Compute anew what local changes touch.
+    /// Recompute the values that local changes affect.
     Patch,
-    /// Leave it as it is.
+    /// Keep it unchanged.
     Keep,
 }
 
 impl Action {
-    /// What tables call it.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Build => "build",
@@ -27,18 +27,18 @@ impl Action {
     }
 }
 
-/// What was decided before a solve, on what grounds, and how it went.
+/// A decision before a solve, its grounds, and the iterations of the solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What was to be done.
+    /// The action decided.
     pub action: Action,
-    /// Whether nothing was decided before.
+    /// Whether it is the first decision.
     pub first: bool,
-    /// Iterations of the solve before it, where they are known.
+    /// Iterations of the previous solve, where known.
     pub before: Option<usize>,
-    /// Iterations above which a preconditioner counted as stale.
+    /// Iterations above which the preconditioner counts as stale.
     pub limit: Option<usize>,
-    /// Iterations of the solve after it, once they are known.
+    /// Iterations of the solve after the decision, once known.
     pub iterations: Option<usize>,
 }
 
@@ -50,26 +50,29 @@ impl fmt::Display for Decision {
                 write!(f, ": {before} iterations, more than {limit}")
             }
             (Some(before), Some(_)) if self.action == Action::Build => {
-                write!(f, ": {before} iterations, and keeping failed not long ago")
+                write!(f, ": {before} iterations, and keeping the preconditioner failed recently")
             }
             (Some(before), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
             _ if self.first => write!(f, ": the first"),
-            _ => write!(f, ": the solve before gave no count"),
+            _ => write!(f, ": the previous solve reported no iterations"),
         }
     }
 }
 
-/// Keeps a preconditioner until the iterations lost by keeping it are worth a build, and remembers what it decided.
+/// Keeps a preconditioner until the extra iterations cost more than a build, and records its decisions.
 ///
-/// A build sets the mark: the iterations of the first solve after it. What later solves need above the mark is lost, and adds up; while
-/// it stays within `price`, the preconditioner is kept, or patched where rows changed. Beyond, all numbers are computed anew. Where losses grow
-/// steadily from step to step, this is the cheapest rhythm. A single solve that loses more than the price says that nothing can be kept: what follows is
-/// built, four times at first and twice as often after every such failure, up to sixteen, before keeping is tried again. So a run is never much
-/// dearer than one that builds in every step. Iterations alone decide, no clock: the same run takes the same decisions.
+/// The iterations of the first solve after a build are the mark. Iterations of later solves above the mark
+/// are lost, and losses are summed. While the sum is at most `price`, the preconditioner is kept, or patched
+/// where rows changed. Above it, all values are updated. This schedule is the cheapest one where losses grow
+/// steadily from step to step. If a single solve loses more than the price, keeping the preconditioner does
+/// not pay: the next four decisions are builds, then keeping is tried again. Each further failure in a row
+/// doubles that number, up to sixteen. So a run costs little more than one that builds in every step.
+/// Decisions depend on iterations alone, not on a clock: the same run takes the same decisions.
 ///
-/// *Use* one for each preconditioner, whatever the method, in a loop of solves with a system that drifts. Nonlinear drivers have a policy of their own for what
-/// happens inside one minimisation.
-/// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3 build the structure every ten steps and patch in between; here the solves say when.
+/// *Use* one for each preconditioner, in a loop of solves with a system that changes slowly. Nonlinear
+/// methods have a policy of their own within one minimisation.
+/// *Reference* Wu, Wang & Wang 2022, §5.3 and §6.3 build the structure every ten steps and patch in between;
+/// here the iterations of the solves decide.
 ///
 /// ```
 /// use coarsen_core::{Action, RebuildPolicy};
@@ -89,24 +92,24 @@ impl fmt::Display for Decision {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuildPolicy {
-    /// What a build costs more than a patch, in iterations: seconds of setup by seconds of an iteration. 25 by default, which is what smoothed aggregation and
-    /// multilevel Schwarz take on cloth (20 and 33).
+    /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
+    /// iteration. The default is 25; smoothed aggregation and multilevel Schwarz on cloth take 20 and 33.
     pub price: usize,
     /// Iterations of the first solve after a build.
     mark: Option<usize>,
     /// Iterations above the mark since the last build or update.
     lost: usize,
-    /// Builds to come before anything is kept again, and how many there will be after the next failure.
+    /// Builds to come before the preconditioner is kept again, and their number after the next failure.
     waiting: usize,
     patience: usize,
     /// The last decisions, [`RebuildPolicy::KEPT`] to twice as many.
     log: Vec<Decision>,
-    /// Those no longer in the log, and how often each action is among all.
+    /// The number of decisions dropped from the log, and the count of each action over all.
     forgotten: usize,
     counts: [usize; 4],
 }
 
-/// Builds in a row after keeping has failed: at first, and at most.
+/// Builds in a row after keeping failed: at first, and at most.
 const PATIENCE: usize = 4;
 const MOST: usize = 16;
 
@@ -126,12 +129,13 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// Decisions that the log holds at least, where there have been as many; it never holds more than twice as many.
+    /// The log holds at least so many of the last decisions, and at most twice as many.
     pub const KEPT: usize = 256;
 
-    /// What to do before the next solve; `touched` says whether some rows changed more than the rest drifts.
+    /// Decides before the next solve; `touched` tells whether some rows changed more than the others.
     ///
-    /// A decision whose solve nobody told about counts as a build that failed: the next one is a build.
+    /// If [`learn`](Self::learn) was not called after the last decision, that solve counts as failed, and the
+    /// decision is a build.
     pub fn decide(&mut self, touched: bool) -> Action {
         let last = self.log.last().copied();
         let before = last.and_then(|last| last.iterations);
@@ -154,7 +158,7 @@ impl RebuildPolicy {
         action
     }
 
-    /// The decision after an action that lost so many iterations.
+    /// The decision after an action whose solve lost this many iterations.
     fn judge(&mut self, last: Action, lost: usize, touched: bool) -> Action {
         self.lost = self.lost.saturating_add(lost);
         if last != Action::Build {
@@ -176,8 +180,9 @@ impl RebuildPolicy {
         }
     }
 
-    /// How many iterations the solve after the last decision took. *Use* where it converged: a solve that failed says nothing of what the preconditioner
-    /// is worth, and untold it makes the next decision a build.
+    /// Records the iterations of the solve after the last decision. Call it where the solve converged. The
+    /// iterations of a failed solve do not measure the preconditioner; without a call the next decision is a
+    /// build.
     pub fn learn(&mut self, iterations: usize) {
         let Some(last) = self.log.last_mut() else { return };
         last.iterations = Some(iterations);
@@ -186,19 +191,20 @@ impl RebuildPolicy {
         }
     }
 
-    /// The last decisions in their order: all of them up to twice [`KEPT`](Self::KEPT), then at least `KEPT`, so that a run of any length takes the same memory.
+    /// The last decisions in order: all of them up to twice [`KEPT`](Self::KEPT), then at least `KEPT`, so
+    /// that memory stays bounded.
     pub fn log(&self) -> &[Decision] {
         &self.log
     }
 
-    /// How often an action was decided, over the whole run.
+    /// The number of times an action was decided, over the whole run.
     pub fn count(&self, action: Action) -> usize {
         self.counts[action as usize]
     }
 }
 
 impl fmt::Display for RebuildPolicy {
-    /// One line a decision of the log, numbered from the first of the run.
+    /// One line per decision of the log, numbered from the first of the run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbered = (self.forgotten..).zip(&self.log);
         numbered.try_for_each(|(k, decision)| writeln!(f, "{k:>4}  {decision}"))

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The actions for iterations that follow one by one.
+/// The actions for a sequence of iteration counts.
 fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     let mut policy = RebuildPolicy::default();
     let decide = |&its: &usize| {
@@ -11,7 +11,8 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     (iterations.iter().map(decide).collect(), policy)
 }
 
-/// A loss of the price is kept and one above is not, whether it comes at once or bit by bit.
+/// A loss equal to the price keeps the preconditioner and a larger one does not, whether it comes in one
+/// solve or in several.
 #[test]
 fn what_is_lost_adds_up_to_the_price() {
     use Action::{Build, Patch, Update};
@@ -20,7 +21,7 @@ fn what_is_lost_adds_up_to_the_price() {
     assert_eq!(actions(&[100, 90, 99, 100, 50, 100]).0[1..], [Patch; 5]);
 }
 
-/// Whatever is lost, it is kept.
+/// With an unlimited price, any loss keeps the preconditioner.
 #[test]
 fn a_build_may_have_no_price() {
     let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
@@ -31,7 +32,7 @@ fn a_build_may_have_no_price() {
     assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
 }
 
-/// A system that becomes harder: a build sets a new mark, so that it is not built in vain for ever.
+/// A system that becomes harder: a build sets a new mark, so that builds do not go on for ever.
 #[test]
 fn a_harder_system_moves_the_mark() {
     use Action::{Build, Patch};
@@ -39,11 +40,11 @@ fn a_harder_system_moves_the_mark() {
     assert_eq!(actions, [Build, Patch, Build, Build, Build, Build, Patch, Patch]);
     let text = policy.to_string();
     assert!(text.contains("build: 40 iterations, more than 35"), "{text}");
-    assert!(text.contains("build: 40 iterations, and keeping failed not long ago"), "{text}");
+    assert!(text.contains("build: 40 iterations, and keeping the preconditioner failed recently"), "{text}");
     assert!(text.contains("patch: 40 iterations, within 65"), "{text}");
 }
 
-/// Where only a build helps, hardly anything else is done; where keeping costs nothing, nothing else.
+/// Where only a build helps, almost all actions are builds; where keeping costs nothing, only the first is.
 #[test]
 fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {
@@ -58,7 +59,7 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
     assert_eq!(run(0), 1);
 }
 
-/// A simulation that runs for days takes no more memory than one of an hour, and its totals stay right.
+/// A run of any length takes bounded memory, and its totals stay right.
 #[test]
 fn the_log_is_bounded() {
     let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);

@@ -1,6 +1,6 @@
 //! Lanes as registers.
 //!
-//! Every SAFETY comment of this file says the same: the token, or a pack that only a token can make, proves that
+//! The argument of every SAFETY comment in this file: a token, or a pack that needs a token, exists only if
 //! [`Avx512::detect`] found the instructions.
 
 use std::arch::x86_64::*;
@@ -40,7 +40,7 @@ impl Avx512 {
     }
 }
 
-/// Whether a number is an `f32`: [`Real`] is sealed, so what is not is an `f64`.
+/// Whether a number is an `f32`; [`Real`] is sealed, so any other number is an `f64`.
 const fn single<S: Real>() -> bool {
     size_of::<S>() == 4
 }
@@ -165,7 +165,8 @@ pack!(
     put_eight_singles
 );
 
-// The first N numbers in pieces of 1, 2 and 4: a load under a mask takes several times as long on Zen 5.
+// The functions below load the first N numbers in pieces of 1, 2 and 4, since a masked load takes several
+// times as long on Zen 5.
 macro_rules! pieces {
     ($(#[$doc:meta])* $name:ident, $real:ty, $register:ty, |$p:ident| $load:expr) => {
         $(#[$doc])*
@@ -217,7 +218,8 @@ pieces!(widened_eight, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)))
 pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 
-/// Writes the first N lanes, in pieces as they are loaded, so that a load after a store finds all it needs in one place; so the others below.
+/// Writes the first N lanes in the pieces in which they are loaded, so that a later load finds each piece in
+/// one store. The same holds for the functions below.
 #[inline(always)]
 unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
     // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes no more.
@@ -300,7 +302,7 @@ unsafe fn put_eight_singles<const N: usize>(to: *mut f32, r: __m256) {
     }
 }
 
-/// Sums the first N lanes; so the others below.
+/// Sums the first N lanes, as do the functions below.
 #[inline(always)]
 unsafe fn sum_four<const N: usize>(r: __m256d) -> f64 {
     // SAFETY: the caller has a register, hence the instructions.

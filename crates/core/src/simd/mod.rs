@@ -1,98 +1,36 @@
-//! Kernels compiled for the instruction set of the machine they run on.
+//! Kernels compiled for the instruction set of the machine.
 //!
-//! A crate is compiled once, for the oldest processor of its target; sums at the speed of memory need the newest. [`Kernel`] is
-//! code written once over [`Pack`]s of lanes, [`run`] compiles it for each instruction set of the target and picks one when it
-//! is called. The choice depends on the machine alone, so bits do not change between calls; between machines they may, because a
-//! fused multiply-add rounds once where two instructions round twice.
+//! A crate is compiled for the oldest processor of its target, but loops limited by memory bandwidth need the
+//! newest instructions. A [`Kernel`] is written once over [`Pack`]s of lanes. [`run`] compiles it for each
+//! instruction set of the target and selects one at run time. The selection depends on the machine alone, so
+//! bits do not change between calls. They may differ between machines, because a fused multiply-add rounds
+//! once where two instructions round twice.
 //!
-//! | file | lanes are |
+//! | file | lanes |
 //! |---|---|
+//! | `pack` | the traits: packs, instruction sets, kernels |
 //! | `plain` | arrays, whose loops the compiler vectorises; with AVX2 and FMA where the machine has them |
 //! | `avx512` | registers |
-//! | [`twelve`](Twelve) | eight and four of these |
+//! | [`twelve`](Twelve) | packs of eight and of four lanes together |
 //!
-//! Lanes are loaded whole or in pieces, never gathered and never under a mask: on Zen 5 a gather of eight takes longer than eight
-//! loads, and a load under a mask as long as several (with masks the product of 3x3 blocks took 2.5 times as long).
+//! Lanes are loaded whole or in pieces, never gathered and never under a mask. On Zen 5 a gather of eight
+//! lanes takes longer than eight loads, and a masked load as long as several: with masks the product of 3x3
+//! blocks took 2.5 times as long.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod pack;
 mod plain;
 mod twelve;
 
 use crate::Real;
 
+pub use pack::{Kernel, Pack, Set};
 pub use twelve::Twelve;
 
-/// A few numbers in one register.
+/// Runs a kernel with the best instruction set of this machine.
 ///
-/// Only the instruction set makes them ([`Pack::zero`], [`Pack::load`] take its token), so that a pack in hand proves that its
-/// instructions exist.
-pub trait Pack<V: Real>: Copy {
-    /// The instruction set, as a token that only [`run`] hands out.
-    type Set: Copy;
-    /// How many lanes there are.
-    const LANES: usize;
-
-    /// All lanes 0.
-    fn zero(set: Self::Set) -> Self;
-
-    /// The same number in all lanes.
-    fn splat(set: Self::Set, v: V) -> Self;
-
-    /// Writes all lanes.
-    ///
-    /// # Safety
-    /// As many numbers as there are lanes are writable at `to`.
-    unsafe fn store(self, to: *mut V);
-
-    /// Writes the first N lanes, and nothing beyond.
-    ///
-    /// # Safety
-    /// N numbers are writable at `to`, and N is at most the number of lanes.
-    unsafe fn store_first<const N: usize>(self, to: *mut V);
-
-    /// The numbers at `from`, rounded to V.
-    ///
-    /// # Safety
-    /// As many numbers as there are lanes are readable at `from`.
-    unsafe fn load<S: Real>(set: Self::Set, from: *const S) -> Self;
-
-    /// The first N numbers at `from`, rounded to V, and 0 in the other lanes.
-    ///
-    /// # Safety
-    /// N numbers are readable at `from`, and N is at most the number of lanes.
-    unsafe fn load_first<S: Real, const N: usize>(set: Self::Set, from: *const S) -> Self;
-
-    /// self · a + b, rounded once where the set has an instruction for it.
-    fn mul_add(self, a: Self, b: Self) -> Self;
-
-    /// The sum of the first N lanes, in a fixed order; the others may hold anything.
-    fn sum_first<const N: usize>(self) -> V;
-}
-
-/// An instruction set: the packs it offers for vectors of `V`.
-pub trait Set<V: Real>: Copy + Send + Sync + 'static {
-    /// Four lanes.
-    type Four: Pack<V, Set = Self>;
-    /// Eight lanes.
-    type Eight: Pack<V, Set = Self>;
-
-    /// a b + c for single numbers.
-    fn mul_add(self, a: V, b: V, c: V) -> V;
-}
-
-/// Code to be compiled for every instruction set. Mark `run`, and what it calls, `#[inline(always)]`.
-pub trait Kernel<V: Real> {
-    /// What it returns.
-    type Output;
-
-    /// The code.
-    fn run<I: Set<V>>(self, set: I) -> Self::Output;
-}
-
-/// Runs a kernel by the best instructions of this machine.
-///
-/// *Cost* a few nanoseconds; call it once a leaf, not once a row.
+/// *Cost* a few nanoseconds; call it once per leaf, not once per row.
 ///
 /// ```
 /// use coarsen_core::simd::{Kernel, Pack, Set, run};
@@ -133,7 +71,7 @@ macro_rules! choose {
 choose!(run_f64, f64);
 choose!(run_f32, f32);
 
-/// Asks for the cache line of `at`, which need not be readable: a hint without effect on results.
+/// Prefetches the cache line of `at`, which need not be readable: a hint without effect on results.
 #[inline(always)]
 pub fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -5,7 +5,7 @@ use super::Kernel;
 use super::{Pack, Set};
 use crate::Real;
 
-/// What every processor of the target has.
+/// The instructions that every processor of the target has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain;
 
@@ -33,7 +33,7 @@ impl Avx2 {
     }
 }
 
-/// N numbers and the set that made them.
+/// N numbers and the token of their instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes<V, I, const L: usize>([V; L], I);
 

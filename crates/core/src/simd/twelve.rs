@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use super::Pack;
 use crate::Real;
 
-/// Twelve lanes in two packs, for rows of twelve numbers: the affine motion of a node in three dimensions. It is loaded and stored whole.
+/// Twelve lanes in two packs, for rows of twelve numbers such as the affine motion of a node in three
+/// dimensions. It is loaded and stored whole.
 ///
 /// ```
 /// use coarsen_core::simd::{Kernel, Pack, Set, Twelve, run};

@@ -1,7 +1,8 @@
-//! `Vec<f32>` and `Vec<f64>` are vectors: scalars are plain numbers, sums run along the fixed tree of [`parallel`].
+//! `Vec<f32>` and `Vec<f64>` as vectors: scalars are plain numbers, and sums run along the fixed tree of
+//! [`parallel`].
 //!
-//! Leaves keep 16 accumulators (wide enough for AVX-512 and for the latency of an addition) and add in `f64` whatever
-//! the storage, so that `f32` reductions do not lose digits with length.
+//! Leaves keep 16 accumulators (enough for AVX-512 and for the latency of an addition) and accumulate in
+//! `f64` for either type, so that `f32` reductions do not lose digits with length.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use crate::{Dot, Error, Real, Vector};
 /// Independent partial sums of a leaf.
 const LANES: usize = 16;
 
-/// Σ over a leaf of the N terms that `term` makes of `(x[i], y[i])`.
+/// Σ over a leaf of N terms, which `term` computes from `(x[i], y[i])`.
 struct Leaf<'a, T, F> {
     x: &'a [T],
     y: &'a [T],
@@ -45,7 +46,7 @@ impl<T: Real, F: Fn(f64, f64) -> [f64; N], const N: usize> Kernel<T> for Leaf<'_
     }
 }
 
-/// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf: what operators sum beside their products.
+/// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf, for operators that sum these along with their product.
 ///
 /// *Panics* when the lengths differ.
 ///
@@ -79,7 +80,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
         for k in 0..x.len().min(p.len()) {
             x[k] += a * p[k];
         }
-        // The leaf of r is in the nearest cache.
+        // The leaf of r is in the first-level cache.
         Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] }.run(set)
     }
 }

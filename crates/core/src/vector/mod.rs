@@ -1,4 +1,4 @@
-//! What Krylov methods and descent need of a vector.
+//! Vector operations of Krylov methods and descent.
 
 mod host;
 
@@ -8,14 +8,17 @@ use num_traits::{one, zero};
 
 use crate::{Dot, Error, Real, Scalar};
 
-/// A vector of reals somewhere: `Vec<f64>` on the host, a buffer on a device, a share of a distributed one.
+/// A vector of reals: `Vec<f64>` on the host, a buffer on a device, or one rank's share of a distributed
+/// vector.
 ///
-/// Operations may return before their work is done, and sums are promises ([`Scalar`]). A place may wait where a scalar is consumed: where it is
-/// read, where an operation takes it as a factor. [`wait_for`](Self::wait_for) collects several with one wait.
-/// Operations take vectors of the [same layout](Self::same_layout) alone: *panics* otherwise, like slices.
+/// Operations may return before their work is done, and sums are pending [`Scalar`]s. An implementation may
+/// wait where a scalar is used: where it is read, or where an operation takes it as a factor.
+/// [`wait_for`](Self::wait_for) waits once for several. Operations require vectors of the [same
+/// layout](Self::same_layout) and *panic* otherwise, as slices do.
 ///
-/// A vector may be the share of one rank in a longer one. All ranks then call the same operations in the same order, and everything that is asked
-/// of a vector has the same answer on all of them, but [`local_size`](Self::local_size): methods decide by these answers, and ranks must not part.
+/// A vector may be one rank's share of a longer vector. All ranks then call the same operations in the same
+/// order. Every query but [`local_size`](Self::local_size) returns the same on all ranks, since methods
+/// branch on the results and all ranks must take the same branch.
 ///
 /// ```
 /// use coarsen_core::Vector;
@@ -27,29 +30,30 @@ use crate::{Dot, Error, Real, Scalar};
 pub trait Vector: Sized + 'static {
     /// The type of the entries.
     type Real: Real;
-    /// A promised entry.
+    /// A scalar whose value may be pending.
     type Scalar: Scalar<Real = Self::Real>;
 
     /// The length in scalars, summed over all ranks.
     fn size(&self) -> usize;
 
-    /// The scalars that this rank holds, which may be none; of a vector that is held whole, its [`size`](Self::size).
+    /// The number of scalars on this rank, which may be 0; equal to [`size`](Self::size) for a vector that is
+    /// not distributed.
     fn local_size(&self) -> usize;
 
-    /// A zero vector of the same place, length and layout.
+    /// A zero vector on the same device, of the same length and layout.
     ///
     /// # Errors
-    /// [`Error::Device`] when the memory is not to be had.
+    /// [`Error::Device`] when the memory cannot be allocated.
     fn like(&self) -> Result<Self, Error>;
 
-    /// Whether both have the same length and place, and the same share of them on each rank, so that operations may take the two together. Methods
-    /// ask it of what they are given and of the vectors they keep between solves.
+    /// Whether both have the same length, device and shares on each rank, so that operations may combine
+    /// them. Methods check their arguments and the vectors they keep between solves with it.
     fn same_layout(&self, other: &Self) -> bool;
 
-    /// A number as a scalar of this place.
+    /// A number as a scalar of this vector's device.
     fn scalar(&self, v: Self::Real) -> Self::Scalar;
 
-    /// Every entry becomes v. 1 pass.
+    /// Sets every entry to v. 1 pass.
     fn fill(&mut self, v: Self::Real);
 
     /// self = x. 2 passes.
@@ -64,18 +68,20 @@ pub trait Vector: Sized + 'static {
     /// self · with\[k\] for all k, in one pass over self and one reduction.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [Self::Scalar; N];
 
-    /// Appends self · with\[k\] for all k to `sums`, with the bits of [`dot`](Self::dot), in one reduction where a place overrides it.
+    /// Appends self · with\[k\] for all k to `sums`, with the bits of [`dot`](Self::dot), in one reduction
+    /// where overridden.
     ///
-    /// The default makes a pass over self and a reduction for each four of them.
+    /// The default makes one pass over self and one reduction for every four vectors.
     fn dots_with(&self, with: &[Self], sums: &mut Vec<Self::Scalar>) {
         let (groups, rest) = with.as_chunks::<4>();
         groups.iter().for_each(|group| sums.extend(self.dots(group.each_ref())));
         sums.extend(rest.iter().map(|y| self.dot(y)));
     }
 
-    /// self += Σₖ a\[k\] x\[k\], added in this order, with the bits of as many [`axpy`](Self::axpy). *Panics* where there are not as many factors as vectors.
+    /// self += Σₖ a\[k\] x\[k\], added in this order, with the bits of as many calls of [`axpy`](Self::axpy).
+    /// *Panics* where the numbers of factors and vectors differ.
     ///
-    /// The default makes 3 passes for each; places override it with one loop over self.
+    /// The default makes 3 passes per vector; implementations override it with one loop over self.
     fn axpys(&mut self, a: &[Self::Scalar], x: &[Self]) {
         assert_eq!(a.len(), x.len(), "axpys: factors and vectors");
         a.iter().zip(x).for_each(|(a, x)| self.axpy(a, x));
@@ -84,12 +90,12 @@ pub trait Vector: Sized + 'static {
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| in one pass.
     fn dot_magnitude(&self, y: &Self) -> Dot<Self::Scalar>;
 
-    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction where a place overrides it.
+    /// [`dot_magnitude`](Self::dot_magnitude) of several pairs, in one reduction where overridden.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<Self::Scalar>; N] {
         pairs.map(|(x, y)| x.dot_magnitude(y))
     }
 
-    /// The numbers behind several promises, with one wait for all.
+    /// The values of several scalars, with one wait for all.
     fn wait_for<const N: usize>(s: [&Self::Scalar; N]) -> [Self::Real; N];
 
     /// Waits until all work on this vector is done.
@@ -98,9 +104,10 @@ pub trait Vector: Sized + 'static {
     /// [`Error::Device`] when some of it failed.
     fn sync(&self) -> Result<(), Error>;
 
-    /// The index in the whole vector of the first entry that is NaN or infinite, asked after a norm that is not finite: 1 pass, and a wait.
+    /// The index in the whole vector of the first entry that is NaN or infinite. Methods call it after a norm
+    /// that is not finite: 1 pass, and a wait.
     ///
-    /// `None` where there is none, and at a place that cannot say; the default cannot.
+    /// `None` where there is none, and where the implementation cannot find it; the default cannot.
     fn first_not_finite(&self) -> Option<usize> {
         None
     }
@@ -111,7 +118,7 @@ pub trait Vector: Sized + 'static {
         s
     }
 
-    /// ‖x‖₂, waiting for it. Overflow and underflow of the squares are not guarded against.
+    /// ‖x‖₂; waits for it. Overflow and underflow of the squares are not prevented.
     fn norm(&self) -> Self::Real {
         num_traits::Float::sqrt(self.dot(self).read())
     }
@@ -123,17 +130,18 @@ pub trait Vector: Sized + 'static {
 
     /// x += a p and r −= a q, returning r·r: the update of conjugate gradients.
     ///
-    /// The default makes 7 passes; places override it with one loop of 6: x and r read and written, p and q read.
+    /// The default makes 7 passes; implementations override it with one loop of 6: x and r are read and
+    /// written, p and q read.
     fn advance(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
         x.axpy(a, p);
         r.axpy(&-a.clone(), q);
         r.dot(r)
     }
 
-    /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of conjugate gradients with one reduction. With b = 0 the
-    /// old p and s are not read.
+    /// p = a u + b p, s = a w + b s, then x += c p and r −= c s: the recurrences of conjugate gradients with
+    /// one reduction. With b = 0 the old p and s are not read.
     ///
-    /// The default makes 14 passes; places override it with one loop of 10.
+    /// The default makes 14 passes; implementations override it with one loop of 10.
     fn recur(
         x: &mut Self,
         r: &mut Self,

@@ -1,4 +1,5 @@
-//! What the words promise: vectors by plain loops, defaults as overrides, operators, tolerances, reports and their sentences.
+//! The contracts of the traits: vectors against plain loops, defaults against overrides, operators,
+//! tolerances, reports and their texts.
 
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
@@ -6,7 +7,7 @@ use coarsen_core::{
     Outcome, Preconditioner, Report, Stop, Vector, from_fn, power_of_two,
 };
 
-/// A vector of a place that overrides nothing: every operation with a default takes it.
+/// A vector that overrides no default.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain(Vec<f64>);
 
@@ -253,7 +254,7 @@ fn reports_and_their_sentences() {
         Decision { action: Action::Build, first: true, before: None, limit: None, iterations: None };
     assert!(decision.to_string().ends_with(": the first"), "{decision}");
     let unknown = Decision { first: false, ..decision };
-    assert!(unknown.to_string().ends_with("gave no count"), "{unknown}");
+    assert!(unknown.to_string().ends_with("reported no iterations"), "{unknown}");
     let needs = |needed| Error::Preconditioner { method: "Cg", needed, found: Class::Linear }.to_string();
     assert!(
         needs(Class::Symmetric).contains("symmetric positive definite and fixed"),

@@ -1,11 +1,11 @@
-//! Energies that add up, contacts that come and go, patterns that change.
+//! Sums of energies, contacts that change, patterns that change.
 
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
     Attachments, Barrier, BodyError, Curvature, Energy, HalfSpace, ImplicitEuler, Penalty, Plus, Potential,
-    Spring, Springs,
+    Spring, Springs, Total,
 };
 use coarsen_sparse::{Pattern, SystemAt};
 
@@ -62,7 +62,7 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     // The wall bounds steps, the floor does not.
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { -5.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
-    // A pin goes, and comes at another place; no pattern changes.
+    // A pin is removed, and another one is added; the pattern stays.
     let before = f.potential.pattern().clone();
     assert!(f.potential.first.second.release(3) && !f.potential.first.second.release(3));
     assert!(f.potential.first.second.is_empty());
@@ -121,4 +121,48 @@ fn patterns_follow_what_is_near() {
     moved[9..].copy_from_slice(&[2.0, 0.6, 0.3]);
     f.begin(&moved, &[0.0; 12], [0.0; 3]).unwrap();
     assert!(f.hessian(&moved).pattern().find(2, 3).is_some());
+}
+
+/// A list of boxed parts has the values and derivatives of the nested sum, and forwards every method to its
+/// parts.
+#[test]
+fn a_list_of_boxed_parts_is_a_sum() {
+    let rope = || springs(&[[0, 1], [1, 2]]);
+    let wall = || HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
+    let parts: Vec<Box<dyn Potential>> =
+        vec![Box::new(rope()), Box::new(Nearest(springs(&[[0, 3]]))), Box::new(wall())];
+    let mut f = ImplicitEuler::new(Total::new(parts).unwrap(), &[1.0; 4], 0.1).unwrap();
+    let nested = Plus::new(Plus::new(rope(), Nearest(springs(&[[0, 3]]))).unwrap(), wall()).unwrap();
+    let mut g = ImplicitEuler::new(nested, &[1.0; 4], 0.1).unwrap();
+    (f.curvature, g.curvature) = (Curvature::Exact, Curvature::Exact);
+    for start in 0..2 {
+        let x = X.to_vec();
+        let (one, other) = (f.value(&x), g.value(&x));
+        assert!((one - other).abs() < 1e-14 * one.abs(), "{start}: {one} for {other}");
+        let (h, k) = (f.hessian(&x), g.hessian(&x));
+        assert_eq!(h.pattern(), k.pattern());
+        // Nested sums are added in another order.
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-13 * h.get(0, 0);
+        assert!(h.values().iter().zip(k.values()).all(near), "{start}");
+        let (mut of_f, mut of_g) = (vec![0.0; 12], vec![0.0; 12]);
+        f.potential.add_characteristic(&mut of_f[..4]);
+        g.potential.add_characteristic(&mut of_g[..4]);
+        assert!(of_f == of_g && of_f[0] > 0.0, "{of_f:?}");
+        check(&mut f);
+        f.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+        g.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
+    }
+    assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are nearest
+    assert!(f.potential.touches() && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty());
+    let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { 0.0 }).collect();
+    assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
+}
+
+#[test]
+fn lists_without_parts_or_of_other_sizes_are_refused() {
+    let refused = Total::<Springs>::new(Vec::new()).err();
+    assert!(matches!(refused, Some(BodyError::Length { expected: 1, found: 0, .. })), "{refused:?}");
+    let pins = [4, 3].map(|nodes| Attachments::new(nodes).unwrap()).into();
+    let refused = Total::new(pins).err();
+    assert!(matches!(refused, Some(BodyError::Length { expected: 4, found: 3, .. })), "{refused:?}");
 }

@@ -2,18 +2,18 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | X, B | `x`, `b` | solutions and right-hand sides, a vector a column |
+//! | X, B | `x`, `b` | solutions and right-hand sides, one vector per column |
 //! | R = W σ | | residuals B − A X |
-//! | W | `w` | their basis, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
+//! | W | `w` | a basis of them, orthonormal in M⁻¹: Wᵀ M⁻¹ W = I |
 //! | Z | `z` | M⁻¹ W |
 //! | S | `s` | search directions |
 //! | A S | `q` | |
-//! | ξ | `curvature` | (Sᵀ A S)⁻¹, by its factor |
-//! | ζ | `zeta` | the triangle of the QR of W − A S ξ |
-//! | σ | `sigma` | residuals in the basis W |
+//! | ξ | `curvature` | (Sᵀ A S)⁻¹, as a factorisation |
+//! | ζ | `zeta` | the triangular factor of the QR of W − A S ξ |
+//! | σ | `sigma` | coefficients of the residuals in the basis W |
 //!
-//! Numbers at line ends are those of Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*: columns of W − A S ξ that depend on the others are
-//! dropped, so S may become narrower.
+//! Numbers at line ends are those of Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*:
+//! dependent columns of W − A S ξ are dropped, so S may become narrower.
 
 mod small;
 
@@ -28,7 +28,8 @@ use crate::scale::{self, Size};
 use crate::start::{check, check_finite, grow, round_off};
 use small::{Cholesky, product};
 
-/// A column of W − A S ξ is dropped where the others leave this share of its square: 1e-6 of its length. What that costs, the next true residual shows.
+/// A column of W − A S ξ is dropped if at most this share of its square is independent of the others: 1e-6 of
+/// its length. The next recomputed residual includes the resulting error.
 const DEPENDENT: f64 = 1e-12;
 
 /// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto et al. 2015, CholeskyQR2).
@@ -36,15 +37,19 @@ const ONCE: f64 = 1e-4;
 
 /// Preconditioned conjugate gradients for A X = B with symmetric positive definite A and M and k right-hand sides.
 ///
-/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, k times as large as its own: with k right-hand sides the k − 1
-/// smallest eigenvalues of M⁻¹A do not count any more (O'Leary 1980, Theorem 5). Residuals are kept as an orthonormal basis times a small matrix, so
-/// columns that depend on each other, or come to, are harmless. The true residual of each column decides about it: after every run of the recurrence
-/// it is recomputed, and columns that are not there yet go on without the others.
-/// *Use* for a few right-hand sides (2 to about 20) of the same matrix, known at the same time; one after the other take [`Cg`](crate::Cg) with the last x
-/// as guess. Not for right-hand sides whose squares leave the range of their numbers: [`Error::Range`].
-/// *Outcome* one [`Report`] for each column; its iterations are those of the block while the column was not done.
-/// *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a look), two waits; 5 k vectors, and some k x k
-/// numbers, which are allocated. It pays where k products at once cost less than k products, or iterations fall by more than the passes cost.
+/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, whose dimension is k times
+/// that of its own. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence (O'Leary 1980,
+/// Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that linearly dependent
+/// columns are harmless. After every run of the recurrence all residuals are recomputed; columns above the
+/// tolerance continue without the others.
+/// *Use* for a few right-hand sides (2 to about 20) of the same matrix that are known at the same time. For a
+/// sequence of right-hand sides use [`Cg`](crate::Cg) with the last x as guess. *Not* for right-hand sides
+/// whose squares overflow or underflow: [`Error::Range`].
+/// *Outcome* one [`Report`] per column; its iterations are those of the block until the column converged.
+/// *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a
+/// convergence test), two waits; 5 k vectors, and a few k x k matrices, which are allocated. It pays where k
+/// products at once cost less than k separate products, or where the saved iterations cost more than the
+/// passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate gradients", ETNA 12, Algorithm BCGrQ.
 ///
 /// ```
@@ -60,25 +65,25 @@ const ONCE: f64 = 1e-4;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct BlockCg<V: Vector = Vec<f64>> {
-    /// When to stop, for each column by itself.
+    /// The stopping rule, applied to each column.
     pub stop: Stop<V::Real>,
     w: Vec<V>,
     z: Vec<V>,
     s: Vec<V>,
     q: Vec<V>,
-    /// The iterates of least residual, against breakdowns.
+    /// The iterates of smallest residual, in case of a breakdown.
     safe: Vec<V>,
     sums: Vec<V::Scalar>,
 }
 
-/// What is known of a column.
+/// The state of a column.
 #[derive(Clone, Copy)]
 struct Column {
     /// ‖b‖, or 1 for zeros.
     scale: f64,
     threshold: f64,
     initial: f64,
-    /// ‖b − A x‖ at the last true residual.
+    /// ‖b − A x‖ when it was last recomputed.
     truth: f64,
     /// ‖r‖ of the recurrence.
     seen: f64,
@@ -88,17 +93,17 @@ struct Column {
     outcome: Option<Outcome>,
 }
 
-/// Asked at every look with ‖r‖ / ‖b‖ of each column; `Break` ends the solve.
+/// A function called at every convergence test with ‖r‖ / ‖b‖ of each column; `Break` ends the solve.
 type Look<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
 
 impl<V: Vector> BlockCg<V> {
-    /// The method with a stopping rule; vectors are made at the first solve.
+    /// The method with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         let [w, z, s, q, safe] = [const { Vec::new() }; 5];
         Self { stop, w, z, s, q, safe, sums: Vec::new() }
     }
 
-    /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; one report for each.
+    /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; returns one report per column.
     ///
     /// # Errors
     /// Those of [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] for a right-hand side that is too large or too small to be squared.
@@ -112,7 +117,7 @@ impl<V: Vector> BlockCg<V> {
         self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same; `look` sees ‖r‖ / ‖b‖ of each column at every look, and may end the solve.
+    /// The same; `look` receives ‖r‖ / ‖b‖ of each column at every convergence test and may end the solve.
     ///
     /// # Errors
     /// Those of [`solve`](Self::solve).
@@ -152,7 +157,7 @@ impl<V: Vector> BlockCg<V> {
         Ok(columns.iter().map(Column::report).collect())
     }
 
-    /// The norms of all right-hand sides; refuses what cannot be solved before the first write.
+    /// The norms of all right-hand sides; checks the input before the first write.
     fn open(&mut self, a: &dyn LinearOperator<V>, b: &[V], x: &mut [V]) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(b.len());
         for (b, x) in b.iter().zip(&*x) {
@@ -179,7 +184,8 @@ impl<V: Vector> BlockCg<V> {
         Ok(columns)
     }
 
-    /// True residuals decide which columns are done, and how; those of the others become W, and their numbers are returned.
+    /// Recomputes the residuals and decides which columns are done, and with which outcome. The residuals of
+    /// the others are stored in W; their indices are returned.
     fn judge(
         &mut self,
         a: &dyn LinearOperator<V>,
@@ -223,7 +229,8 @@ impl<V: Vector> BlockCg<V> {
         active
     }
 
-    /// The recurrence from the residuals in W, until all active columns claim to be done: why it ended.
+    /// Runs the recurrence from the residuals in W until all active columns are below the tolerance; returns
+    /// why it ended.
     fn run(
         &mut self,
         (a, m): (&dyn LinearOperator<V>, &mut dyn Preconditioner<V>),
@@ -273,7 +280,7 @@ impl<V: Vector> BlockCg<V> {
             if last || kept == 0 || iterations.is_multiple_of(self.stop.look_every) {
                 let squares = gram_of_residuals(&self.w[..kept], &sigma, k, &mut self.sums);
                 for (square, &j) in squares.iter().zip(active) {
-                    let seen = square.max(0.0).sqrt(); // NaN counts as claimed: the truth is asked
+                    let seen = square.max(0.0).sqrt(); // NaN ends the run, and the residual is recomputed
                     columns[j].seen = seen;
                     columns[j].keep(&x[j], &mut self.safe[j], seen);
                 }
@@ -300,8 +307,8 @@ impl<V: Vector> BlockCg<V> {
         }
     }
 
-    /// The first `count` columns of W become a basis that is orthonormal in M⁻¹, those of Z become M⁻¹ W: ζ with W before = W after · ζ, by rows, as many as
-    /// there are independent columns.
+    /// Makes the first `count` columns of W orthonormal in M⁻¹, and those of Z equal to M⁻¹ W. Returns ζ by
+    /// rows, with W before = W after · ζ; it has as many rows as there are independent columns.
     fn orthonormalise(&mut self, m: &mut dyn Preconditioner<V>, count: usize) -> Result<Vec<f64>, Outcome> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);
@@ -330,7 +337,7 @@ impl<V: Vector> BlockCg<V> {
 
     /// W P R⁻¹ and Z P R⁻¹, column by column.
     fn divide(&mut self, factor: &Cholesky) {
-        let mut at: Vec<usize> = (0..factor.order.len()).collect(); // which column lies where
+        let mut at: Vec<usize> = (0..factor.order.len()).collect(); // the position of each column
         for (j, &column) in factor.order[..factor.rank].iter().enumerate() {
             let from = at.iter().position(|&c| c == column).unwrap_or(j);
             at.swap(j, from);
@@ -369,7 +376,7 @@ fn add<V: Vector>(y: &mut V, a: &[f64], x: &[V], factors: &mut Vec<V::Scalar>) {
 }
 
 impl Column {
-    /// Copies an iterate that is finite where its residual has halved.
+    /// Copies an iterate if it is finite and its residual has halved.
     fn keep<V: Vector>(&mut self, x: &V, safe: &mut V, residual: f64) {
         if residual <= 0.5 * self.saved {
             safe.copy(x);

@@ -1,27 +1,28 @@
-//! Small symmetric matrices on the host, by rows.
+//! Small symmetric matrices on the host, row by row.
 
-/// R with PᵀGP = RᵀR, as far as it goes: the rows of R, and the order P of the columns.
+/// R with PᵀGP = RᵀR, up to the numerical rank: the rows of R, and the order P of the columns.
 pub(super) struct Cholesky {
     n: usize,
     r: Vec<f64>,
     /// Column j of R belongs to column `order[j]` of G.
     pub(super) order: Vec<usize>,
-    /// Pivots above the floor.
+    /// The number of pivots above the floor.
     pub(super) rank: usize,
-    /// The least kept pivot as a share of its diagonal entry.
+    /// The smallest accepted pivot as a share of its diagonal entry.
     pub(super) least: f64,
     /// Whether a pivot was below minus the floor: G is not positive semidefinite.
     pub(super) negative: bool,
 }
 
 impl Cholesky {
-    /// Takes the largest pivot first, as a share of the diagonal entry it began as, and ends at the first that is not above `floor`.
+    /// Factors G with complete pivoting: the next pivot is the largest one relative to its original diagonal
+    /// entry. Ends at the first pivot that is at most `floor`.
     ///
     /// *Reference* Higham 2002, §10.3 (complete pivoting), of G scaled to a unit diagonal.
     pub(super) fn pivoted(g: &[f64], n: usize, floor: f64) -> Self {
         let size: Vec<f64> = (0..n).map(|i| g[i * n + i].abs()).collect();
         let share = |a: &[f64], i: usize| if size[i] > 0.0 { a[i * n + i] / size[i] } else { 0.0 };
-        let (mut a, mut r) = (g.to_vec(), vec![0.0; n * n]); // columns of R as those of G, until the end
+        let (mut a, mut r) = (g.to_vec(), vec![0.0; n * n]); // columns of R in the order of G, until the end
         let (mut order, mut rank, mut least, mut negative) = ((0..n).collect::<Vec<_>>(), 0, 1.0, false);
         while rank < n {
             let best = (rank..n).max_by(|&i, &j| share(&a, order[i]).total_cmp(&share(&a, order[j])));
@@ -45,12 +46,12 @@ impl Cholesky {
         Self { n, r, order, rank, least, negative }
     }
 
-    /// Row i of R, by the columns of G.
+    /// Row i of R, in the order of the columns of G.
     pub(super) fn row(&self, i: usize) -> &[f64] {
         &self.r[i * self.n..(i + 1) * self.n]
     }
 
-    /// G⁻¹ y in place of y, for a G of full rank.
+    /// Replaces y by G⁻¹ y, for a G of full rank.
     pub(super) fn solve(&self, y: &mut [f64]) {
         let mut t = vec![0.0; self.n];
         for i in 0..self.n {

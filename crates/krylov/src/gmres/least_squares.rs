@@ -1,6 +1,6 @@
 //! min ‖β e₁ − H y‖ for a Hessenberg matrix H that grows column by column.
 
-/// The QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 whatever the vectors hold.
+/// The QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 for either type of vectors.
 #[derive(Default)]
 pub(super) struct LeastSquares {
     /// Columns of R: column j starts at j (j + 1) / 2 and has j + 1 entries.
@@ -11,12 +11,12 @@ pub(super) struct LeastSquares {
     g: Vec<f64>,
     /// The largest entry of R, in absolute value.
     largest: f64,
-    /// The column being made, then the solution.
+    /// The current column, then the solution.
     pub(super) work: Vec<f64>,
 }
 
 impl LeastSquares {
-    /// Empties the problem: no columns, right-hand side β e₁; memory for `columns` is asked for the first time.
+    /// Resets the problem: no columns, right-hand side β e₁. The first call allocates memory for `columns`.
     pub(super) fn start(&mut self, beta: f64, columns: usize) {
         self.r.clear();
         self.rotations.clear();
@@ -30,8 +30,8 @@ impl LeastSquares {
         self.g.push(beta);
     }
 
-    /// Adds the column whose upper part is in `work` and whose entry below the diagonal is `last`; returns the norm of
-    /// the residual. A column that depends on those before it but for `round_off` shortens nothing.
+    /// Adds the column whose upper part is in `work` and whose subdiagonal entry is `last`; returns the norm
+    /// of the residual. A column that depends on the previous ones up to `round_off` does not reduce it.
     pub(super) fn push(&mut self, last: f64, round_off: f64) -> f64 {
         let j = self.rotations.len();
         self.work.push(last);
@@ -42,7 +42,7 @@ impl LeastSquares {
         let length = h[j].hypot(h[j + 1]);
         self.largest = h[..j].iter().fold(self.largest.max(length), |m, v| m.max(v.abs()));
         let pivot = if length > round_off * self.largest { length } else { 0.0 };
-        // Without a pivot, the next row takes over what is left of the right-hand side.
+        // Without a pivot, the remaining right-hand side moves to the next row.
         let (c, s) = if pivot > 0.0 { (h[j] / pivot, h[j + 1] / pivot) } else { (0.0, 1.0) };
         h[j] = pivot;
         self.r.extend_from_slice(&h[..=j]);

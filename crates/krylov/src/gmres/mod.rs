@@ -7,10 +7,11 @@
 //! | w | `w` | A z_j, orthogonalised in place: it becomes v_{j+1} |
 //! | h_ij | `problem.work` | column j of the Hessenberg matrix |
 //! | β, y | | start of the right-hand side; the minimiser |
-//! | | `unit` | 1, or a power of two near ‖A‖ where squares would leave the range: w, h_ij and y are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: w, h_ij and y are those of A / unit |
 //!
-//! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it). *Deviation*: Gram–Schmidt is classical, so
-//! that all h_ij of a column are one reduction, and repeated where that costs digits.
+//! Step numbers at line ends are those of Saad 2003, Algorithm 9.5 (without flexibility) and 9.6 (with it).
+//! *Deviation*: Gram–Schmidt is classical, so that all h_ij of a column need one reduction, and repeated
+//! after cancellation.
 
 mod least_squares;
 
@@ -25,20 +26,21 @@ use crate::scale;
 use crate::start::{Workspace, check, grow, round_off};
 use least_squares::LeastSquares;
 
-/// A second orthogonalisation is made when the first leaves less of w than this: 1/√2 (Reichel & Gragg 1990).
+/// Gram–Schmidt is repeated when less than this share of w remains: 1/√2 (Reichel & Gragg 1990).
 const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// GMRES(m) for general A, preconditioned from the right.
 ///
-/// Minimises ‖b − A x‖₂ over x₀ + the Krylov space of dimension m, then begins anew from the true residual. Classical
-/// Gram–Schmidt, repeated where cancellation asks for it, which keeps the basis orthogonal to round-off; Givens rotations. Preconditioning from the
-/// right keeps the norm that the stopping rule asks for.
-/// *Use* for unsymmetric systems; with `flexible` also for preconditioners that vary. For symmetric ones take
-/// [`Cg`](crate::Cg) or [`Minres`](crate::Minres): they need a fixed number of vectors.
-/// *Outcome* a cycle that does not shorten the residual ends as [`Stagnated`](Outcome::Stagnated), an exhausted Krylov
-/// space without a solution as [`Breakdown`](Outcome::Breakdown).
+/// Minimises ‖b − A x‖₂ over x₀ + the Krylov space of dimension m, then restarts from the recomputed
+/// residual. The basis is orthogonalised by classical Gram–Schmidt, repeated after cancellation, so that it
+/// is orthogonal to round-off; the least-squares problem is solved by Givens rotations. With preconditioning
+/// from the right the minimised norm is that of the stopping rule.
+/// *Use* for unsymmetric systems; with `flexible` also for preconditioners that vary. For symmetric systems
+/// use [`Cg`](crate::Cg) or [`Minres`](crate::Minres), which need a fixed number of vectors.
+/// *Outcome* a cycle that does not reduce the residual ends as [`Stagnated`](Outcome::Stagnated), an
+/// exhausted Krylov space without a solution as [`Breakdown`](Outcome::Breakdown).
 /// *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, 2 passes over j vectors and 3 reductions (4 passes and 5 where Gram–Schmidt is repeated);
-/// m + 5 vectors, 2 m + 4 when flexible. Monitors see no x.
+/// m + 5 vectors, 2 m + 4 when flexible. Monitors receive no x.
 /// *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50
 /// (classical Gram–Schmidt twice).
 ///
@@ -54,11 +56,11 @@ const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 pub struct Gmres<V: Vector = Vec<f64>> {
-    /// When to stop.
+    /// The stopping rule.
     pub stop: Stop<V::Real>,
-    /// m, the iterations of a cycle, at least 1; 30 unless set.
+    /// m, the iterations of a cycle, at least 1; 30 by default.
     pub restart: usize,
-    /// Whether M may change from one application to the next; keeps all M⁻¹ v_j.
+    /// Whether M may change from one application to the next; all M⁻¹ v_j are then kept.
     pub flexible: bool,
     workspace: Workspace<V, 3>,
     basis: Vec<V>,
@@ -68,7 +70,7 @@ pub struct Gmres<V: Vector = Vec<f64>> {
 }
 
 impl<V: Vector> Gmres<V> {
-    /// GMRES(30) with a stopping rule; vectors are made at the first solve.
+    /// GMRES(30) with a stopping rule; vectors are allocated at the first solve.
     pub fn new(stop: Stop<V::Real>) -> Self {
         Self {
             stop,
@@ -103,7 +105,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         if self.restart == 0 {
             return Err(Error::Parameter { name: "Gmres::restart", value: 0.0, range: "1 or more" });
         }
-        // No Krylov space is larger than the system.
+        // The Krylov space has at most the dimension of the system.
         let cycle = self.restart.min(b.size()).max(1);
         let Self { basis, directions, problem, promised, .. } = self;
         let ([r, w, safe], spare) = self.workspace.with_spare(b)?;
@@ -164,8 +166,8 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
     }
 }
 
-/// Takes the parts along `v` out of w, whose norm is `before`; `h` becomes the coefficients, the result is the length of what remains: 0 if
-/// that is round-off.
+/// Orthogonalises w, whose norm is `before`, against `v`. `h` is set to the coefficients. Returns the norm of
+/// the remainder, 0 if that is round-off.
 fn orthogonalise<V: Vector>(
     v: &[V],
     w: &mut V,
@@ -181,7 +183,7 @@ fn orthogonalise<V: Vector>(
         w.dots_with(v, promised); // 6
         promised.iter_mut().for_each(|share| *share = -share.clone());
         w.axpys(promised, v); // 7
-        let length = w.norm().wide(); // waits for all of them
+        let length = w.norm().wide(); // one wait for all sums
         h.iter_mut().zip(&*promised).for_each(|(h, share)| *h -= share.read().wide());
         if length <= least {
             return 0.0;

@@ -102,7 +102,7 @@ fn dependent_columns_are_harmless() {
     }
 }
 
-/// What a report says of a column is true of it.
+/// The report of each column agrees with its recomputed residual.
 #[test]
 fn outcomes_are_those_of_each_column() {
     let n = 30;
@@ -124,7 +124,7 @@ fn outcomes_are_those_of_each_column() {
     assert_eq!(ends(&d, Stop { max_iterations: 0, ..few }), [Outcome::IterationLimit; 3]);
     d[4] = -3.0;
     assert_eq!(ends(&d, Stop::relative(1e-10)), [Outcome::IndefiniteOperator; 3]);
-    d[4] = 0.0; // a part of b that A cannot make
+    d[4] = 0.0; // a component of b outside the range of A
     let singular = ends(&d, Stop::relative(1e-10));
     assert!(
         singular.iter().all(|end| matches!(end, Outcome::Breakdown | Outcome::Stagnated | Outcome::Diverged)),

@@ -1,4 +1,4 @@
-//! What conjugate gradients promise.
+//! The contract of conjugate gradients.
 
 use std::ops::ControlFlow;
 
@@ -344,7 +344,8 @@ fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Ve
 
 #[test]
 fn one_reduction_gives_the_same_iterates() {
-    // Two runs that round differently drift apart by and by, as the Lanczos process does; the first ten steps show the recurrence.
+    // Two runs that round differently drift apart, as the Lanczos process does; the first ten steps test the
+    // recurrence.
     for (n, condition) in [(30, 50.0), (80, 1e4)] {
         let a = Dense::with_spectrum(&spread(n, 1.0, condition), 9);
         let (b, d) = (random(n, 2), random(n, 5).iter().map(|v| 1.5 + v).collect::<Vec<_>>());

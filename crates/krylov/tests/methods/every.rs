@@ -1,4 +1,4 @@
-//! What all methods promise alike.
+//! The contract of all methods.
 
 use std::ops::ControlFlow;
 
@@ -99,7 +99,7 @@ fn nothing_that_is_not_finite_comes_back() {
         ends(&bad, &mut Identity, &b);
         ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
         ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
-        // What a caller gave is named, and nothing is written.
+        // Errors name the wrong argument, and nothing is written.
         let mut x = random(9, 1);
         let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
         assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 4 }), "{name}");

@@ -1,4 +1,4 @@
-//! Every method against its promises, on small dense systems.
+//! Every method against its contract, on small dense systems.
 
 mod block_cg;
 mod cg;

@@ -145,7 +145,7 @@ fn vectors_that_span_nothing_are_named() {
     assert!(matches!(shape, Err(Error::Shape { what: "the null space", expected: 5, found: 4 })));
 }
 
-/// A part in the null space just above the tolerance is what keeps the residual up, and one just below is none.
+/// A null-space component of b just above the tolerance ends as inconsistent; one just below is ignored.
 #[test]
 fn a_part_at_the_tolerance_decides() {
     let n = 16;
@@ -166,7 +166,8 @@ fn a_part_at_the_tolerance_decides() {
     }
 }
 
-/// A part of b that nobody can solve takes most of the tolerance: the rest is solved to half of it, and no further.
+/// If the null-space component of b uses most of the tolerance, the remaining system is solved to half of it,
+/// and no further.
 #[test]
 fn the_rest_is_solved_to_half_the_tolerance_at_least() {
     let n = 24;
@@ -192,7 +193,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
         let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
         let report = method.solve(&a, &mut m, &b, &mut vec![0.0; n]).unwrap();
         assert_eq!(report.outcome, outcome, "{share}: {report}");
-        // Richardson creeps: it stops within a few per cent of what it was asked for.
+        // Richardson converges slowly: it stops within a few per cent of the tolerance.
         let threshold = tolerance * b.iter().map(|v| v * v).sum::<f64>().sqrt() / size;
         let asked =
             (threshold * threshold - (share * tolerance).powi(2)).max(threshold * threshold / 4.0).sqrt();
@@ -202,7 +203,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
     }
 }
 
-/// A monitor sees the iterates, except where b is so small that another system is solved in its place.
+/// A monitor receives the iterates, except where b is so small that a scaled system is solved.
 #[test]
 fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
     let a = neumann(24);
@@ -222,7 +223,7 @@ fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
     }
 }
 
-/// (v, M⁻¹v) = 0 is a breakdown; what is below it by more than round-off, an indefinite M.
+/// (v, M⁻¹v) = 0 is a breakdown; a value negative by more than round-off means an indefinite M.
 #[test]
 fn minres_tells_a_length_of_zero_from_one_below() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);

@@ -1,4 +1,4 @@
-//! The laws of a solve over the whole range of exponents of A and b.
+//! The contract of a solve over the whole range of exponents of A and b.
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{
@@ -29,7 +29,7 @@ fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> 
 fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
     let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.wide().abs()));
     let power = if largest > 0.0 { largest.log2().floor() as i32 } else { 0 };
-    // In two steps: the reciprocal of a tiny power of two is no number.
+    // In two steps, since the reciprocal of a tiny power of two overflows.
     (
         power,
         v.iter().map(|v| v.wide() * 2.0_f64.powi(-power / 2) * 2.0_f64.powi(-(power - power / 2))).collect(),
@@ -51,7 +51,8 @@ fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
     v.iter().map(|v| T::of(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
 }
 
-/// Solves with b and A of these sizes: whatever converges is a solution, and what `must` names converges.
+/// Solves with b and A of these sizes: every converged result is a solution, and the methods in `must`
+/// converge.
 fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
     for &ea in exponents {
@@ -119,7 +120,8 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
                 assert!(x.iter().all(|x| x.is_finite()), "{told}");
                 let solved = report.outcome == Outcome::Converged;
                 assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
-                // Steps of a few per cent end so near the threshold that the round-off of the projections tips them over it.
+                // Steps of a few per cent end so close to the threshold that round-off of the projections
+                // lifts them above it.
                 let near = name == "Richardson" && truth <= 1.01 * tolerance;
                 assert!(solved || near || !must(ea, eb), "{told}");
             }
@@ -139,7 +141,7 @@ fn projected_systems() {
     });
 }
 
-/// The sizes at which r·r once underflowed before b·b did.
+/// Sizes at which r·r underflows although b·b does not.
 #[test]
 fn squares_that_vanish_are_no_solutions() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);
@@ -153,7 +155,8 @@ fn squares_that_vanish_are_no_solutions() {
     }
 }
 
-/// Right-hand sides with NaN or infinity have no solution, whoever solves; sums that overflow alone are no obstacle.
+/// Right-hand sides with NaN or infinity are refused by every method; finite entries whose sum overflows are
+/// not.
 #[test]
 fn what_is_not_finite_is_no_solution() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
@@ -180,7 +183,7 @@ fn what_is_not_finite_is_no_solution() {
     }
 }
 
-/// An absolute tolerance is one in the unit of b, and so are the residuals that monitors see.
+/// An absolute tolerance is in the unit of b, and so are the residuals that monitors receive.
 #[test]
 fn units_are_those_of_the_caller() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
@@ -230,7 +233,7 @@ fn residuals_without_a_square_count() {
     }
 }
 
-/// What A maps to zero is found in right-hand sides of any size.
+/// Null-space components are found in right-hand sides of any size.
 #[test]
 fn inconsistent_systems_of_any_size() {
     let pair = Dense::<f64>::from_fn(2, |i, j| if i == j { 1.0 } else { -1.0 });
@@ -272,7 +275,7 @@ fn a_tiny_system_that_is_solved_has_converged() {
     }
 }
 
-/// Each step doubles the residual: 2²⁶ times the first is the last that is no divergence.
+/// Each step doubles the residual: 2²⁶ times the first is the largest that does not count as divergence.
 #[test]
 fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     let a = Dense::<f64>::diagonal(&[3.0]);
@@ -309,7 +312,7 @@ fn the_size_of_a_is_seen_beside_a_small_b() {
             assert!(truth(&a, &b, &x) < 1.01e-8);
             report.iterations
         };
-        // Without the unit every step is one of steepest descent.
+        // Without the unit every step would be one of steepest descent.
         assert!(iterations(ea, eb) <= iterations(0, 0) + 3, "A 1e{ea}, b 1e{eb}");
     }
 }

@@ -1,4 +1,4 @@
-//! Conjugate gradients whose residual is replaced by the true one.
+//! Conjugate gradients with residual replacement.
 
 use std::cell::Cell;
 
@@ -9,7 +9,8 @@ use crate::common::{Dense, random, spread};
 
 type Numbers = Vec<f64>;
 
-/// A dense matrix whose products are wrong by relative `error`, entry by entry, and whose residuals are not; counts residuals.
+/// A dense matrix whose products have a relative error of `error` in each entry, and whose residuals are
+/// exact; counts residuals.
 struct Inexact {
     a: Dense<f64>,
     wrong: Dense<f64>,
@@ -52,7 +53,8 @@ impl LinearOperator<Numbers> for Inexact {
     }
 }
 
-/// Where the recurrence is right, the direction is kept: to drop it would cost a fifth to a half more iterations.
+/// Where the recurrence is accurate, the direction is kept: dropping it would cost a fifth to a half more
+/// iterations.
 #[test]
 fn a_residual_that_agrees_keeps_the_direction() {
     let exact = Inexact::new(80, 100.0, 0.0);
@@ -65,13 +67,14 @@ fn a_residual_that_agrees_keeps_the_direction() {
             replaced.iterations <= plain.iterations + plain.iterations / 12,
             "{share}: {replaced}, but {plain}"
         );
-        // One whenever the residual has fallen by the share since the last one, and so by 1e-10 in all.
+        // One whenever the residual has decreased by the share since the last one, up to 1e-10 in all.
         let most = 2 + (1e-10_f64.ln() / share.ln()).floor() as usize;
         assert!((most / 2..=most).contains(&residuals), "{share}: {residuals} residuals, {most} at most");
     }
 }
 
-/// Where products are rounded, the recurrence claims what the truth denies, and every claim costs a run; replaced, it goes on.
+/// Where products are rounded, the recurrence converges to a wrong residual, and every restart costs a run;
+/// with replacement it continues.
 #[test]
 fn replacement_saves_the_runs_that_rounding_costs() {
     let rounded = Inexact::new(80, 100.0, 1e-5);
@@ -85,7 +88,7 @@ fn replacement_saves_the_runs_that_rounding_costs() {
     }
 }
 
-/// A residual that is far astray is conjugate to nothing: kept, the direction would lead nowhere.
+/// A very inaccurate residual is not conjugate to the direction, which must be dropped.
 #[test]
 fn a_residual_astray_drops_the_direction() {
     for (error, share) in [(1e-3, 1e-4), (0.02, 1e-2)] {
@@ -95,7 +98,8 @@ fn a_residual_astray_drops_the_direction() {
     }
 }
 
-/// A true residual that has not halved while the recurrence claims a fall ends the run, not the solve.
+/// A recomputed residual that has not halved while that of the recurrence decreased ends the run, not the
+/// solve.
 #[test]
 fn a_fall_that_is_none_is_refuted() {
     let hopeless = Inexact::new(40, 1e4, 0.5);

@@ -1,4 +1,4 @@
-//! Singular systems whose null space nobody gave.
+//! Singular systems without a given null space.
 
 use coarsen_core::{Class, History, Identity, Outcome, Real, Stop, from_fn};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, SingleReductionCg};
@@ -28,7 +28,7 @@ fn singular_systems_without_their_null_space() {
     }
 }
 
-/// The residual that GMRES tells at a hard breakdown is what a least-squares solution leaves, not 0.
+/// The residual of GMRES at a breakdown is that of a least-squares solution, not 0.
 #[test]
 fn gmres_tells_what_a_breakdown_leaves() {
     let a = Dense::<f64>::diagonal(&[1.0, 0.0, 0.0]);
@@ -81,7 +81,7 @@ fn minres_ends_at_a_least_squares_solution() {
     }
 }
 
-/// Second differences on a square grid, without boundary conditions: as many steps as it takes, in both precisions.
+/// Second differences on a square grid, without boundary conditions: any number of steps, in both precisions.
 #[test]
 fn least_squares_solutions_of_larger_systems() {
     fn go<T: Real>(k: usize, load: &[f64]) {
@@ -117,7 +117,7 @@ fn least_squares_solutions_of_larger_systems() {
     }
 }
 
-/// Eigenvectors of tiny eigenvalues, which A hardly sees either, are not taken for a null space.
+/// Eigenvectors of tiny eigenvalues are not taken for a null space.
 #[test]
 fn minres_does_not_call_ill_conditioned_systems_singular() {
     fn go<T: Real>(d: &[f64], b: &[f64], tolerance: f64) {
@@ -149,7 +149,7 @@ fn minres_does_not_call_ill_conditioned_systems_singular() {
     }
 }
 
-/// A singular Laplacian is called one whatever method meets it, in the words of the command.
+/// Every method reports a singular Laplacian as singular, with the text of the command.
 #[test]
 fn singular_laplacians_are_named() {
     let n = 24;
@@ -172,14 +172,14 @@ fn singular_laplacians_are_named() {
             let mut x = vec![0.0; n];
             let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
             let told = report.converged().unwrap_err().to_string();
-            for words in ["singular", "null space", "fix a value"] {
+            for words in ["singular", "null space", "fix an unknown"] {
                 assert!(told.contains(words), "{k}: {told}");
             }
         }
     }
 }
 
-/// What a tolerance of zero leaves of a consistent system is round-off, not a load.
+/// With a tolerance of zero, the last residual of a consistent system is round-off, not an inconsistency.
 #[test]
 fn round_off_is_not_inconsistent() {
     let n = 24;
@@ -194,7 +194,7 @@ fn round_off_is_not_inconsistent() {
         b.iter_mut().for_each(|b| *b -= mean);
         let mut x = vec![0.0; n];
         let report = Minres::new(Stop::relative(0.0)).solve(&a, &mut Identity, &b, &mut x).unwrap();
-        let ends = [Outcome::Stagnated, Outcome::IterationLimit]; // the null vector in the round-off of r never falls
+        let ends = [Outcome::Stagnated, Outcome::IterationLimit]; // the null-space component in the round-off of r never decreases
         assert!(ends.contains(&report.outcome), "{report}");
         assert!(report.true_residual < 1e-11, "{report}");
     }

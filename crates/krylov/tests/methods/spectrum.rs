@@ -108,7 +108,8 @@ fn no_step_follows_one_that_ends_the_process() {
         let found = exact(1.0, 10).estimate(&a, &mut Identity, &vec![1.0; 16]).unwrap();
         assert_eq!((found, a.1.get()), (scale, 1));
     }
-    // A spectrum of many: as many steps as are asked for where the last ones rise little, more where they do not.
+    // Many distinct eigenvalues: `steps` steps where the last ones raise the estimate little, more where they
+    // do not.
     let (_, products) = counted(
         (0..60).map(|i| if i == 0 { 4.0 } else { 1.0 + 1e-3 * f64::from(i) }).collect(),
         exact(1.0, 10),
@@ -131,10 +132,10 @@ fn a_ceiling_that_is_reached_is_the_result() {
     assert!((3.9..=4.0).contains(&free) && products == 10);
     // Far below: the first estimate, of one step, reaches it.
     assert_eq!(counted(spread.clone(), below(0.1, 1.0)), (0.1, 1));
-    // Reached by the safety only, and before the tenth step.
+    // Reached only with the safety factor, and before the tenth step.
     let (found, products) = counted(spread.clone(), below(4.0, 1.2));
     assert!(found == 4.0 && products < 10, "{found} in {products}");
-    // Never reached: as without one.
+    // Never reached: the result is that without a bound.
     assert_eq!(counted(spread, below(100.0, 1.0)), (free, 10));
     for no_ceiling in [0.0, -1.0, f64::NAN] {
         let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
@@ -155,7 +156,7 @@ fn a_safety_that_is_no_number_is_refused() {
     }
 }
 
-/// Whether an estimate is near its end does not depend on the unit of A.
+/// Convergence of the estimate does not depend on the unit of A.
 #[test]
 fn the_unit_of_a_changes_no_step() {
     let hidden = |i: usize| if i == 77 { 3.0 } else { 1.0 + 0.9 * (i as f64 / 20_000.0) };

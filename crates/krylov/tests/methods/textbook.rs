@@ -49,7 +49,7 @@ impl Case {
         r.iter().zip(&self.d).map(|(r, d)| r * d).collect()
     }
 
-    /// x after each number of steps, the guess first, by solves that are cut short.
+    /// x after each number of steps, beginning with the guess, from solves with that iteration limit.
     fn iterates(&self, method: &mut dyn Krylov<Numbers>) -> Vec<Numbers> {
         let run = |steps| {
             *method.stop_mut() = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
@@ -61,7 +61,7 @@ impl Case {
         (0..=STEPS).map(run).collect()
     }
 
-    /// The same as monitors see them, with the residual norms told.
+    /// The same as monitors receive them, with the reported residual norms.
     fn looks(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
         let (mut seen, mut norms) = (Vec::new(), Vec::new());
         let mut monitor = |it: &Iteration<'_, Numbers>| {
@@ -76,7 +76,8 @@ impl Case {
         (seen, norms)
     }
 
-    /// The iterates of a method are those of the reference, and the norms told are those of their residuals.
+    /// The iterates of a method are those of the reference, and the reported norms are those of their
+    /// residuals.
     fn assert_same(&self, name: &str, method: &mut dyn Krylov<Numbers>, reference: &[Numbers]) {
         let (seen, norms) = self.looks(method);
         for (k, x) in reference.iter().enumerate() {
@@ -160,7 +161,7 @@ fn vary(d: &[f64], call: usize, r: &[f64]) -> Numbers {
     (0..N).map(|i| half(i) * d[i] * r[i]).collect()
 }
 
-/// Notay 2000, Algorithm FCG(1): a direction is made conjugate to the last one, whatever M did.
+/// Notay 2000, Algorithm FCG(1): a direction is made conjugate to the last one, for any M.
 #[test]
 fn flexible_conjugate_gradients_are_those_of_the_paper() {
     for seed in 1..6 {
@@ -298,7 +299,7 @@ fn gmres_minimises_over_the_krylov_space() {
     }
 }
 
-/// A cycle of two begins anew from the residual of the two before it.
+/// A cycle of two steps restarts from the residual of the previous cycle.
 #[test]
 fn restarted_gmres_begins_anew() {
     for seed in 1..6 {

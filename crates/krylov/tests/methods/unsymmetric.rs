@@ -1,4 +1,5 @@
-//! Indefinite, unsymmetric and varying: what each method beyond conjugate gradients is for.
+//! Indefinite and unsymmetric matrices and varying preconditioners: the uses of each method beyond conjugate
+//! gradients.
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, Richardson, SingleReductionCg};
@@ -196,7 +197,7 @@ fn richardson_that_diverges_returns_its_best() {
     assert!(matches!(bad.solve(&a, &mut Identity, &vec![1.0; 2], &mut x), Err(Error::Parameter { .. })));
 }
 
-/// Whatever runs away ends as `Diverged`, which nobody takes for a solution, and hands back the best it has seen.
+/// A diverging solve ends as `Diverged`, which is not `usable`, and returns the best iterate found.
 #[test]
 fn what_runs_away_is_called_so() {
     let n = 30;
@@ -226,13 +227,13 @@ fn what_runs_away_is_called_so() {
                 "{k}, {seed}: {report}"
             );
             assert!(k > 0 || report.outcome == Outcome::Diverged, "{seed}: {report}");
-            let minimises = k == 3; // its residual never grows, whatever A is
+            let minimises = k == 3; // its residual never grows, for any A
             assert!(minimises || report.usable().is_err(), "{k}, {seed}: {report}");
         }
     }
 }
 
-/// The first shortened residual is orthogonal to the shadow, and not zero: BiCGStab begins anew from it.
+/// The first reduced residual is orthogonal to the shadow and not zero: BiCGStab restarts from it.
 #[test]
 fn bicgstab_restarts_where_the_shadow_sees_nothing() {
     let rows = [[1.0, 0.0, 1.0], [1.0, 2.0, 0.0], [0.0, 1.0, 3.0]];

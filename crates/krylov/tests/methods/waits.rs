@@ -1,4 +1,4 @@
-//! A vector whose scalars are promises: every wait is counted.
+//! A vector with pending scalars: every wait is counted.
 
 use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
@@ -111,7 +111,7 @@ impl Vector for Far {
     }
 }
 
-/// A diagonal matrix far away.
+/// A diagonal matrix on a mock device.
 struct Diagonal(Far);
 
 impl LinearOperator<Far> for Diagonal {
@@ -147,7 +147,7 @@ fn one_wait_a_look_and_no_other_read() {
     ];
     for mut method in methods {
         let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
-        // One for the start, one for the true residual at the end.
+        // One wait for the start, one for the recomputed residual at the end.
         assert_eq!((waits, reads), (iterations + 2, 0));
         let (rare, waits, reads, y) = solve(&mut *method, &d, 10);
         assert!(rare >= iterations && rare < iterations + 10);
@@ -195,7 +195,7 @@ fn all() -> [Box<dyn Krylov<Far>>; 7] {
     ]
 }
 
-/// Vectors kept from a solve at one place are no use at another, also where they have the same length.
+/// Vectors kept from a solve on one device are not used on another, even if they have the same length.
 #[test]
 fn a_method_follows_its_system_to_another_place() {
     let n = 20;
@@ -210,7 +210,8 @@ fn a_method_follows_its_system_to_another_place() {
     }
 }
 
-/// A place that cannot say which entry is none has the outcome instead of the error, and x as it was.
+/// A device that cannot find the index of an entry that is not finite gives the outcome instead of the error,
+/// and x is unchanged.
 #[test]
 fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
     let n = 20;

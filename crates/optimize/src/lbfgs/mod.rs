@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | s_a, y_a | `pair.s`, `pair.y` | a step, and the change of the gradient along it |
 //! | ρ_a | `pair.rho` | 1 / (y_a, s_a) |
-//! | q | `d` | the gradient, freed from what the pairs know |
+//! | q | `d` | the gradient after the first loop |
 //! | H₀ | `initial` | initial inverse Hessian |
 //! | r | `r` | H g |
 //! | γ | `gamma` | (s, y) / (y, y) of the newest pair |
 //!
 //! | file | what |
 //! |---|---|
-//! | `pairs` | the steps that are remembered |
+//! | `pairs` | the stored steps |
 //! | `two_loop` | H g by two loops, in sequence or with reductions gathered |
 
 mod pairs;
@@ -24,14 +24,16 @@ use self::pairs::Pairs;
 use crate::direction::{cautious, fits, minus, vectors};
 use crate::{DescentError, Direction, Preconditioned, Proposal};
 
-/// Limited-memory BFGS: d = −H ∇f, H made of H₀ and the last `window` steps.
+/// Limited-memory BFGS: d = −H ∇f, with H formed from H₀ and the last `window` steps.
 ///
-/// H₀ is one application of a preconditioner of the Hessian: a multigrid cycle (Wang et al. 2020, Algorithm 3), multilevel
-/// additive Schwarz, a direct factor of an old Hessian; it may vary. No scaling is put on top of it. Without one
-/// ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤ round-off carry no curvature and are left out, so that H stays
-/// positive definite; after a failure all pairs are dropped.
-/// *Use* as the first choice for large smooth problems: one gradient and one application of H₀ an iteration, no Hessian.
-/// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby, none of which waits; 2 m + 1 vectors, made before the first step.
+/// H₀ is one application of a preconditioner of the Hessian: a multigrid cycle (Wang et al. 2020, Algorithm
+/// 3), multilevel additive Schwarz, a direct factorisation of an old Hessian. It may vary, and it is not
+/// scaled. Without a preconditioner ([`scaled`](Self::scaled)) H₀ = γ I. Pairs with (y, s) ≤ round-off have
+/// no curvature and are skipped, so that H stays positive definite. After a failure all pairs are dropped.
+/// *Use* as the first choice for large smooth problems: one gradient and one application of H₀ per iteration,
+/// no Hessian.
+/// *Cost* 1 apply of H₀, 2 m reductions and 2 m axpby without a wait; 2 m + 1 vectors, allocated before the
+/// first step.
 /// *Reference* Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
 ///
 /// ```
@@ -69,15 +71,16 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
 
-    /// Two reductions of many inner products instead of 2 m of one, and one more a step: for places where a reduction costs more
-    /// than a pass, as between machines. The same direction up to round-off. What was learnt is forgotten.
+    /// Uses two reductions of many inner products instead of 2 m of one, and one more per step, for machines
+    /// where a reduction costs more than a pass. The direction is the same up to round-off. Stored pairs are
+    /// dropped.
     pub fn gathering(mut self) -> Self {
         self.gathered = true;
         self.forget();
         self
     }
 
-    /// Room for the pairs of x; what was learnt of vectors of another length is forgotten, γ with it.
+    /// Allocates the pairs of x; pairs and γ of vectors of another size are dropped.
     fn room(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
         self.pairs.prepare(x)?;
@@ -87,7 +90,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         Ok(())
     }
 
-    /// Drops all pairs, and γ: for another objective.
+    /// Drops all pairs and γ; call it when the objective changes.
     pub fn forget(&mut self) {
         self.pairs.clear();
         self.gamma = self.gamma.map(|_| num_traits::one());
@@ -125,7 +128,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
         <Self as Direction<V, F>>::witness(self, s, y);
     }
 
-    /// Curvature is worth knowing whoever chose the step.
+    /// A pair is useful whichever rule proposed the step.
     fn witness(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);

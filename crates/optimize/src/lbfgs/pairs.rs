@@ -1,4 +1,4 @@
-//! The steps that L-BFGS remembers.
+//! The pairs of L-BFGS.
 
 use coarsen_core::{Error, Real, Vector};
 
@@ -9,17 +9,17 @@ pub(super) struct Pair<V: Vector> {
     pub(super) rho: V::Real,
 }
 
-/// At most `window` pairs; a new one takes the place of the oldest.
+/// At most `window` pairs; a new one replaces the oldest.
 pub(super) struct Pairs<V: Vector> {
     window: usize,
     stored: Vec<Pair<V>>,
     oldest: usize,
     count: usize,
-    /// (s_a, y_b) at place a · window + b, for slots a and b in use.
+    /// (s_a, y_b) at index a · window + b, for slots a and b in use.
     products: Vec<V::Real>,
 }
 
-/// Inner products that one reduction makes.
+/// Inner products per reduction.
 const BATCH: usize = 8;
 
 impl<V: Vector> Pairs<V> {
@@ -28,7 +28,7 @@ impl<V: Vector> Pairs<V> {
         Self { window, stored: Vec::with_capacity(window), oldest: 0, count: 0, products }
     }
 
-    /// Makes room for all pairs of vectors like x; what is remembered of vectors of another length is forgotten.
+    /// Allocates all pairs of vectors like x; pairs of another size are dropped.
     pub(super) fn prepare(&mut self, x: &V) -> Result<(), Error> {
         if self.stored.first().is_some_and(|pair| !pair.s.same_layout(x)) {
             self.stored.clear();
@@ -53,22 +53,22 @@ impl<V: Vector> Pairs<V> {
         &self.stored[self.slot(a)]
     }
 
-    /// (s_a, y_b), as [`multiply`](Self::multiply) left it.
+    /// (s_a, y_b), computed by [`multiply`](Self::multiply).
     pub(super) fn product(&self, a: usize, b: usize) -> V::Real {
         self.products[self.slot(a) * self.window + self.slot(b)]
     }
 
-    /// Keeps the vectors, forgets what they hold.
+    /// Removes all pairs and keeps their memory.
     pub(super) fn clear(&mut self) {
         (self.oldest, self.count) = (0, 0);
     }
 
-    /// Whether there is room for pairs.
+    /// Whether memory for pairs is allocated.
     pub(super) fn is_prepared(&self) -> bool {
         self.window > 0 && self.stored.len() == self.window
     }
 
-    /// Takes a copy of a pair, once there is room.
+    /// Copies a pair, if memory is allocated.
     pub(super) fn push(&mut self, s: &V, y: &V, rho: V::Real) {
         let slot = self.slot(self.count);
         let pair = &mut self.stored[slot];

@@ -1,4 +1,4 @@
-//! H g by the two loops, and with their reductions gathered.
+//! H g by the two loops, in sequence or with few reductions.
 //!
 //! Step numbers at line ends are the lines of Nocedal & Wright 2006, Algorithm 7.4.
 
@@ -15,7 +15,7 @@ fn initial<V: Vector>(h0: &mut dyn Preconditioner<V>, gamma: Option<V::Real>, q:
     }
 }
 
-/// r = H q with 2 m reductions, one after the other, none of which waits; q is spoilt.
+/// r = H q with 2 m reductions in sequence, without a wait; q is overwritten.
 pub(super) fn in_sequence<V: Vector>(
     pairs: &Pairs<V>,
     h0: &mut dyn Preconditioner<V>,
@@ -39,7 +39,8 @@ pub(super) fn in_sequence<V: Vector>(
     }
 }
 
-/// The same with two reductions: the inner products with g and with H₀ q in one each, the others from the table of (s, y).
+/// The same with two reductions, one for the inner products with g and one for those with H₀ q; the others
+/// are in the table of (s, y).
 ///
 /// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the second loop
 /// (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a).

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | φ(α) − φ(0) | `p.value`, `rise` | energy along the direction |
 //! | ψ(α) = φ(α) − φ(0) − μ φ′(0) α | `tilted` | auxiliary function of stage one |
-//! | μ | `decrease` | share of the first-order decrease that is asked for |
-//! | η | `curvature` | share of the first slope that may remain |
+//! | μ | `decrease` | required share of the first-order decrease |
+//! | η | `curvature` | largest share of the first slope at the end |
 //! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
 //! | δ | [`SHRINK`] | factor by which I must shrink in two trials |
 //!
@@ -26,19 +26,19 @@ const SHRINK: f64 = 0.66;
 /// the lower one from the authors' code in MINPACK-2).
 const GROW: [f64; 2] = [1.1, 4.0];
 
-/// How near a point without a value a falling φ is followed, as a share of the step.
+/// How close to a point with no finite value a falling φ is followed, as a share of the step.
 const NEAR: f64 = 0.1;
 
-/// Falls of φ that are less than this many times its round-off are measured by slopes.
+/// Decreases of φ below this multiple of its round-off are computed from slopes.
 const BLUR: f64 = 16.0;
 
 /// Finds α with φ(α) ≤ φ(0) + μ α φ′(0) and |φ′(α)| ≤ η |φ′(0)|: the strong Wolfe conditions.
 ///
-/// Safeguarded cubic and quadratic interpolation in an interval that provably comes to hold such a point, or steps forward to
-/// the bound of the objective. Where rounding or the budget end the search first, the lowest point with sufficient decrease
-/// is taken.
+/// Safeguarded cubic and quadratic interpolation in an interval that is proved to contain such a point, or
+/// steps up to the bound of the objective. Where round-off or the limit on trials ends the search first, it
+/// returns the lowest point with sufficient decrease.
 /// *Use* with nonlinear conjugate gradients (η = 0.1) and L-BFGS without a preconditioner (η = 0.9).
-/// *Cost* one value and one gradient a trial.
+/// *Cost* one value and one gradient per trial.
 /// *Reference* Moré & Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoreThuente<T> {
@@ -46,12 +46,13 @@ pub struct MoreThuente<T> {
     pub decrease: T,
     /// η, in [μ, 1).
     pub curvature: T,
-    /// Relative width of the interval at which the search gives up narrowing it.
+    /// Relative width of the interval at which the search ends.
     pub width: T,
-    /// What energies may differ by for no reason, in units of the round-off that the objective tells; where a few times that
-    /// is to be gained, slopes judge instead of values.
+    /// The difference of energies that is attributed to round-off, in units of the round-off from the
+    /// objective. Where the predicted decrease is less than a few times this, slopes are compared instead of
+    /// values.
     pub noise: T,
-    /// Trials at most.
+    /// The most trials.
     pub trials: usize,
 }
 
@@ -87,14 +88,15 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         let noise = self.noise * round_off;
         let mut interval = Interval::at(Point { alpha: zero, value: zero, slope });
         let (mut stage_one, mut finite, mut spent) = (true, false, true);
-        let mut wall = T::infinity(); // the nearest point without a value; never tried again
+        let mut wall = T::infinity(); // the nearest point with no finite value; a bound of later trials
         let [mut width, mut width_before] = [T::infinity(); 2];
 
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
             if !slope_here.is_finite() {
-                // Deviation: the paper knows no points without a value; they bound the search, and do not belong to it.
+                // Deviation: the paper has no points without a finite value; here they bound the search but
+                // are not ends of the interval.
                 wall = if alpha > interval.low.alpha { alpha } else { wall };
                 let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
                 if shorter <= least || shorter == interval.low.alpha || shorter == alpha {
@@ -105,7 +107,8 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
                 continue;
             }
             finite = true;
-            // Deviation: a rise that is mostly round-off is replaced by the integral of the slopes.
+            // Deviation: a difference of values that is mostly round-off is replaced by the integral of the
+            // slopes.
             let blurred = -alpha * slope <= T::of(BLUR) * noise && value <= at0 + noise;
             let rise = if blurred { alpha * T::of(0.5) * (slope + slope_here) } else { value - at0 };
             let p = Point { alpha, value: rise, slope: slope_here };

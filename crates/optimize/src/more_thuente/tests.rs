@@ -5,11 +5,11 @@ use std::cell::Cell;
 use super::*;
 
 thread_local! {
-    /// Where the energy of a test ends.
+    /// The bound of the domain of a test function.
     static EDGE: Cell<f64> = const { Cell::new(0.0) };
 }
 
-/// φ and φ′ as one function, and how often it was asked.
+/// φ and φ′ as one function, and the number of its evaluations.
 struct Of {
     f: fn(f64) -> [f64; 2],
     points: Vec<f64>,
@@ -153,7 +153,7 @@ fn a_bound_that_is_no_number_blocks() {
     assert!(phi.points.is_empty());
 }
 
-/// A rise from the first trial on, and a budget that ends inside the bracket.
+/// A rise at the first trial, and a limit on trials that is reached inside the bracket.
 #[test]
 fn a_spent_budget_is_told_from_round_off() {
     let start =
@@ -167,7 +167,7 @@ fn a_spent_budget_is_told_from_round_off() {
     assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
 }
 
-/// No point is asked for twice, and none beyond one that had no value.
+/// No point is evaluated twice, and none beyond a point with no finite value.
 #[test]
 fn a_wall_is_not_run_into_again() {
     for edge in [0.3, 2.0, 7.7] {
@@ -195,7 +195,8 @@ fn points_without_an_energy_bound_the_search() {
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }
 
-/// φ = |α − 1| has no slope that is gentle enough, so that nothing but its width ends the interval around the kink.
+/// φ = |α − 1| has no slope that is small enough, so only the width of the interval ends the search at the
+/// kink.
 #[test]
 fn a_wide_interval_is_given_up_early() {
     let trials = |width: f64| {

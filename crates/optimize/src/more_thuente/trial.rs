@@ -12,7 +12,7 @@ pub(super) struct Point<T> {
     pub(super) slope: T,
 }
 
-/// I: between α_l and α_u in either order, and whether it is known to hold a minimiser.
+/// I: the interval between α_l and α_u in either order, and whether it is known to contain a minimiser.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval<T> {
     pub(super) low: Point<T>,
@@ -31,7 +31,7 @@ impl<T: Real> Interval<T> {
         [a.min(b), a.max(b)]
     }
 
-    /// Where the trial after α may lie.
+    /// The bounds of the trial after α.
     pub(super) fn reach(&self, alpha: T, most: T) -> [T; 2] {
         if self.bracketed {
             return self.ends();
@@ -50,7 +50,8 @@ impl<T: Real> Interval<T> {
         alpha
     }
 
-    /// Takes trial p into the interval and returns the next one, between `least` and `most` while nothing is bracketed.
+    /// Updates the interval with trial p and returns the next trial, between `least` and `most` while no
+    /// minimiser is bracketed.
     pub(super) fn next(&mut self, p: Point<T>, [least, most]: [T; 2]) -> T {
         let l = self.low;
         let (half, beyond) = (T::of(0.5), p.alpha > l.alpha);

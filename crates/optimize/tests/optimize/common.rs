@@ -1,6 +1,6 @@
 //! Objectives whose minimisers and Hessians are known.
 
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code)] // no test program uses all of these
 
 use coarsen_core::{Class, Identity, LinearOperator, Objective, Preconditioner, Real, Vector};
 use coarsen_optimize::{DescentError, Linearized, Rosenbrock};
@@ -88,7 +88,7 @@ impl<T: Real> Valley<T> {
         }
     }
 
-    /// With its Hessian, and without a preconditioner.
+    /// The function with its Hessian and no preconditioner.
     pub(crate) fn linearized(
         self,
     ) -> Linearized<

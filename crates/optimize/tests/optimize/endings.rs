@@ -1,4 +1,4 @@
-//! How a descent ends where something is wrong, or something else than the gradient tells it to.
+//! How a descent ends after failures, and by criteria other than the gradient.
 
 use crate::common;
 use crate::common::{Quadratic, noise};
@@ -46,7 +46,7 @@ fn flat_functions_and_minimisers_at_the_start_are_reported() {
     let mut flat = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(0.0));
     let report = steepest(&mut flat, &mut vec![1.0; 3]);
     assert_eq!((report.outcome, report.iterations), (DescentOutcome::Converged(Criterion::Gradient), 0));
-    // A gradient that is none of this f.
+    // A gradient that does not belong to f.
     let mut lying = Of(|_: &[f64]| 5.0, |_: &[f64], g: &mut [f64]| g.fill(1.0));
     let outcome = steepest(&mut lying, &mut vec![1.0; 3]).outcome;
     assert!(
@@ -91,7 +91,7 @@ fn ascent_is_refused_and_chains_go_on() {
     let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
     let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
     assert_eq!(report.retreats, report.iterations);
-    // A preconditioner that varies is no metric of conjugate gradients.
+    // A varying preconditioner cannot be the metric of conjugate gradients.
     let error =
         descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
     assert!(matches!(error, Err(DescentError::Core(coarsen_core::Error::Preconditioner { .. }))));
@@ -113,7 +113,7 @@ fn indefinite_inner_operators_are_reported() {
     assert!(report.retreats > 0);
 }
 
-/// A tolerance that no arithmetic reaches ends, and says so.
+/// A tolerance below round-off ends as stagnated.
 #[test]
 fn tolerances_below_round_off_end() {
     let (mut f, _) = Quadratic::spread(N, 100.0);
@@ -130,7 +130,7 @@ fn tolerances_below_round_off_end() {
     assert!(told && report.outcome.advice().contains("tolerance"), "{report}");
 }
 
-/// A slope below the round-off of f: steps are taken, nothing falls.
+/// A slope below the round-off of f: steps are taken, but f does not fall.
 #[test]
 fn what_no_longer_falls_has_stagnated() {
     let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
@@ -160,7 +160,7 @@ impl Preconditioner<Vec<f64>> for Broken {
     }
 }
 
-/// A device that is lost, a factor that overflowed: every rule ends, and keeps the last x.
+/// A lost device or an overflowed factorisation: every rule ends and keeps the last x.
 #[test]
 fn preconditioners_that_turn_nan_end_a_descent() {
     for from in [3, 0] {
@@ -194,7 +194,7 @@ fn preconditioners_that_turn_nan_end_a_descent() {
     }
 }
 
-/// A preconditioner that is mended by a refresh, after the NaN of the old one: conjugate gradients go on as if nothing had been.
+/// A refresh repairs a preconditioner that gave NaN: conjugate gradients continue.
 #[test]
 fn a_mended_preconditioner_leaves_no_nan() {
     let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Broken| {
@@ -210,7 +210,7 @@ fn a_mended_preconditioner_leaves_no_nan() {
     }
 }
 
-/// A rule that always claims to have a safer direction, and never has.
+/// A rule that always offers a safer direction but has none.
 struct Boaster;
 
 impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
@@ -234,7 +234,7 @@ fn safer_directions_are_not_sought_for_ever() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
-    assert_eq!(report.retreats, 32); // as `Direction::retreat` says
+    assert_eq!(report.retreats, 32); // the limit of `Direction::retreat`
 }
 
 /// A preconditioner of another size, no inner iterations: errors before anything is computed.
@@ -337,7 +337,8 @@ fn other_criteria_end_a_descent_too() {
         _ => std::ops::ControlFlow::Continue(()),
     };
     assert_eq!(ends(with(0.0, 0.0), &mut content), DescentOutcome::Converged(Criterion::Monitor));
-    // A norm that is a thousandth of the Euclidean one: what a monitor, the stop and the report see.
+    // A norm that is a thousandth of the Euclidean one, as seen by the monitor, the stopping rule and the
+    // report.
     let mut weighted = with(0.0, 0.0);
     weighted.stop = Stop::absolute(1e-5);
     weighted.norm = Norm::weighted(vec![1e-3; N]).unwrap();
@@ -359,7 +360,8 @@ fn other_criteria_end_a_descent_too() {
     assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
 }
 
-/// A step of half a percent: the energy stops falling visibly long before the gradient does, which takes 21 steps for each tenth.
+/// With steps of half a per cent the energy stops falling visibly long before the gradient does, which takes
+/// 21 steps for each tenth.
 #[test]
 fn slow_methods_are_given_their_time() {
     struct Timid;

@@ -1,4 +1,4 @@
-//! What theory says of the methods.
+//! Theorems on the methods.
 
 use crate::common::{Inverse, Quadratic, Valley, noise};
 use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
@@ -27,7 +27,7 @@ fn newton_takes_one_step_on_a_quadratic() {
     assert_eq!(report.converged().unwrap().iterations, 1);
 }
 
-/// With exact line searches both variants walk through the iterates of linear conjugate gradients.
+/// With exact line searches both variants have the iterates of linear conjugate gradients.
 #[test]
 fn nonlinear_cg_is_cg_on_a_quadratic() {
     for beta in [Beta::PolakRibierePlus, Beta::DaiKou] {
@@ -102,7 +102,7 @@ fn rosenbrock_in_2_and_10_000_dimensions() {
         let solve = |name: &str, f: &mut dyn FnMut(&mut Vec<f64>) -> DescentReport<f64>| {
             let mut x = Rosenbrock::start::<f64>(n);
             if n > 2 {
-                // Every pair of variables begins elsewhere.
+                // Every pair of variables has another starting point.
                 x.iter_mut().zip(noise(n, 5)).for_each(|(x, noise)| *x += 0.2 * noise);
             }
             let report = f(&mut x);
@@ -141,7 +141,7 @@ fn rosenbrock_in_2_and_10_000_dimensions() {
     }
 }
 
-/// A matrix above the Hessian, factored or solved with: steps of 1 that always descend.
+/// A matrix that bounds the Hessian from above, factored or in an inner solve: steps of 1 always descend.
 #[test]
 fn constant_matrices_descend() {
     let (mut f, _) = Quadratic::spread(N, 100.0);
@@ -159,7 +159,7 @@ fn constant_matrices_descend() {
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
-/// The same text in single precision.
+/// The same code in single precision.
 #[test]
 fn every_driver_runs_in_f32() {
     let stop = Stop { max_iterations: 20_000, ..Stop::absolute(1e-3_f32) };
@@ -203,7 +203,7 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// Where the true Hessian is indefinite, the stand-in takes its place for one step, and is counted.
+/// Where the exact Hessian is indefinite, its approximation is used for one step, and counted.
 #[test]
 fn hessians_are_projected_on_demand() {
     /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.

@@ -1,4 +1,4 @@
-//! What a rule remembers, and of which steps: chains, refreshes, second proposals.
+//! The data that rules keep between steps: chains, refreshes, second proposals.
 
 use crate::common::{Quadratic, Valley, noise};
 use coarsen_core::{Class, Identity, Preconditioner, Stop};
@@ -7,7 +7,8 @@ use coarsen_optimize::*;
 
 const N: usize = 40;
 
-/// Steepest descent that is refused every `period`-th time, or always for 1; a step learnt must be its own.
+/// Steepest descent that is refused every `period`-th time, always for 1. It checks that the steps it learns
+/// are its own.
 struct Picky {
     period: usize,
     asked: usize,
@@ -57,7 +58,8 @@ fn links_of_a_chain_know_whose_step_it_was() {
     assert_eq!((chain.second.learnt, chain.second.witnessed), (10, 20));
 }
 
-/// Two hundred steps of another rule leave the step of accelerated gradients alone, and conjugate gradients start anew.
+/// Two hundred steps of another rule do not change the step of accelerated gradients, and conjugate gradients
+/// restart.
 #[test]
 fn steps_of_others_do_not_set_the_scale() {
     let stop = Stop { max_iterations: 201, ..Stop::relative(1e-12) };
@@ -73,7 +75,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let mut chain = OrElse::new(Picky::new(11), NonlinearCg::new(Beta::PolakRibierePlus, inverse));
     let (x, d) = (&mut noise(N, 1), &mut vec![0.0; N]);
     let second: &mut dyn Direction<Vec<f64>, Quadratic> = &mut chain.second;
-    second.propose(&mut f, x, &noise(N, 2), d).unwrap(); // what an older step left behind
+    second.propose(&mut f, x, &noise(N, 2), d).unwrap(); // data of an older step
     let report = descent.minimize(&mut f, &mut chain, x, &mut ()).unwrap();
     assert_eq!(report.retreats, 1);
     assert!(report.gradient < 1e-8 * report.initial_gradient, "{report}");
@@ -94,7 +96,7 @@ impl Preconditioner<Vec<f64>> for Wrong {
     }
 }
 
-/// A descent does not know how old the preconditioner is that it is given: a failure at the first x asks for a new one.
+/// The preconditioner given to a descent may be old: a failure at the first x rebuilds it.
 #[test]
 fn a_failure_at_the_start_asks_for_a_refresh() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -111,7 +113,7 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     }
 }
 
-/// A chain tries its first link again with what a refresh gave it, and begins with it after a descent that failed.
+/// A chain tries its first link again after a refresh, and begins with it after a descent that failed.
 #[test]
 fn a_refreshed_link_is_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -124,7 +126,7 @@ fn a_refreshed_link_is_tried_again() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.converged().unwrap().refreshes, 1);
-    assert_eq!(report.retreats, 1); // to the second link, in vain, before the refresh
+    assert_eq!(report.retreats, 1); // to the second link, without success, before the refresh
 
     let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
@@ -134,7 +136,7 @@ fn a_refreshed_link_is_tried_again() {
     assert_eq!(report.converged().unwrap().retreats, 0);
 }
 
-/// A preconditioner that stays is not counted as refreshed, and a refused direction not asked for again.
+/// A constant preconditioner is not counted as refreshed, and a refused direction is not proposed again.
 #[test]
 fn constant_preconditioners_are_not_refreshed() {
     let (f, _) = Quadratic::spread(N, 10.0);
@@ -154,7 +156,7 @@ fn constant_preconditioners_are_not_refreshed() {
     assert_eq!((report.refreshes, assembled), (0, 1));
 }
 
-/// The same for a direction whose update has nothing to do: a failure is not tried again.
+/// The same for a direction whose update changes nothing: a failure is not tried again.
 #[test]
 fn what_does_not_change_is_not_refreshed() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
@@ -172,7 +174,7 @@ fn what_does_not_change_is_not_refreshed() {
     assert_eq!((report.refreshes, report.iterations, asked), (0, 0, 1));
 }
 
-/// What was learnt of a problem of another size is forgotten, the scale of its Hessian with it.
+/// Data of a problem of another size are dropped, including the scale of its Hessian.
 #[test]
 fn another_size_is_another_problem() {
     let mut lbfgs = Lbfgs::<Vec<f64>, _>::scaled(4);

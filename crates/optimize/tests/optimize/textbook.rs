@@ -5,7 +5,7 @@ use coarsen_core::{Identity, Objective, Outcome, Stop};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
 
-/// What a rule proposes at the gradient g.
+/// The proposal of a rule at the gradient g.
 fn proposed(rule: &mut impl Direction<Vec<f64>, ()>, g: &[f64]) -> (Vec<f64>, Proposal<f64>) {
     let (x, mut d) = (vec![0.0; g.len()], vec![f64::NAN; g.len()]);
     let proposal = rule.propose(&mut (), &x, &g.to_vec(), &mut d).unwrap();
@@ -43,7 +43,8 @@ fn accelerated_gradients_weigh_the_last_step_as_chebyshev_does() {
         let (d, proposal) = proposed(&mut rule, &g);
         assert_eq!(proposal, Proposal::Unit);
         assert_close(&d, &expected);
-        // A whole step: the scale grows by a twentieth. A step that was cut shrinks it, by ten at most, and the weights begin anew.
+        // After a full step the scale grows by a twentieth. A shortened step reduces it, by a factor of ten
+        // at most, and the weights restart.
         let alpha = [1.0, 1.0, 1.0, 0.4, 1.0, 1.0, 0.01, 1.5][k as usize];
         s = d.iter().map(|d| alpha * d).collect();
         learn(&mut rule, &s, &[0.0; 3], alpha);
@@ -71,7 +72,7 @@ fn accelerated_gradients_start_anew_where_they_no_longer_descend() {
         let (d, mut rule) = after(2.5, g);
         assert_close(&[d], &[-1.05 * omega + (omega - 1.0) * 2.5]);
         let second: &mut dyn Direction<Vec<f64>, ()> = &mut rule;
-        assert!(second.retreat() && !second.retreat()); // without momentum there is nothing safer
+        assert!(second.retreat() && !second.retreat()); // without momentum there is no safer direction
         assert_close(&[proposed(&mut rule, &[g, 0.0]).0[0] / g], &[-1.05]);
         let (d, mut rule) = after(2.6, g);
         assert_close(&[d], &[-1.05]);
@@ -81,7 +82,7 @@ fn accelerated_gradients_start_anew_where_they_no_longer_descend() {
     for forgets in [forget, |rule: &mut AcceleratedGradient<Vec<f64>, Identity>| rule.forget()] {
         let (_, mut rule) = after(-1.0, 1.0);
         forgets(&mut rule);
-        assert_close(&proposed(&mut rule, &[2.0, 0.0]).0, &[-2.1, 0.0]); // of the step the scale is left
+        assert_close(&proposed(&mut rule, &[2.0, 0.0]).0, &[-2.1, 0.0]); // only the scale of the step is kept
     }
 }
 
@@ -131,7 +132,7 @@ fn conjugate_directions_follow_their_definition() {
     assert!(seen.iter().all(|&seen| seen > 50), "{seen:?}");
 }
 
-/// The safer direction is that of the gradient, and behind it there is none.
+/// The safer direction is −M⁻¹ g, and there is no safer one after it.
 #[test]
 fn conjugate_directions_retreat_once() {
     let mut rule = NonlinearCg::new(Beta::PolakRibierePlus, Identity);
@@ -139,9 +140,9 @@ fn conjugate_directions_retreat_once() {
         let rule: &mut dyn Direction<Vec<f64>, ()> = rule;
         rule.retreat()
     };
-    assert!(!retreats(&mut rule)); // nothing was proposed
+    assert!(!retreats(&mut rule)); // there is no proposal yet
     proposed(&mut rule, &[1.0, 0.0]);
-    assert!(!retreats(&mut rule)); // it was that of the gradient
+    assert!(!retreats(&mut rule)); // the proposal was −M⁻¹ g
     proposed(&mut rule, &[1.0, 0.0]);
     let (d, _) = proposed(&mut rule, &[0.5, 1.0]);
     assert!(d[0] != -0.5 && retreats(&mut rule));
@@ -176,13 +177,13 @@ fn lbfgs_is_bfgs(rule: &mut impl Direction<Vec<f64>, ()>, window: usize, scaled:
         let expected: Vec<f64> = h.iter().map(|row| -dot(row, &g)).collect();
         let (d, proposal) = proposed(rule, &g);
         assert_close(&d, &expected);
-        // Without a pair nobody knows the scale of γ I: the first step moves x by 1 at most.
+        // Without a pair the scale of γ I is unknown: the first step moves x by at most 1.
         let first = Proposal::Scaled(1.0 / dot(&g, &g).sqrt().max(1.0));
         assert_eq!(proposal, if scaled && used.is_empty() { first } else { Proposal::Unit });
 
         let s = noise(N, 100 + k);
         let y: Vec<f64> = (0..N).map(|i| (1.0 + i as f64) * s[i] + 0.1 * s[(i + 1) % N]).collect();
-        learn(rule, &s, &s.iter().map(|s| -s).collect::<Vec<_>>(), 1.0); // no curvature: not remembered
+        learn(rule, &s, &s.iter().map(|s| -s).collect::<Vec<_>>(), 1.0); // no curvature: not stored
         learn(rule, &s, &y, 1.0);
         pairs.push([s, y]);
     }
@@ -215,7 +216,7 @@ fn iterations_of_inner_solves_add_up() {
     }
 }
 
-/// A rule with nothing of its own but a proposal, and a count of what it is told.
+/// A rule with a fixed proposal that counts the calls it receives.
 #[derive(Default)]
 struct Told {
     forgot: usize,
@@ -242,7 +243,7 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule is the rule; one that says nothing of the steps of others forgets what it has learnt.
+/// A boxed rule behaves like the rule; one without a method for steps of others forgets its data.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
@@ -276,7 +277,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Downhill {
     }
 }
 
-/// Takes the steps that it is given, and remembers where each search was to begin.
+/// Takes the given steps, and records the first trial of each search.
 struct Given<'a> {
     steps: &'a [f64],
     begun: Vec<Start<f64>>,
@@ -317,7 +318,7 @@ fn first_steps_are_predicted_from_the_last() {
     }
     assert_eq!((descent.search.begun.len(), clamped), (steps.len(), 1));
 
-    // A fall of nearly nothing, and one far beyond what the slope promised.
+    // A decrease near zero, and one far larger than the slope predicts.
     for (value, times) in [(-1e-9, 0.1), (-50.0, 10.0)] {
         struct Falls(f64);
         impl Objective<Vec<f64>> for Falls {
@@ -336,7 +337,7 @@ fn first_steps_are_predicted_from_the_last() {
     }
 }
 
-/// A first step that is not above 0 makes no direction.
+/// A first step that is not positive gives no direction.
 #[test]
 fn directions_have_a_first_step_above_zero() {
     for first in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -347,7 +348,7 @@ fn directions_have_a_first_step_above_zero() {
     }
 }
 
-/// A fall within `decrease` of |f| ends a descent, at any size of f.
+/// A decrease of at most `decrease` · |f| ends a descent, for any magnitude of f.
 #[test]
 fn small_falls_are_a_share_of_the_energy() {
     struct Shifted(Quadratic, f64);
@@ -377,7 +378,7 @@ fn small_falls_are_a_share_of_the_energy() {
     }
 }
 
-/// A ray by its values and slopes at a few places.
+/// A ray given by its values and slopes at a few points.
 struct Places(Vec<[f64; 3]>);
 
 impl Ray<f64> for Places {
@@ -389,7 +390,7 @@ impl Ray<f64> for Places {
     }
 }
 
-/// Any fall is not enough: Armijo asks for 10⁻⁴ of what the slope promises.
+/// A decrease must be sufficient: Armijo requires 10⁻⁴ of the decrease that the slope predicts.
 #[test]
 fn too_small_a_fall_is_no_step() {
     let start =
@@ -398,7 +399,7 @@ fn too_small_a_fall_is_no_step() {
         let step = Backtracking::default().search(&mut Places(vec![[1.0, -fall, 0.0]]), &start).unwrap();
         assert_eq!(step.alpha == 1.0, enough, "{fall}: {step:?}");
     }
-    // The best of a spent budget must fall enough as well.
+    // The best point at the limit on trials must have sufficient decrease, too.
     for (fall, enough) in [(0.9e-4, false), (1.1e-4, true)] {
         let mut search = MoreThuente { trials: 1, ..MoreThuente::default() };
         let found = search.search(&mut Places(vec![[1.0, -fall, -0.95]]), &start);

@@ -1,4 +1,4 @@
-//! One implicit step of a sheet of cloth that hangs between two bars.
+//! One implicit Euler step of a sheet of cloth that hangs between two bars.
 //!
 //! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; as in Tamstorf, Jones &
 //! McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang & Wang 2022, *A GPU-Based Multilevel
@@ -11,7 +11,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`sheet`] | vertices, triangles, hinges, and which of them meet at a vertex |
+//! | [`sheet`] | vertices, triangles, hinges, and the elements at each vertex |
 //!
 //! Stretching, shearing and bending are those of [`coarsen_elastic`].
 
@@ -36,11 +36,12 @@ pub(crate) const DENSITY: f64 = 0.2;
 
 /// An implicit Euler step of Δt = `dt` seconds for a sheet of N x N vertices, 1 m x 1 m; 3x3 blocks.
 ///
-/// The sheet droops, is wrinkled, and its vertices are off the grid by up to 2 % of its spacing. The sides u = 0 and u = 1 are
-/// held: their rows are identities, and nothing couples to them. Stretching 5·10³ N/m, shearing 10³ N/m, bending
+/// The sheet sags and is wrinkled, and its vertices deviate from the grid by up to 2 % of its spacing. The
+/// sides u = 0 and u = 1 are held: their rows are identities without couplings. Stretching 5·10³ N/m,
+/// shearing 10³ N/m, bending
 /// 5·10⁻⁵ N m, 0.2 kg/m². The near-kernel holds the rigid-body modes about the centroid, zero on held rows.
 ///
-/// *Use* dt = 0.002 or 0.010, what the peers were measured with.
+/// *Use* dt = 0.002 or 0.010, as in the measurements of the other libraries.
 ///
 /// ```
 /// let p = coarsen_problems::cloth(21, 0.01)?;

@@ -17,16 +17,16 @@ const WRINKLE: f64 = 0.003;
 /// Noise on each coordinate in units of the grid spacing.
 const NOISE: f64 = 0.02;
 
-/// The seed the peers were measured with.
+/// The seed of the matrices that other libraries were measured with.
 const SEED: u64 = 3;
 
 /// A triangulated sheet at rest and in space.
 pub(crate) struct Sheet {
-    /// Vertices at either end that are held.
+    /// The number of held vertices at either end.
     bar: usize,
-    /// (u, v): where a vertex is in the flat cloth, m.
+    /// (u, v): positions in the flat cloth, m.
     pub(crate) rest: Vec<[f64; 2]>,
-    /// x: where it is in space, m.
+    /// x: positions in space, m.
     pub(crate) positions: Vec<[f64; 3]>,
     /// Vertices of each triangle, counter-clockwise in (u, v).
     pub(crate) triangles: Vec<[u32; 3]>,
@@ -50,7 +50,8 @@ impl Sheet {
         Self { bar: n, rest, positions, triangles: triangles(&grid, n) }
     }
 
-    /// Several sheets of N x N vertices, flat and free, each with the length of its sides and numbered one after the other.
+    /// Several flat sheets of N x N vertices without held ones, each given with its side length, numbered
+    /// consecutively.
     pub(crate) fn several(sheets: &[(Grid, usize, f64)]) -> Self {
         let mut all = Self { bar: 0, rest: Vec::new(), positions: Vec::new(), triangles: Vec::new() };
         for (grid, n, length) in sheets {
@@ -85,7 +86,7 @@ impl Sheet {
     }
 }
 
-/// First one triangle of every cell, then the other; the diagonal turns from cell to cell like a chessboard.
+/// The first triangles of all cells, then the second ones; the diagonals alternate like a chessboard.
 fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     let corners = |cell: usize| {
         let (i, j) = (cell / (n - 1), cell % (n - 1));
@@ -97,7 +98,7 @@ fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
 }
 
-/// Which elements meet at a vertex, and as which of their corners.
+/// The elements at each vertex, and the corner of each that is the vertex.
 pub(super) struct Incidence {
     starts: Vec<usize>,
     elements: Vec<(u32, u8)>,
@@ -119,7 +120,7 @@ impl Incidence {
         Self { starts, elements }
     }
 
-    /// The elements at vertex i with the corner that i is of them.
+    /// The elements at vertex i, with the corner of each that is i.
     pub(super) fn of(&self, i: usize) -> impl Iterator<Item = (usize, usize)> {
         self.elements[self.starts[i]..self.starts[i + 1]].iter().map(|&(e, a)| (e as usize, usize::from(a)))
     }

@@ -1,13 +1,14 @@
-//! A sheet pressed on a sphere that turns: the example of Wu, Wang & Wang 2022, Fig. 21.
+//! A sheet pressed on a turning sphere: the example of Wu, Wang & Wang 2022, Fig. 21.
 //!
-//! The sheet is 1 m x 1 m and lies over the sphere, 4 mm above it and wrinkled, but for what is within arc length ρ of its centre and pressed on. ρ grows
-//! so that in step k of n the share k / (n − 1) of the vertices is in contact, each with the face of the sphere below it. The sphere is a shell of
-//! half as many vertices a side, of which the part below the sheet is there; it is so heavy that it moves as prescribed, and turns slowly, so that
-//! vertices slide from face to face.
+//! The sheet is 1 m x 1 m. Within arc length ρ of its centre it is pressed on the sphere; elsewhere it is 4
+//! mm above the sphere and wrinkled. ρ grows so that in step k of n the share k / (n − 1) of the vertices is
+//! in contact, each with the face of the sphere below it. The sphere is a shell with half as many vertices
+//! per side, of which only the part below the sheet exists. It is so heavy that it moves as prescribed. It
+//! turns slowly, so that vertices slide from face to face.
 //!
 //! | symbol | name |
 //! |---|---|
-//! | R, δ | `RADIUS`, `GAP`: the middle of the sheet is at R + δ where it is pressed on |
+//! | R, δ | `RADIUS`, `GAP`: the mid-surface of the pressed sheet has radius R + δ |
 //! | s, φ | polar coordinates of a vertex in the flat sheet |
 //! | ρ | `rim` |
 //! | θ | `turned` |
@@ -16,7 +17,7 @@ use std::f64::consts::PI;
 
 use coarsen_sparse::Stencil;
 
-use super::Motion;
+use super::motion::Motion;
 use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
@@ -27,17 +28,18 @@ const RADIUS: f64 = 0.5;
 /// δ, m.
 const GAP: f64 = 1e-3;
 
-/// Side of the shell, m: the sheet and what the sphere turns by.
+/// Side of the shell, m: that of the sheet plus the rotation of the sphere.
 const SHELL: f64 = 1.06;
 
 /// θ in the last step.
 const TURN: f64 = 0.02;
 
-/// How far the sheet is lifted where nothing presses, m, and how far beyond ρ it begins to be, m.
+/// The height of the sheet where it is not pressed, m, and the width of the transition beyond ρ, m.
 const LIFT: f64 = 4e-3;
 const FRONT: f64 = 0.1;
 
-/// Amplitude of the wrinkles where it is lifted, m; noise on each coordinate in units of the spacing.
+/// Amplitude of the wrinkles where the sheet is not pressed, m; noise on each coordinate in units of the
+/// spacing.
 const WRINKLE: f64 = 5e-4;
 const NOISE: f64 = 0.02;
 
@@ -48,10 +50,10 @@ pub(super) struct ClothContact {
     /// Vertices along a side of the sheet, and of the shell.
     side: usize,
     shell: usize,
-    /// (u, v) of every vertex from the centre of its sheet.
+    /// (u, v) of every vertex, relative to the centre of its sheet.
     flat: Vec<[f64; 2]>,
     noise: Vec<[f64; 3]>,
-    /// Vertices of the sheet by s.
+    /// Vertices of the sheet in the order of s.
     inside_out: Vec<u32>,
 }
 
@@ -157,7 +159,7 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// The face found is one of the shell, and its corners, weighted, give the point back.
+    /// The face found belongs to the shell, and the weighted sum of its corners is the point.
     #[test]
     fn faces_below_are_those_of_the_shell() {
         let (motion, sheet) = ClothContact::new(9).unwrap();

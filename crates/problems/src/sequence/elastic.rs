@@ -7,13 +7,14 @@ use coarsen_sparse::{Bsr, SparseError};
 
 use crate::cloth::{DENSITY, Sheet};
 
-/// How much heavier than cloth a body is that moves as prescribed, whatever pushes it: its inertia is far above the stiffness of all contacts together.
+/// The density ratio of a body with prescribed motion: its inertia is far above the stiffness of all
+/// contacts.
 const HEAVY: f64 = 1e12;
 
 /// E = M + Δt² K of a sheet that moves.
 pub(super) struct Elastic {
     pub(super) sheet: Sheet,
-    /// Triangles that are cloth; those after them are heavy.
+    /// The number of triangles of cloth; later ones are heavy.
     light: usize,
     pub(super) matrix: Bsr<f64>,
     triangles: Vec<Curved>,
@@ -22,7 +23,8 @@ pub(super) struct Elastic {
 }
 
 impl Elastic {
-    /// The pattern and room for the values. The stream is that of the triangles, then that of the hinges.
+    /// The pattern, and storage for values. The stream of blocks has those of triangles, then those of
+    /// hinges.
     pub(super) fn new(sheet: Sheet, light: usize) -> Result<Self, SparseError> {
         let hinges = sheet.hinges();
         let nodes = sheet.positions.len();

@@ -1,47 +1,37 @@
-//! Systems that change from step to step: sheets that move, and contact between them that comes and goes.
+//! Sequences of systems that change from step to step: moving sheets, and contacts that appear and disappear.
 //!
 //! > A_k = E(x_k) + C_k,  E = M + Δt² K    (1)
 //!
-//! with the elastic part of [`cloth`](crate::cloth()) on a pattern that stays, and Δt² κ n nᵀ for every contact, κ a thousand times the stiffness of
-//! the membrane (Wu, Wang & Wang 2022, §8) and n the normal. Nobody integrates in time: positions follow a formula, so that every step is the
-//! same whatever solver was used for those before.
+//! with the elastic part of [`cloth`](crate::cloth()) on a constant pattern, and Δt² κ n nᵀ for every contact
+//! with normal n. κ is a thousand times the stiffness of the membrane (Wu, Wang & Wang 2022, §8). There is no
+//! time integration: positions follow a formula, so that every step is independent of the solver.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`elastic`] | E of several sheets, assembled in place |
 //! | [`cloth_contact`] | a sheet pressed on a sphere |
+//! | [`motion`] | positions and contacts of a step: the trait of the two sequences |
 //! | [`stack`] | layers and random springs |
 
 mod cloth_contact;
 mod elastic;
+mod motion;
 mod stack;
 
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Stencil, Sum, System};
 
 use crate::cloth::FABRIC;
-use crate::{Options, Problem, ProblemError, random_vector};
+use crate::{Options, ProblemError, names, random_vector};
 use cloth_contact::ClothContact;
 use elastic::Elastic;
+use motion::Motion;
 use stack::Stack;
 
-/// κ / k: how much stiffer contact is than the membrane.
+/// κ / k: the stiffness ratio of contact and membrane.
 const STIFFER: f64 = 1000.0;
 
-/// What moves, and what touches what.
-trait Motion: Send + Sync {
-    /// Where the vertices are in step k of `steps`.
-    fn place(&self, k: usize, steps: usize, positions: &mut [[f64; 3]]);
-    /// The contacts of that step, with a unit normal each.
-    fn touch(
-        &mut self,
-        k: usize,
-        steps: usize,
-        positions: &[[f64; 3]],
-        contacts: &mut Vec<(Stencil, [f64; 3])>,
-    );
-}
-
-/// A system of the gallery that changes: matrix values in every step, contact with its pattern, positions.
+/// A sequence of systems: in every step the matrix values, the contacts with their pattern, and the positions
+/// change.
 ///
 /// ```
 /// use coarsen_problems::{Options, Sequence};
@@ -71,15 +61,15 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The names [`parse`](Self::parse) knows.
-    pub const NAMES: [&str; 2] = ["cloth-contact", "stack"];
+    /// The names that [`parse`](Self::parse) accepts.
+    pub const NAMES: [&str; 2] = names::SEQUENCES;
 
-    /// Whether a text NAME:SIZE names a sequence.
+    /// Whether NAME of a text NAME:SIZE is that of a sequence.
     pub fn is_named(spec: &str) -> bool {
         spec.split_once(':').is_some_and(|(name, _)| Self::NAMES.contains(&name))
     }
 
-    /// The sequence of a text NAME:SIZE at its first step, with time steps of 0.01 s unless `options` say otherwise.
+    /// The sequence of a text NAME:SIZE at its first step; the time step is 0.01 s by default.
     ///
     /// # Errors
     /// As [`Problem::parse`](crate::Problem::parse) with [`ProblemError::NotSequence`] for the name of a single system, and
@@ -87,7 +77,7 @@ impl Sequence {
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
-        if Problem::is_name(name) {
+        if names::is_system(name) {
             return Err(ProblemError::NotSequence { name: name.to_owned() });
         }
         let n: usize = size.parse().map_err(|_| malformed())?;
@@ -134,9 +124,9 @@ impl Sequence {
         Ok(sequence)
     }
 
-    /// Goes to the next step; false, and nothing changes, where there is none.
+    /// Advances to the next step; returns false, without a change, after the last one.
     ///
-    /// *Cost* one assembly: the elastic values in place, the contact set anew.
+    /// *Cost* one assembly: of the elastic values in place, and of the contacts with their pattern.
     ///
     /// # Errors
     /// [`ProblemError::Sparse`] for a time step so large that values overflow.
@@ -175,17 +165,17 @@ impl Sequence {
         &self.name
     }
 
-    /// Steps in all.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// The current step, the first one being 0.
+    /// The current step, from 0.
     pub fn step(&self) -> usize {
         self.step
     }
 
-    /// Pairs of a node with another one in contact: three for a vertex on a face.
+    /// Pairs of nodes in contact: three per contact of a vertex with a face.
     pub fn pairs(&self) -> usize {
         self.stencils.iter().map(|stencil| stencil.nodes().len() - 1).sum()
     }
@@ -195,7 +185,7 @@ impl Sequence {
         &self.stencils
     }
 
-    /// K of each of them, 3x3.
+    /// The stiffness of each contact, 3x3.
     pub fn stiffness(&self) -> &[f64] {
         &self.stiffness
     }
@@ -210,12 +200,12 @@ impl Sequence {
         &self.contact
     }
 
-    /// Block rows whose pairs came or went in this step, in increasing order.
+    /// Block rows whose contact pairs changed in this step, in increasing order.
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
 
-    /// One point a node, in metres.
+    /// One position per node, in metres.
     pub fn positions(&self) -> &[[f64; 3]] {
         &self.elastic.sheet.positions
     }
@@ -235,7 +225,7 @@ impl Sequence {
         Sum { elastic: self.elastic(), contact: &self.contact }
     }
 
-    /// The parts as a builder of preconditioners takes them.
+    /// All parts, as the input of preconditioner builders.
     pub fn system(&self) -> System<'_, f64> {
         System {
             contact: Some(&self.contact),
@@ -260,7 +250,7 @@ mod tests {
         Sequence::parse(spec, steps, &Options::default()).unwrap()
     }
 
-    /// The whole matrix is symmetric to the bit in every step, and translations feel only mass.
+    /// The whole matrix is symmetric to the bit in every step, and translations cause only inertial forces.
     #[test]
     fn every_step_is_symmetric_and_annihilates_translations() {
         for spec in ["cloth-contact:9", "stack:6"] {
@@ -287,7 +277,8 @@ mod tests {
         }
     }
 
-    /// Normals have length 1, gaps are small and open but for the noise, and every vertex of the sheet is in contact at last.
+    /// Normals have length 1, gaps are small and positive up to the noise, and every vertex of the sheet is
+    /// in contact in the last step.
     #[test]
     fn contacts_are_where_the_sheets_are() {
         for (spec, last, reach) in [("cloth-contact:12", 3 * 144, 0.05), ("stack:8", 3 * 64, 0.7)] {

@@ -1,10 +1,11 @@
-//! Four sheets, one above the other, and springs between random vertices and faces of neighbours; a twentieth of the springs is new in every step.
+//! Four sheets, one above the other, with springs between random vertices and faces of neighbouring sheets.
+//! One in twenty springs changes in every step.
 
 use std::f64::consts::PI;
 
 use coarsen_sparse::Stencil;
 
-use super::Motion;
+use super::motion::Motion;
 use crate::cloth::Sheet;
 use crate::grid::Grid;
 use crate::{NumpyRandom, ProblemError};
@@ -16,13 +17,13 @@ const LAYERS: usize = 4;
 const DISTANCE: f64 = 0.01;
 const WAVE: f64 = 0.003;
 
-/// How many cells the face of a spring is away from its vertex at most.
+/// The largest distance between vertex and face of a spring, in cells.
 const REACH: usize = 2;
 
-/// The share of springs that is drawn anew in every step is one in so many.
+/// In every step one in this many springs is drawn again.
 const RENEWED: usize = 20;
 
-/// Waves that go by in all steps.
+/// The number of wavelengths that pass during all steps.
 const WAVES: f64 = 0.25;
 
 /// The seed of the springs.
@@ -52,7 +53,7 @@ impl Stack {
         Ok((stack, sheet))
     }
 
-    /// Spring number k: between neighbours k mod 3 and the next.
+    /// Draws spring number k: between sheet k mod 3 and the next.
     fn draw(&mut self, k: usize) -> Stencil {
         let (n, layer) = (self.side, k % (LAYERS - 1));
         let mut below = |count: usize| ((self.random.uniform() * count as f64) as usize).min(count - 1);

@@ -1,4 +1,4 @@
-//! What every problem of the gallery promises.
+//! Properties of every problem of the gallery.
 
 use coarsen_core::parallel;
 use coarsen_problems::{Options, Problem};
@@ -61,7 +61,7 @@ fn folded(which: usize) -> String {
     format!("garment:{}", file.display())
 }
 
-/// Layers that lie on each other resist being pulled apart along the line between them.
+/// Layers that are close resist separation along the line between them.
 #[test]
 fn contact_joins_what_is_near() {
     let usual = Options::default();
@@ -129,7 +129,7 @@ fn parts_belong_together() {
     }
 }
 
-/// Wherever constraints and inertia do not act, forces vanish.
+/// Near-kernel vectors cause no force where neither constraints nor inertia act.
 #[test]
 fn near_kernels_are_right() {
     for p in small() {

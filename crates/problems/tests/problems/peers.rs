@@ -1,4 +1,4 @@
-//! The gallery agrees with the Python generator that the other libraries were measured with.
+//! The gallery agrees with the Python generator of the matrices that other libraries were measured with.
 //!
 //! Each fingerprint is printed by NumPy 2.4, SciPy and PyAMG 5.4 from the matrix A of the generator, for example
 //! `A, X, B = elast3d(6)`:
@@ -10,7 +10,8 @@
 //! print([(i, j, A[i, j]) for j in (i, the two largest beside it)], X[i // 3], B[i // 3 * 3])
 //! ```
 //!
-//! Cloth agrees less closely than the rest: there the generator differences positions of order 1 after scaling them by 1 / h.
+//! Cloth agrees less closely than the other problems: the generator subtracts positions of order 1 after
+//! scaling them by 1 / h.
 
 use coarsen_problems::{Options, Problem};
 

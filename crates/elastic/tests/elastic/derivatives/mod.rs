@@ -1,4 +1,7 @@
-//! Gradients against differences of energies, Hessians against differences of gradients, and projections against negative curvature.
+//! Gradients against differences of energies, Hessians against differences of gradients, and the definiteness
+//! of projected Hessians.
+
+mod duals;
 
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
@@ -122,7 +125,8 @@ fn bodies() {
     check("springs", Springs::new(springs, &held, &mesh.positions).unwrap(), &squeezed);
 }
 
-/// A step to the bound leaves every element a volume, one of twice the length to the first flat element does not.
+/// A step to the bound keeps the volume of every element positive; a step of twice the length to the first
+/// flat element does not.
 #[test]
 fn steps_end_before_an_element_is_flat() {
     let mesh = Mesh::bar([2, 1, 1], 1.0);

@@ -1,0 +1,42 @@
+//! `f32` and `f64` as [`Real`].
+
+use crate::Real;
+use crate::real::sealed::Sealed;
+use crate::simd::{self, Kernel};
+
+impl Sealed for f32 {}
+impl Sealed for f64 {}
+
+impl Real for f32 {
+    const NAME: &'static str = "f32";
+    const EPSILON: Self = f32::EPSILON;
+    #[inline(always)]
+    fn of(v: f64) -> Self {
+        v as f32
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline]
+    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
+        simd::run_f32(kernel)
+    }
+}
+
+impl Real for f64 {
+    const NAME: &'static str = "f64";
+    const EPSILON: Self = f64::EPSILON;
+    #[inline(always)]
+    fn of(v: f64) -> Self {
+        v
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline]
+    fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
+        simd::run_f64(kernel)
+    }
+}

@@ -1,0 +1,121 @@
+//! The sum of a list of energies.
+
+use std::sync::Arc;
+
+use coarsen_sparse::Pattern;
+
+use crate::BodyError;
+use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::union::{Map, add_hessian, union};
+
+/// Σ E_k of one or more energies of the same nodes, of one type or boxed.
+///
+/// Its sparsity pattern is the union of all. A part whose pattern equals the union adds its Hessian in place; the others add it
+/// through a map. Put the part with the largest pattern first.
+/// *Memory* the Hessian of a part once more, where its pattern is smaller than the union.
+/// *Use* for parts that are chosen at run time; [`Plus`](crate::Plus) adds two parts whose types are known.
+///
+/// ```
+/// use coarsen_elastic::{Attachments, Potential, Spring, Springs, Total};
+/// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
+/// let rope = Springs::new(vec![spring], &[false; 2], &[[0.0; 3]; 2])?;
+/// let mut pin = Attachments::new(2)?;
+/// pin.attach(0, [0.0; 3], 4.0)?;
+/// let parts: Vec<Box<dyn Potential>> = vec![Box::new(rope), Box::new(pin)];
+/// let mut all = Total::new(parts)?;
+/// assert_eq!(all.energy(&[1.0, 0.0, 0.0, 3.0, 0.0, 0.0]).value, 7.0); // 10/2 (2 - 1)² + 4/2 · 1²
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+pub struct Total<P = Box<dyn Potential>> {
+    parts: Vec<P>,
+    pattern: Arc<Pattern>,
+    maps: Vec<Option<Map>>,
+}
+
+impl<P: Potential> Total<P> {
+    /// The sum of `parts`.
+    ///
+    /// # Errors
+    /// [`BodyError::Length`] for an empty list and for parts with different numbers of nodes.
+    pub fn new(parts: Vec<P>) -> Result<Self, BodyError> {
+        let Some(first) = parts.first() else {
+            return Err(BodyError::Length { what: "energies of a sum", expected: 1, found: 0 });
+        };
+        let (expected, pattern) = (first.nodes(), first.pattern().clone());
+        if let Some(found) = parts.iter().map(P::nodes).find(|&nodes| nodes != expected) {
+            return Err(BodyError::Length { what: "nodes of energies that are added", expected, found });
+        }
+        let mut total = Self { parts, pattern, maps: Vec::new() };
+        total.unite()?;
+        Ok(total)
+    }
+
+    /// The parts, in the order given.
+    pub fn parts(&self) -> &[P] {
+        &self.parts
+    }
+
+    /// The parts, to change their parameters. Their sparsity patterns may change in [`renew`](Potential::renew) only.
+    pub fn parts_mut(&mut self) -> &mut [P] {
+        &mut self.parts
+    }
+
+    /// The union of all patterns.
+    fn unite(&mut self) -> Result<(), BodyError> {
+        let patterns: Vec<_> = self.parts.iter().map(P::pattern).collect();
+        self.pattern = union(&patterns)?;
+        self.maps = patterns.iter().map(|part| Map::new(part, &self.pattern)).collect();
+        Ok(())
+    }
+}
+
+impl<P: Potential> Potential for Total<P> {
+    fn nodes(&self) -> usize {
+        self.pattern.rows()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        self.parts.iter_mut().map(|part| part.energy(x)).sum()
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.parts.iter_mut().for_each(|part| part.add_gradient(x, g));
+    }
+
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        for (part, map) in self.parts.iter_mut().zip(&mut self.maps) {
+            add_hessian(part, map.as_mut(), x, curvature, values);
+        }
+    }
+
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+        self.parts.iter_mut().for_each(|part| part.add_contacts(x, curvature, contacts));
+    }
+
+    fn touches(&self) -> bool {
+        self.parts.iter().any(P::touches)
+    }
+
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        self.parts.iter_mut().map(|part| part.max_step(x, d)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        let mut renewed = false;
+        for part in &mut self.parts {
+            renewed |= part.renew(x)?;
+        }
+        if renewed {
+            self.unite()?;
+        }
+        Ok(renewed)
+    }
+
+    fn add_characteristic(&self, forces: &mut [f64]) {
+        self.parts.iter().for_each(|part| part.add_characteristic(forces));
+    }
+}

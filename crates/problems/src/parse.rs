@@ -1,0 +1,143 @@
+//! A problem from its name as text.
+
+use crate::{
+    Material, Options, Problem, ProblemError, anisotropic2d, cloth, elasticity3d, garment, graph, jump3d,
+    names, pinned, poisson2d, poisson3d, softbody, softcube,
+};
+
+impl Problem {
+    /// The names that [`parse`](Self::parse) accepts with a number as size; `garment` and `softbody` take a file instead.
+    pub const NAMES: [&str; 8] = names::SYSTEMS;
+
+    /// The problem with a name NAME:SIZE, as a user types it.
+    ///
+    /// *Use* the functions of the same names if the problem is known at compile time.
+    /// *Cost* linear in the stored entries. `graph` is by far the slowest, since its memory accesses are
+    /// irregular.
+    ///
+    /// # Errors
+    /// [`ProblemError::Spec`] for a text of another form, [`ProblemError::Unknown`] for an unknown name,
+    /// [`ProblemError::NotSystem`] for the name of a sequence, [`ProblemError::Option`] for an option that
+    /// the problem does not have, otherwise as the function of that name.
+    pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
+        let malformed = || ProblemError::Spec { found: spec.to_owned() };
+        let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
+        if let ("garment" | "softbody", false) = (name, size.is_empty()) {
+            return Self::of_mesh(name, size, options);
+        }
+        if names::SEQUENCES.contains(&name) {
+            return Err(ProblemError::NotSystem { name: name.to_owned() });
+        }
+        if !(name.is_empty() || names::is_system(name)) {
+            return Err(ProblemError::Unknown { name: name.to_owned() });
+        }
+        let n: usize = size.parse().map_err(|_| malformed())?;
+        let Options { dt, jump, share } = *options;
+        // Options that the problem would ignore.
+        let ignored = [
+            (dt.is_some() && !matches!(name, "cloth" | "pinned"), "dt"),
+            (jump.is_some() && name != "elasticity3d", "jump"),
+            (share.is_some() && name != "pinned", "share"),
+        ];
+        if let Some((_, option)) = ignored.into_iter().find(|(ignored, _)| *ignored)
+            && Self::NAMES.contains(&name)
+        {
+            return Err(ProblemError::Option { problem: name.to_owned(), option });
+        }
+        match name {
+            "poisson2d" => poisson2d(n),
+            "poisson3d" => poisson3d(n),
+            "anisotropic2d" => anisotropic2d(n),
+            "jump3d" => jump3d(n),
+            "elasticity3d" => elasticity3d(n, jump.unwrap_or(1.0)),
+            "cloth" => cloth(n, dt.unwrap_or(0.002)),
+            "pinned" => pinned(n, dt.unwrap_or(0.002), share.unwrap_or(0.1)),
+            "graph" => graph(n),
+            _ => Err(ProblemError::Unknown { name: name.to_owned() }),
+        }
+    }
+
+    /// A problem whose mesh is read from a file.
+    fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Self, ProblemError> {
+        for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
+            if given.is_some() {
+                return Err(ProblemError::Option { problem: name.to_owned(), option });
+            }
+        }
+        let dt = options.dt.unwrap_or(0.01);
+        let homogeneous = |_: usize, _: [f64; 3]| 1.0;
+        if name == "garment" {
+            let divided = |text: &'_ str| {
+                text.rsplit_once('@').and_then(|(file, k)| Some((file.to_owned(), k.parse().ok()?)))
+            };
+            let springs =
+                size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
+            let ((file, divisions), contact) =
+                springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
+            return garment(&file, divisions, dt, contact);
+        }
+        match size.parse() {
+            Ok(n) => softcube(n, dt, Material::NeoHookean, &homogeneous),
+            Err(_) => softbody(size, dt, Material::NeoHookean, &homogeneous),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_texts_are_named() {
+        let error = |spec: &str, options: Options| Problem::parse(spec, &options).unwrap_err();
+        let none = Options::default();
+        let (dt, jump) = (Options { dt: Some(0.01), ..none }, Options { jump: Some(10.0), ..none });
+        for spec in ["cloth", "cloth:", "cloth:ten", "cloth:-5", "cloth:1e3", "garment:", ":", ""] {
+            assert_eq!(error(spec, none), ProblemError::Spec { found: spec.to_owned() });
+        }
+        assert_eq!(error("poison2d:ten", none), ProblemError::Unknown { name: "poison2d".to_owned() });
+        assert_eq!(error("stack:5", none), ProblemError::NotSystem { name: "stack".to_owned() });
+        let unknown = error("poison2d:10", dt);
+        assert_eq!(unknown, ProblemError::Unknown { name: "poison2d".to_owned() });
+        for name in Problem::NAMES {
+            assert!(unknown.to_string().contains(name), "{unknown}");
+        }
+        for (spec, options, option) in [
+            ("poisson2d:4", dt, "dt"),
+            ("graph:4", jump, "jump"),
+            ("cloth:4", jump, "jump"),
+            ("elasticity3d:5", dt, "dt"),
+            ("pinned:4", jump, "jump"),
+            ("cloth:4", Options { share: Some(0.1), ..none }, "share"),
+        ] {
+            let problem = spec.split(':').next().unwrap_or_default().to_owned();
+            assert_eq!(error(spec, options), ProblemError::Option { problem, option });
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_and_values_are_named() {
+        let none = Options::default();
+        for spec in
+            ["poisson2d:0", "jump3d:0", "jump3d:12", "elasticity3d:0", "cloth:2", "pinned:2", "graph:0"]
+        {
+            let error = Problem::parse(spec, &none).unwrap_err();
+            assert!(matches!(error, ProblemError::Size { .. }), "{spec}: {error}");
+            assert!(error.to_string().starts_with(spec), "{spec}: {error}");
+        }
+        for name in Problem::NAMES {
+            let spec = format!("{name}:{}", 1_u64 << 62);
+            let error = Problem::parse(&spec, &none).unwrap_err();
+            assert!(matches!(error, ProblemError::TooLarge { .. }), "{spec}: {error}");
+        }
+        for jump in [1e-300, 1e13, 1e305] {
+            assert!(matches!(elasticity3d(5, jump), Err(ProblemError::Contrast { .. })));
+        }
+        for jump in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(elasticity3d(5, jump), Err(ProblemError::Value { option: "jump", .. })));
+            assert!(matches!(cloth(5, jump), Err(ProblemError::Value { option: "dt", .. })));
+        }
+        assert!(matches!(cloth(5, 1e200), Err(ProblemError::Sparse(_))));
+        assert!(matches!(elasticity3d(7, 10.0), Err(ProblemError::Size { multiple: 5, .. })));
+    }
+}
