@@ -1,7 +1,7 @@
-//! Sparse solvers for people who simulate: cloth, soft bodies, granular matter, structures.
+//! Solvers for large sparse linear systems from simulations: cloth, soft bodies, heat, structures, contact.
 //!
-//! A solve has three parts: an operator A, a preconditioner M built from it at a place ([`backend`]), and a Krylov method
-//! that owns its vectors. It ends with a [`Report`] whose residual is recomputed from the returned x.
+//! A solve has three parts: an operator A; a preconditioner M, built from A at a place ([`backend`]); and a Krylov method,
+//! which owns its work vectors. It returns a [`Report`] with the residual recomputed from the returned x.
 //!
 //! ```
 //! use coarsen::prelude::*;
@@ -15,29 +15,29 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! `coarsen = { path = ".." }` under `[dependencies]` is all that a program needs; features: `opencl`, and `sprs`, `nalgebra-sparse` and `faer` for conversions.
-//! Debug builds are slow unless solvers are optimised there too: give `[profile.dev]` an `opt-level = 1`.
+//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices; `sprs`, `nalgebra-sparse` and `faer` for conversions.
+//! Without optimisation solvers are slow: set `opt-level = 1` in `[profile.dev]`.
 //!
-//! Each layer is a crate of its own, re-exported here under its short name:
+//! Each layer is a crate, re-exported here under a short name:
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | this one | the vocabulary: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
+//! | this one | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
 //! | [`matrix_market`] | Matrix Market files |
-//! | [`constraints`] | what x must satisfy, filtered out of a system; given values |
-//! | [`diagnose`](mod@diagnose) | what is wrong with a system |
+//! | [`constraints`] | linear constraints on x, by projection; prescribed values |
+//! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | where a solve runs; [`AnyBackend`] is decided when a program starts |
+//! | [`backend`] | where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`mesh`] | triangles and tetrahedra from files |
 //! | [`elastic`] | elastic energies, and a time step as an objective |
-//! | [`problems`] | the gallery |
+//! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`follow`] | objectives whose preconditioner follows the Hessian |
+//! | [`follow`] | objectives with a preconditioner that is updated to the Hessian |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
@@ -66,7 +66,7 @@ pub use coarsen_interop as interop;
 #[cfg(feature = "opencl")]
 pub use coarsen_opencl as opencl;
 
-/// What a program that solves systems imports.
+/// The names that most programs need.
 pub mod prelude {
     pub use crate::{AnyBackend, AnyError, BackendChoice};
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};

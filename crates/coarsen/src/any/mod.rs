@@ -1,13 +1,13 @@
-//! A backend that is chosen when a program starts.
+//! A backend that is chosen at run time.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `mod` | the place |
-//! | `choice` | which place a name, the machine and the environment lead to |
-//! | `vector` | vectors and scalars of whatever place |
-//! | `matrix` | matrices, blocks and row sets of whatever place |
-//! | `sweeps` | sweeps over half of a matrix, which the CPU alone has |
-//! | `domains` | multilevel domains of whatever place |
+//! | `choice` | the choice of the place, by name, machine and environment |
+//! | `vector` | vectors and scalars at any place |
+//! | `matrix` | matrices, blocks and row sets at any place |
+//! | `sweeps` | sweeps over half of a matrix, for the CPU only |
+//! | `domains` | multilevel domains at any place |
 
 mod choice;
 mod domains;
@@ -30,12 +30,12 @@ pub use choice::{BackendChoice, Unavailable};
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
 pub use vector::{AnyScalar, AnyVector};
 
-/// The CPU, or a device where the feature `opencl` is on: which one is decided when a program starts.
+/// The CPU or, with the feature `opencl`, a device; chosen at run time.
 ///
-/// An enum that implements [`Backend`]: a program written against it is compiled once, and runs wherever [`auto`](Self::auto) or a
-/// [`BackendChoice`] leads. A `match` for every operation on a vector is its whole cost. Vectors of different places do not meet
-/// (they *panic*). `Display` names the place for reports.
-/// *Use* in programs; a library takes `impl Backend`.
+/// An enum that implements [`Backend`]. A program that uses it is compiled once and runs at the place that [`auto`](Self::auto) or a
+/// [`BackendChoice`] selects. *Cost* one `match` for each vector operation. Operations on vectors of different places
+/// *panic*. `Display` prints the name of the place.
+/// *Use* in programs; a library should take `impl Backend`.
 ///
 /// ```
 /// use coarsen::prelude::*;
@@ -59,18 +59,18 @@ pub enum AnyBackend<V: Real = f64, S: Real = V> {
 }
 
 impl AnyBackend<f64, f64> {
-    /// The device that [`BackendChoice::Auto`] leads to, in `f64`.
+    /// The place that [`BackendChoice::Auto`] selects, in `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`] only where the environment variable `COARSEN_BACKEND` asks for what is not there.
+    /// [`Unavailable`] only if the environment variable `COARSEN_BACKEND` names a backend that is not available.
     pub fn auto() -> Result<Self, Unavailable> {
         Self::choose(BackendChoice::Auto)
     }
 
-    /// The place asked for, in `f64`.
+    /// The requested place, in `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`] says what is missing.
+    /// [`Unavailable`] names what is missing.
     pub fn choose(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::new())
     }
@@ -86,16 +86,16 @@ impl AnyBackend<f64, f64> {
 }
 
 impl AnyBackend<f32, f32> {
-    /// The place asked for, in `f32` throughout: a device without `f64` is one of them.
+    /// The requested place, with all numbers in `f32`; includes devices without `f64`.
     ///
     /// # Errors
-    /// [`Unavailable`] says what is missing.
+    /// [`Unavailable`] names what is missing.
     pub fn choose_single(choice: BackendChoice) -> Result<Self, Unavailable> {
         choice.open(Cpu::single())
     }
 }
 
-/// `cpu`, or `opencl` with what its device says of itself.
+/// `cpu`, or `opencl` with the description of the device.
 impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -106,7 +106,7 @@ impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
     }
 }
 
-/// Calls what is in either variant, and wraps what comes back in the variant of the same name.
+/// Calls the value in either variant and wraps the result in the variant of the same name.
 macro_rules! wrapped {
     ($self:ident, $kind:ident, $on:ident => $call:expr) => {
         match $self {

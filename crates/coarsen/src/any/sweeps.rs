@@ -1,4 +1,4 @@
-//! Sweeps over half of a matrix, of the CPU alone.
+//! Sweeps over half of a matrix, for the CPU only.
 
 use coarsen_backend::{Cpu, DenseBlocks, Sweep, Sweeps};
 use coarsen_core::{Error, LinearOperator, Real};
@@ -6,7 +6,7 @@ use coarsen_sparse::Bsr;
 
 use super::{AnyBackend, AnyVector};
 
-/// Those of the CPU, on vectors of whatever place.
+/// Sweeps of the CPU, for vectors of any place.
 pub(super) struct HostSweeps<T: Real, V: Real, S: Real>(pub(super) Box<dyn Sweeps<T, Cpu<V, S>>>);
 
 impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for HostSweeps<T, V, S> {
