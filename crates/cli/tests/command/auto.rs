@@ -59,16 +59,16 @@ fn where_no_bound_is_claimed_the_report_says_so() {
         told
     };
     for (words, why) in [
-        (format!("{hard} --memory 0"), "0 MiB are allowed"),
-        (format!("{hard} --method cg"), "an option or the system speaks against it"),
-        (format!("{hard} --precision mixed"), "an option or the system speaks against it"),
+        (format!("{hard} --memory 0"), "the limit is 0 MiB"),
+        (format!("{hard} --method cg"), "an option or the system excludes it"),
+        (format!("{hard} --precision mixed"), "an option or the system excludes it"),
         (unsymmetric.clone(), "depends on its pivots"),
-        (format!("{unsymmetric} --method gmres"), "an option or the system speaks against it"),
+        (format!("{unsymmetric} --method gmres"), "an option or the system excludes it"),
     ] {
         let told = told(&words);
         assert!(matches!(&told[..], [note] if note.contains(why)), "{words}: {told:?}");
     }
-    // A factor is to be had, or nothing is left to `auto`.
+    // A factor is possible, or `auto` chooses nothing.
     for words in [hard.as_str(), "--problem poisson2d:10", "--problem poisson2d:30 --precond jacobi"] {
         assert_eq!(told(words), [""; 0], "{words}");
     }

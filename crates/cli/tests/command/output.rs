@@ -114,7 +114,7 @@ fn info_tells_what_solve_would_do() {
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
     let done = coarsen(&format!("info {a}"));
     assert_eq!(done.code, 0);
-    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would take"] {
+    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would use"] {
         assert!(
             done.out.contains(word) || word == "direct: Ldlt" && done.out.contains("direct:"),
             "{word}: {}",
@@ -126,7 +126,7 @@ fn info_tells_what_solve_would_do() {
     let done = coarsen(&format!("info {wide}"));
     assert!(done.code == 3 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
     assert!(
-        !done.out.contains("solve would take") && done.err.contains("wide.mtx:2: "),
+        !done.out.contains("solve would use") && done.err.contains("wide.mtx:2: "),
         "{}{}",
         done.out,
         done.err
@@ -142,7 +142,7 @@ fn info_and_solve_decide_alike() {
         assert_eq!(coarsen(&format!("generate {spec} --out {}", out.display())).code, 0, "{spec}");
         let a = out.join("A.mtx").display().to_string();
         let told = coarsen(&format!("info {a}")).out;
-        let method = told.split("solve would take\n").nth(1).and_then(|told| told.lines().next());
+        let method = told.split("solve would use\n").nth(1).and_then(|told| told.lines().next());
         let (_, seen) = method.and_then(|line| line.split_once(": ")).unwrap_or_else(|| panic!("{told}"));
         let (_, report) = solve(&folder, &a);
         let done = report["choice"][0].as_str().unwrap();
@@ -200,12 +200,12 @@ fn attempts_before_the_last_are_reported_apart() {
         (
             &format!("{spoilt} --method cg --precond sa"),
             &[("sa", "mixed")],
-            "stored in f32 it did not converge",
+            "the preconditioner in f32 did not converge",
         ),
         (
             &format!("{spoilt} --method cg"),
             &[("jacobi", "mixed"), ("sa", "mixed")],
-            "stored in f32 did not serve: again in f64",
+            "stored in f32 failed; repeated in f64",
         ),
     ] {
         let begun = Instant::now();

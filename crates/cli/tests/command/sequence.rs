@@ -10,7 +10,7 @@ fn every_preconditioner_follows_in_every_way() {
                 "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
             ));
             assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
-            assert!(follow == "upkeep" || done.out.contains(&format!("{follow}: asked for")), "{}", done.out);
+            assert!(follow == "upkeep" || done.out.contains(&format!("{follow}: requested")), "{}", done.out);
         }
     }
     // Stiff springs anywhere: the largest eigenvalues have few nodes.
