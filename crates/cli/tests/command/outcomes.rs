@@ -126,7 +126,7 @@ fn methods_refuse_matrices_that_are_not_theirs() {
     let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
     let negative =
         folder.matrix("n.mtx", 4, &chain(4, 2.5).iter().map(|e| (e.0, e.1, -e.2)).collect::<Vec<_>>());
-    let hidden = folder.matrix("h.mtx", 40, &chain(40, 1.9)); // no 2x2 minor shows it
+    let hidden = folder.matrix("h.mtx", 40, &chain(40, 1.9)); // no 2x2 minor shows that it is indefinite
     for (file, words, outcome) in [
         (&unsymmetric, "--method cg", "unsymmetric_matrix"),
         (&unsymmetric, "--method minres", "unsymmetric_matrix"),
@@ -201,7 +201,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     }
 }
 
-/// Curls with next to no mass: x is ten orders larger than b, and what rounding leaves of the residual is above the tolerance.
+/// A curl-curl matrix with a tiny mass term: x is ten orders of magnitude larger than b, and the round-off of the residual is above the tolerance.
 #[test]
 fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
     let folder = Folder::new();
