@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn aggregates_are_those_of_today() {
         let (_, count) = aggregates::of(&Mesh::half_ring(8, 30)).unwrap();
-        assert_eq!(said("aggregates.svg", "aggregates"), count, "`cargo run -p coarsen-book` draws it anew");
+        assert_eq!(said("aggregates.svg", "aggregates"), count, "`cargo run -p coarsen-book` draws it again");
     }
 
     #[test]
@@ -53,7 +53,7 @@ mod tests {
             // Round-off differs between machines and may change the count by one.
             assert!(
                 now.abs_diff(then) <= 1 + then / 20,
-                "{}: {now} iterations, {then} in the figure; `cargo run -p coarsen-book` draws it anew",
+                "{}: {now} iterations, {then} in the figure; `cargo run -p coarsen-book` draws it again",
                 run.name
             );
         }
