@@ -113,7 +113,7 @@ impl fmt::Display for Ending {
             Self::Setup(error) => error.fmt(f),
             Self::Factor(error) => error.fmt(f),
             Self::Unsuitable(coarsen::Error::Preconditioner { .. }) => f.write_str(
-                "the method needs a symmetric positive definite preconditioner, and for this matrix it is not (a pivot or a \
+                "the preconditioner is not symmetric positive definite for this matrix, as the method requires (a pivot or a \
                  diagonal entry is not positive); use ic0 or block-jacobi, or gmres with this one",
             ),
             Self::Unsuitable(error) => error.fmt(f),

@@ -48,7 +48,7 @@ pub(crate) struct Job<'a> {
     pub(crate) begun: Instant,
     /// Start of this attempt; later than `begun` if there were others before.
     pub(crate) since: Cell<Mark>,
-    /// Steps with a line of their own, which do not count as setup or solve.
+    /// Times of the analysis steps. The report lists them separately from setup and solve.
     pub(crate) looks: &'a RefCell<Looks>,
     /// The deadline.
     pub(crate) deadline: Option<Instant>,
@@ -94,7 +94,7 @@ impl<'a> Job<'a> {
         renumber::restored(self.order, self.system.matrix.block().0, x)
     }
 
-    /// Runs a step with a line of its own.
+    /// Runs an analysis step and records its time.
     pub(crate) fn time<R>(&self, step: &'static str, f: impl FnOnce() -> R) -> R {
         self.looks.borrow_mut().time(step, f)
     }

@@ -21,8 +21,8 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The backend that `COARSEN_BACKEND` names. If it is not set: the first accelerator that supports the requested precision, else the first such device,
-    /// else the CPU. The CPU also if the vector kernels do not compile for that device.
+    /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that supports the requested precision, else the first such device.
+    /// The CPU if there is no such device, or if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
