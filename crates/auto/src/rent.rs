@@ -2,7 +2,7 @@
 //!
 //! Iterations are like rent, and their number is not known in advance. A factor is like a purchase; its price is known after the
 //! ordering. A rule that buys when the rent has reached the price costs at most twice the cheaper of the two (the ski rental problem).
-//! Here forecasts may buy at half of the price, or rent up to twice the price, and the bound is three times.
+//! Here a forecast decides when to buy: as early as half of the price, or as late as twice the price. The cost is then at most three times the cheaper of the two.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor; R ≥ 2 C₀; if R ≥ O/2, before a setup that would exceed 2 C₀, and before any setup if the estimated factor is cheap. The setup counts as rent if there is no alternative to it |
-//! | buy | R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F; R ≥ C and the forecast is above F/2; R ≥ 2 C; before a setup that would exceed 2 C |
+//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if there is no alternative to it |
+//! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
 //! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work is at most 3 R and 3 C + g. If the
 //! factor ends it: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier

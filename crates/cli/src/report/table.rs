@@ -22,9 +22,9 @@ pub(crate) struct Row {
     several: bool,
     /// Whether `auto` would choose it.
     pub(crate) auto: bool,
-    /// Of the last attempt.
+    /// Seconds of the setup of the last attempt.
     setup_seconds: f64,
-    /// Of the last attempt.
+    /// Seconds of the iterations of the last attempt.
     solve_seconds: f64,
     /// Seconds of all attempts.
     pub(crate) total_seconds: f64,
