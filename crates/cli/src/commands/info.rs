@@ -43,9 +43,9 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     if let Some(plan) = &choice.plan {
         let factor = match plan.price {
             Price::None(_) => "",
-            _ => ", and a factor after iterations that cost as much as the factor",
+            _ => "; a factor follows if iterations cost as much",
         };
-        say(&format!("  after {}, as long as its forecast is the cheapest{factor}\n", plan.trial));
+        say(&format!("  first: {}, while its forecast is the cheapest{factor}\n", plan.trial));
     }
     Ok(ExitCode::SUCCESS)
 }
