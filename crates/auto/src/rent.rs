@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(
             rented(0.1, unknown(true)).before(1.3, true),
             Advice::GoOn,
-            "dearer than what it may save"
+            "more expensive than the work it may save"
         );
     }
 

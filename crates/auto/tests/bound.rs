@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(course.unbounded, None);
         let whole = costs.ordering() + costs.factor(&figures).unwrap();
         let (spent, rent) = (course.ledger.spent(), course.ledger.rent());
-        // What was tried costs at least what was rented, and for ever where it failed.
+        // The methods tried cost at least the rent; a failed method costs infinitely much.
         let tried = if rent > 0.0 && adversary.alive { rent } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(

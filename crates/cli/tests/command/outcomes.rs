@@ -7,7 +7,7 @@ use coarsen::matrix_market::{Symmetry, read_system, read_vector, write};
 use crate::common::{Folder, coarsen, iterations, solve};
 use crate::curl::curl;
 
-/// The tridiagonal matrix with `d` on the diagonal and −1 beside it.
+/// The tridiagonal matrix with `d` on the diagonal and −1 off it.
 fn chain(n: usize, d: f64) -> Vec<(usize, usize, f64)> {
     let beside = (1..n).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]);
     (1..=n).map(|i| (i, i, d)).chain(beside).collect()
