@@ -27,7 +27,9 @@ pub(crate) enum Failure {
     #[error("the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE")]
     NoMesh,
     /// A mesh for a problem that generates its own.
-    #[error("--mesh is an option of armadillo-stretch only; leave it out")]
+    #[error(
+        "--mesh is an option of armadillo-stretch only; a bar generates its own tetrahedra, so leave --mesh out"
+    )]
     UnusedMesh,
     /// A preconditioner of a Hessian that cannot be built.
     #[error(transparent)]
