@@ -173,7 +173,7 @@ impl fmt::Display for Table {
         }
         writeln!(
             f,
-            "analysis {:.3} s; {}; time limit {} s for each method\n",
+            "analysis {:.3} s; {}; at most {} s for each method\n",
             self.looking_seconds,
             count(self.threads, "thread"),
             self.limit_seconds
