@@ -1,4 +1,4 @@
-//! The recipe: choose, solve.
+//! The entry points: choose and solve.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use crate::cpu::{DIRECT, Work};
 use crate::drive::{Terms, drive};
 use crate::{Costs, Kind, Method, NoFactor, attainable};
 
-/// Solves a system by whatever promises to be the cheapest, and bounds what a wrong promise costs.
+/// Solves a system by the method with the cheapest forecast, and bounds the cost of wrong forecasts.
 ///
-/// *Use* for a system that is solved once, or before a solver is chosen for many; a sequence of systems with one pattern is
-/// cheaper with a solver of its own that follows new values.
-/// *Cost* at most three times the cheaper of what was tried and a sparse factor, in the units of [`Costs`], where a factor is to be had
-/// ([`Rental`](crate::Rental)); memory of one hierarchy or of one factor up to `memory`.
+/// *Use* for a system that is solved once, or to find a solver for many similar ones. For a sequence of systems with one pattern, a solver
+/// that is kept and updated is cheaper.
+/// *Cost* at most three times that of the cheaper of the methods tried and a sparse factor, in the units of [`Costs`], if a factor is possible
+/// ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};
@@ -32,12 +32,12 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Auto {
-    /// The relative residual ‖b − A x‖ / ‖b‖ to reach; 1e-8 by default.
+    /// Tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
     pub tolerance: f64,
-    /// Iterations at most, of all methods together; 5000 by default.
+    /// Maximum number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// Bytes that a factor may take where iterations would do as well ([`Wish::memory`](crate::Wish::memory)); [`MEMORY`] by default, whatever is free at
-    /// the moment.
+    /// Memory limit in bytes for a factor where iterations are an alternative ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`],
+    /// independent of the free memory.
     pub memory: usize,
 }
 
@@ -47,11 +47,11 @@ impl Default for Auto {
     }
 }
 
-/// Why a system cannot be solved at all.
+/// The reason why a system cannot be solved.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AutoError {
-    /// The parts of the system do not fit together, or a parameter is out of range.
+    /// Sizes in the system do not match, or a parameter is out of range.
     #[error(transparent)]
     System(#[from] coarsen_core::Error),
     /// Elastic part and contact cannot be merged.
@@ -61,29 +61,29 @@ pub enum AutoError {
     #[error(transparent)]
     Setup(#[from] coarsen_backend::SetupError),
     /// The list of preconditioners is empty.
-    #[error("no preconditioner fits this matrix")]
+    #[error("no preconditioner is suitable for this matrix")]
     NothingFits,
-    /// It ended above the tolerance.
+    /// The solve ended above the tolerance.
     #[error("{0}")]
     NotConverged(Box<Solved>),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
 impl std::fmt::Debug for AutoError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// How a solve went.
+/// The report of a solve.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a solve can end without convergence: call .converged()?"]
 pub struct Solved {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// ‖b − A x‖ / ‖b‖ of the x that is returned.
+    /// ‖b − A x‖ / ‖b‖ of the returned x.
     pub true_residual: f64,
-    /// What was asked for.
+    /// The requested tolerance.
     pub tolerance: f64,
     /// The smallest residual that f64 allows at this x, where it is above the tolerance and the solve ended because of it.
     pub floor: Option<f64>,
@@ -93,9 +93,9 @@ pub struct Solved {
     pub method: Method,
     /// Its preconditioner.
     pub kind: Kind,
-    /// What was chosen before, and why.
+    /// The choice and its reasons.
     pub choice: Choice,
-    /// What happened, where several were tried.
+    /// The record of the run, if several methods were tried.
     pub course: Option<Course>,
 }
 
@@ -111,7 +111,7 @@ impl Solved {
         }
     }
 
-    /// Why the cost had no bound, where it had none: no factor was to be had, or its size is not known before it is made.
+    /// The reason why the cost had no bound, if it had none: no factor was possible, or its size is not known in advance.
     pub fn unbounded(&self) -> Option<NoFactor> {
         match &self.course {
             Some(course) => course.unbounded,
@@ -145,17 +145,17 @@ impl fmt::Display for Solved {
     }
 }
 
-/// That x cannot be had to the tolerance in f64, in words.
+/// The message that the tolerance cannot be reached in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor {
     /// The smallest residual that f64 allows.
     pub floor: f64,
-    /// The one that was asked for.
+    /// The requested tolerance.
     pub tolerance: f64,
 }
 
 impl Floor {
-    /// Up to this floor nothing is wrong with a system.
+    /// Up to this floor a system is not ill-conditioned.
     const ORDINARY: f64 = 1e-12;
 }
 
@@ -164,13 +164,13 @@ impl fmt::Display for Floor {
         let Self { floor, tolerance } = *self;
         write!(
             f,
-            "x cannot be had to {tolerance:.0e} in f64: by the sizes of A, x and b, rounding alone leaves a relative residual of about {floor:.0e}"
+            "the tolerance {tolerance:.0e} cannot be reached in f64: with A, x and b of this size, rounding alone gives a relative residual of about {floor:.0e}"
         )?;
         let looser = 4.0 * floor;
         match floor > Self::ORDINARY {
             true => write!(
                 f,
-                ", since A is so ill-conditioned that x is huge beside b; loosen the tolerance to {looser:.0e}, or scale, constrain or \
+                "; A is so ill-conditioned that x is much larger than b; loosen the tolerance to {looser:.0e}, or scale, constrain or \
                  regularise the system"
             ),
             false => write!(f, "; loosen the tolerance to {looser:.0e}"),
@@ -179,12 +179,12 @@ impl fmt::Display for Floor {
 }
 
 impl Auto {
-    /// What [`solve`](Self::solve) would do first, and why; nothing is set up.
+    /// Returns the first choice of [`solve`](Self::solve) and its reasons, without a setup.
     ///
-    /// *Cost* a diagnosis of the matrix, and a look at its graph.
+    /// *Cost* a diagnosis of the matrix, and breadth-first searches of its graph.
     ///
     /// # Errors
-    /// [`AutoError::System`] and [`AutoError::Contact`] where the parts do not fit.
+    /// [`AutoError::System`] and [`AutoError::Contact`] if sizes do not match.
     pub fn choose<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Choice, AutoError> {
         let system = system.into();
         system.check()?;
@@ -199,10 +199,10 @@ impl Auto {
 
     /// Solves A x = b from the guess x.
     ///
-    /// The best x is returned whatever happens; [`Solved::true_residual`] is recomputed from it.
+    /// Returns the best x for every outcome; [`Solved::true_residual`] is recomputed from it.
     ///
     /// # Errors
-    /// [`AutoError::System`] for shapes that do not fit and for NaN in b, before x is touched; [`AutoError::Setup`] where nothing could be set up.
+    /// [`AutoError::System`] for shapes that do not match and for NaN in b, before x is changed; [`AutoError::Setup`] if no preconditioner could be set up.
     pub fn solve<'a>(
         &self,
         system: impl Into<System<'a, f64>>,
@@ -232,7 +232,7 @@ impl Auto {
         let scaled = |v: &[f64]| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (b, mut guess) = (scaled(b), scaled(x));
         if guess.iter().any(|v| !v.is_finite()) {
-            guess.fill(0.0); // beyond the range beside this b, such a guess is worth less than none
+            guess.fill(0.0); // a guess that overflows after scaling by b is worse than zero
         }
         let part = System { matrix: &whole, contact: None, ..system };
         let mut work = Work::new(part, &b, guess, (self.tolerance, self.max_iterations), floats);
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn iterations_that_are_spent_at_the_floor_are_told_so() {
-        // A chain of springs that one weak spring holds: x is 4e13 times b.
+        // A chain of springs fixed by one weak spring: x is 4e13 times b.
         let n = 400_u32;
         let entries: Vec<(u32, u32, f64)> = (0..n)
             .flat_map(|i| {
@@ -383,7 +383,7 @@ mod tests {
             let auto = Auto { memory, max_iterations: 3000, ..Auto::default() };
             let solved = auto.solve(&a, &b, &mut x).unwrap();
             assert!(solved.floor.is_some_and(|floor| floor > 1e-8), "{solved}");
-            assert!(solved.to_string().contains("x cannot be had to 1e-8"), "{solved}");
+            assert!(solved.to_string().contains("the tolerance 1e-8 cannot be reached"), "{solved}");
         }
     }
 }

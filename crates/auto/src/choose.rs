@@ -1,13 +1,13 @@
-//! Method and preconditioner from what is measured, never from a name.
+//! The choice of method and preconditioner from properties of the matrix.
 //!
 //! | matrix | method | preconditioner |
 //! |---|---|---|
-//! | symmetric, nothing against positive definite | direct up to `QUICK` unknowns, else cg, and direct once as much as a factor costs is spent | block-jacobi as long as it promises to be cheaper, then sa, then weaker ones |
+//! | symmetric, possibly positive definite | direct up to `QUICK` unknowns; else cg, and direct after work equal to the cost of a factor | block-jacobi as long as its forecast is cheaper, then sa, then weaker ones |
 //! | symmetric, not positive definite | direct up to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
 //! | unsymmetric | direct up to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
-//! What a [`Plan`] begins with is a forecast; what it costs where the forecast is wrong, [`Rental`](crate::Rental) bounds. A direct method is left out where an
-//! option speaks against it: a preconditioner, a null space, a precision other than f64, a device, or a component that floats.
+//! A [`Plan`] starts by a forecast, and [`Rental`](crate::Rental) bounds the cost of wrong forecasts. A direct method is excluded
+//! by these options: a preconditioner, a null space, a precision other than f64, a device; and by a component without constraints.
 
 use std::fmt;
 
@@ -16,27 +16,27 @@ use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
 
-/// Unknowns up to which a symmetric matrix is factored before anything else could be measured.
+/// Number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than any analysis.
 const QUICK: usize = 300;
 
-/// Unknowns up to which factoring is preferred to iterations without a safe preconditioner.
+/// Number of unknowns up to which a factor is preferred to iterations without a reliable preconditioner.
 const HARD: usize = 20_000;
 
-/// What is wished for beside the matrix.
+/// Options for the choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The method, where it is prescribed.
+    /// The method, if it is prescribed.
     pub method: Option<Method>,
-    /// Whether something speaks against a direct method.
+    /// Whether a direct method is excluded.
     pub iterate: bool,
-    /// Whether smoothed aggregation is to be another map each time (a K-cycle).
+    /// Whether smoothed aggregation is variable (a K-cycle).
     pub varies: bool,
-    /// Bytes that a factor may take where iterations would do as well: of a symmetric matrix of more than 300 unknowns that may be positive definite. Of
-    /// others with up to 20,000 unknowns, for which nothing else is safe, a factor is tried in any case.
+    /// Memory limit in bytes for a factor where iterations are an alternative: for symmetric matrices with more than 300 unknowns that may be positive definite. For
+    /// other matrices with up to 20,000 unknowns no other method is reliable, and a factor is always tried.
     pub memory: usize,
 }
 
-/// Bytes that a factor may take unless somebody says otherwise: 4 GiB.
+/// The default memory limit of a factor: 4 GiB.
 pub const MEMORY: usize = 4 << 30;
 
 impl Default for Wish {
@@ -45,118 +45,124 @@ impl Default for Wish {
     }
 }
 
-/// Why something is chosen.
+/// The reason for a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// Somebody asked for it.
+    /// It was requested.
     Asked,
-    /// So few unknowns that a factor is quick.
+    /// A factor is quick for this few unknowns.
     Quick {
         /// What the matrix is.
         seen: String,
         /// Its unknowns.
         unknowns: usize,
     },
-    /// Few enough to factor where no preconditioner is safe.
+    /// A factor is possible for this number of unknowns, and no preconditioner is reliable.
     Few {
         /// What the matrix is.
         seen: String,
         /// Its unknowns.
         unknowns: usize,
     },
-    /// What the matrix is, and how large.
+    /// Properties and size of the matrix.
     Seen {
         /// What the matrix is.
         seen: String,
         /// Its unknowns.
         unknowns: usize,
     },
-    /// Constants are in the kernel, so no factor exists.
+    /// Constants are in the kernel, so the matrix has no Cholesky factor.
     Floats {
         /// What the matrix is.
         seen: String,
     },
-    /// Direct methods take none.
+    /// Direct methods need no preconditioner.
     NeedsNone,
-    /// The strongest of those that are quick to set up.
+    /// The strongest with a cheap setup.
     QuickSetup,
-    /// Iterations grow little with the size.
+    /// Iterations grow slowly with the size.
     Scales,
-    /// The strongest that is the same map each time.
+    /// The strongest fixed preconditioner.
     Fixed,
-    /// The strongest cheap one for what may be positive definite.
+    /// The strongest cheap preconditioner for a matrix that may be positive definite.
     CheapDefinite,
-    /// The diagonal is positive although the matrix is not.
+    /// The diagonal is positive, and the matrix is not positive definite.
     PositiveDiagonal,
-    /// It takes unsymmetric matrices.
+    /// It accepts unsymmetric matrices.
     Unsymmetric,
     /// Zeros on the diagonal.
     ZeroDiagonal,
-    /// Nothing else is safe.
+    /// No other is reliable.
     NothingSafe,
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("as asked"),
-            Self::Quick { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are quick to factor"),
-            Self::Few { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are few enough to factor"),
+            Self::Asked => f.write_str("requested"),
+            Self::Quick { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns are quick to factorise"),
+            Self::Few { seen, unknowns } => {
+                write!(f, "{seen}; {unknowns} unknowns are few enough to factorise")
+            }
             Self::Seen { seen, unknowns } => write!(f, "{seen}; {unknowns} unknowns"),
             Self::Floats { seen } => {
-                write!(f, "{seen}; constants are in the kernel, which a null space of constants takes out")
+                write!(f, "{seen}; constants are in the kernel; a null space of constants would remove them")
             }
-            Self::NeedsNone => f.write_str("a factorisation needs none"),
-            Self::QuickSetup => f.write_str("the strongest that is quick to set up"),
-            Self::Scales => f.write_str("iterations that grow little with the size"),
-            Self::Fixed => f.write_str("the strongest that is the same map each time"),
+            Self::NeedsNone => f.write_str("a factorisation needs no preconditioner"),
+            Self::QuickSetup => f.write_str("the strongest preconditioner with a cheap setup"),
+            Self::Scales => f.write_str("its iterations grow slowly with the size"),
+            Self::Fixed => f.write_str("the strongest fixed preconditioner"),
             Self::CheapDefinite => {
-                f.write_str("the strongest of the cheap ones for a matrix that may be positive definite")
+                f.write_str("the strongest cheap preconditioner for a matrix that may be positive definite")
             }
-            Self::PositiveDiagonal => {
-                f.write_str("the diagonal is positive although the matrix is not; factors would not be")
+            Self::PositiveDiagonal => f.write_str(
+                "the diagonal is positive, but the matrix is indefinite and so are incomplete factors",
+            ),
+            Self::Unsymmetric => {
+                f.write_str("it accepts unsymmetric matrices, and no diagonal entry is zero")
             }
-            Self::Unsymmetric => f.write_str("takes unsymmetric matrices, and no diagonal entry is zero"),
-            Self::ZeroDiagonal => f.write_str("there are zeros on the diagonal, which all others divide by"),
-            Self::NothingSafe => f.write_str("no other is safe on a matrix that is not positive definite"),
+            Self::ZeroDiagonal => f.write_str("the diagonal has zeros, and all others divide by it"),
+            Self::NothingSafe => {
+                f.write_str("no other is reliable for a matrix that is not positive definite")
+            }
         }
     }
 }
 
-/// What will be done, and why.
+/// A choice and its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The method that is expected to solve the system.
     pub method: Method,
-    /// Its preconditioners: the first that can be set up is taken. Never empty.
+    /// Its preconditioners: the first that can be set up is used. Never empty.
     pub preconds: Vec<Kind>,
-    /// Why this method.
+    /// The reason for the method.
     pub why: Reason,
-    /// Why this preconditioner.
+    /// The reason for the preconditioner.
     pub how: Reason,
-    /// How several are tried and what bounds their cost; `None` where one is simply taken.
+    /// The plan of several attempts with a bound on their cost; `None` for a single attempt.
     pub plan: Option<Plan>,
 }
 
-/// Several ways to solve a system that may be positive definite, begun with the one that promises most.
+/// Several ways to solve a system that may be positive definite; the one with the cheapest forecast is first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What each costs.
+    /// The cost of each.
     pub costs: Costs,
-    /// A cheap preconditioner to begin with.
+    /// The cheap preconditioner of the first attempt.
     pub trial: Kind,
-    /// What follows, the strongest first; never empty.
+    /// Later preconditioners, the strongest first; never empty.
     pub kinds: Vec<Kind>,
-    /// Conjugate gradients, flexible where the preconditioner varies.
+    /// Conjugate gradients; flexible for a variable preconditioner.
     pub method: Method,
     /// The factor.
     pub price: Price,
-    /// Bytes that the factor may take.
+    /// Memory limit of the factor in bytes.
     pub memory: usize,
 }
 
 impl Choice {
-    /// Decides for a square matrix of `n` unknowns; `measure` is called where there is something to choose between, and told whether a factorisation is.
+    /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there are alternatives; its argument says whether a factor is one of them.
     pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
         let values = diagnosis.values.as_ref();
         let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));
@@ -239,7 +245,7 @@ fn maybe_positive(values: &Values) -> bool {
 /// Smoothed aggregation; weaker ones follow, for setups that fail.
 fn hierarchy(wish: Wish) -> (Vec<Kind>, Reason) {
     match (wish.method, wish.varies) {
-        // A K-cycle changes from one application to the next, which cg cannot take.
+        // A K-cycle is variable, and cg needs a fixed preconditioner.
         (Some(Method::Cg), true) => (ONE_LEVEL.to_vec(), Reason::Fixed),
         _ => ([&[Kind::SmoothedAggregation], &ONE_LEVEL[..]].concat(), Reason::Scales),
     }
@@ -310,7 +316,7 @@ mod tests {
             assert_eq!(first(&square(entries), false), (Method::Direct, Kind::Identity), "{entries:?}");
             assert_eq!(first(&square(entries), true), iterative, "{entries:?}");
         }
-        // A floating component: no factorisation, however small.
+        // A component without constraints is singular: no factorisation, even if it is small.
         assert_eq!(first(&square([1.0, -1.0, -1.0, 1.0]), false), (Method::Cg, Kind::Ic0));
     }
 

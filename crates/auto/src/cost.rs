@@ -1,15 +1,15 @@
-//! What a setup, an iteration and a factor cost, from sizes and from the look of the matrix.
+//! The cost of setups, iterations and factors, from sizes and from the pattern of the matrix.
 //!
-//! The unit is a byte that moves between memory and processor while two cores share 17 GB/s: 60 ps. Every constant is a fit to
-//! seconds that `cargo bench -p coarsen-benches --bench work` prints beside the work it stands for; only ratios
-//! matter, and no clock is read when a system is solved. A factor runs on one core whatever the others do, which its constants hold.
+//! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants are fitted to the
+//! seconds that `cargo bench -p coarsen-benches --bench work` prints together with the work. Only ratios
+//! matter, and no clock is used when a system is solved. A factorisation runs on one core; its constants take this into account.
 //!
 //! | letter | meaning |
 //! |---|---|
 //! | n, N | unknowns, nodes (block rows) |
 //! | nnz | stored scalars of A |
-//! | s | share: nnz + 20 n, what an iteration reads and writes |
-//! | w | width: unknowns over the levels of a breadth-first search |
+//! | s | nnz + 20 n, the scalars that an iteration reads and writes |
+//! | w | width: unknowns divided by the number of levels of a breadth-first search |
 //! | \|L\|, f | entries of the factor, its multiplications and additions |
 
 use coarsen_direct::Figures;
@@ -17,49 +17,49 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::Kind;
 
-/// Scalars of vectors that an iteration of CG reads and writes, as entries of A for each unknown.
+/// Vector entries that an iteration of CG reads and writes for each unknown, counted like entries of A.
 const PER_ROW: f64 = 20.0;
 
-/// An iteration of CG with block Jacobi: for an entry of s, and whatever the size.
+/// An iteration of CG with block Jacobi: cost for each entry of s, and a constant.
 const ITERATION: f64 = 2.4;
 const START: f64 = 4e4;
 
-/// Applications of a hierarchy in products with A, for each unit of its operator complexity; of IC(0), whose sweeps are serial.
+/// Cost of an application in products with A: of a hierarchy, for each unit of its operator complexity; of IC(0), whose sweeps are serial.
 const CYCLE: f64 = 3.5;
 const SWEEPS: f64 = 3.5;
 
-/// Setups, for an entry of s: diagonal blocks, IC(0), ILU(0).
+/// Cost of setups for each entry of s: diagonal blocks, IC(0), ILU(0).
 const INVERSES: f64 = 10.0;
 const INCOMPLETE: f64 = 100.0;
 
-/// Setup of smoothed aggregation for an entry of s, with blocks and with scalars, and whatever the size.
+/// Setup of smoothed aggregation: cost for each entry of s with blocks and with scalars, and a constant.
 const BLOCKS: f64 = 300.0;
 const SCALARS: f64 = 350.0;
 const HIERARCHY_START: f64 = 2e7;
 
-/// Iterations that smoothed aggregation promises: on most systems, and on scalars whose couplings are most uneven.
+/// Expected iterations with smoothed aggregation: for most systems, and for scalar systems with the most uneven couplings.
 const ITERATIONS: f64 = 30.0;
 const UNEVEN: f64 = 70.0;
 
-/// Operator complexity of a hierarchy that is not built yet.
+/// Assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: for a node; for a stored block and the root of the width in nodes, whose separators are searched, of blocks and of scalars.
+/// Ordering: cost for each node; and for each stored block times the root of the width in nodes (search for separators), with blocks and with scalars.
 const ORDERING_NODE: f64 = 5e3;
 const ORDERING_BLOCK: f64 = 250.0;
 const ORDERING_SCALAR: f64 = 100.0;
 
-/// A factor: for an unknown, for an entry of L (solves included), for an operation.
+/// A factor: cost for each unknown, for each entry of L (solves included), and for each operation.
 const FACTOR_ROW: f64 = 1.3e4;
 const FACTOR_ENTRY: f64 = 200.0;
 const FACTOR_FLOP: f64 = 0.6;
 
-/// Operations of a factor for w³ (n/w)^½, and its entries for n w (w/n)^¼: between those of a band and those of a square or a cube,
-/// whose largest front is as wide as w and whose others shrink from one dissection to the next.
+/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. These lie between a band matrix and a square or cube
+/// with nested dissection, whose largest front has width w and whose other fronts are smaller.
 const WIDTH_FLOPS: f64 = 6.0;
 const WIDTH_ENTRIES: f64 = 1.5;
 
-/// What the ways to solve a symmetric system cost that may be positive definite.
+/// Costs of the methods for a symmetric system that may be positive definite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// n.
@@ -70,16 +70,16 @@ pub struct Costs {
     pub nodes: f64,
     /// Stored blocks of A.
     pub stored_blocks: f64,
-    /// The order of the blocks of A.
+    /// The block size of A.
     pub block: usize,
-    /// How even the couplings of a row are: 1 where all are equal, towards 0 where few of many count; 1 for blocks.
+    /// Evenness of the couplings of a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
     pub evenness: f64,
-    /// Unknowns over levels of a breadth-first search: the width of a band; infinite where it was not asked for.
+    /// Unknowns divided by the levels of a breadth-first search: the width of a band; infinite if it was not computed.
     pub width: f64,
 }
 
 impl Costs {
-    /// Looks at a square matrix; at its graph only where a factor is wanted.
+    /// Measures a square matrix; its graph only if a factor is an alternative.
     ///
     /// *Cost* a sample of 4,096 rows, and two breadth-first searches for the width.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
@@ -95,7 +95,7 @@ impl Costs {
         }
     }
 
-    /// Setting a preconditioner up.
+    /// Cost of the setup of a preconditioner.
     pub fn setup(&self, kind: Kind) -> f64 {
         match kind {
             Kind::Identity => 0.0,
@@ -107,7 +107,7 @@ impl Costs {
         }
     }
 
-    /// One iteration of conjugate gradients; `complexity` is the operator complexity of a hierarchy.
+    /// Cost of one iteration of conjugate gradients; `complexity` is the operator complexity of a hierarchy.
     pub fn iteration(&self, kind: Kind, complexity: f64) -> f64 {
         let product = ITERATION * self.share();
         START
@@ -118,30 +118,30 @@ impl Costs {
             }
     }
 
-    /// Setup and iterations of smoothed aggregation, before anything is known of it.
+    /// Expected cost of setup and iterations of smoothed aggregation, before its setup.
     pub fn hierarchy(&self) -> f64 {
         let iterations = ITERATIONS + (UNEVEN - ITERATIONS) * (1.0 - self.evenness).clamp(0.0, 1.0);
         self.setup(Kind::SmoothedAggregation)
             + iterations * self.iteration(Kind::SmoothedAggregation, COMPLEXITY)
     }
 
-    /// O: ordering the matrix and finding the structure of its factor.
+    /// O: cost of ordering the matrix and computing the structure of its factor.
     pub fn ordering(&self) -> f64 {
         let search = if self.block > 1 { ORDERING_BLOCK } else { ORDERING_SCALAR };
         ORDERING_NODE * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
     }
 
-    /// F: a factor of known size, and the solve; `None` where the sizes are not known.
+    /// F: cost of a factor of known size and the solve; `None` if the size is not known.
     pub fn factor(&self, figures: &Figures) -> Option<f64> {
         Some(self.sized(figures.nnz? as f64, figures.flops?))
     }
 
-    /// C₀: ordering and factor at least, as if there were no fill.
+    /// C₀: lower bound of ordering and factor, without fill-in.
     pub fn least(&self) -> f64 {
         self.ordering() + self.sized(0.5 * self.entries, 0.0)
     }
 
-    /// Ordering and factor, as the width of the graph promises.
+    /// Cost of ordering and factor, estimated from the width of the graph.
     pub fn direct(&self) -> f64 {
         let (n, w) = (self.unknowns, self.width);
         let levels = (n / w.max(1.0)).max(1.0);
@@ -158,11 +158,11 @@ impl Costs {
     }
 }
 
-/// Rows that [`evenness`] looks at.
+/// Number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
-/// The mean coupling |a_ij| / √(a_ii a_jj) of a row of scalars as a share of its strongest, in the mean over rows that have some, whatever the units of the
-/// unknowns; 1 where a diagonal entry is not positive.
+/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by its strongest, averaged over rows with couplings. It does not depend on the units of the
+/// unknowns. It is 1 if a diagonal entry is not positive.
 fn evenness(a: &Bsr<f64>) -> f64 {
     let n = a.shape().0;
     let (mut sum, mut rows) = (0.0, 0_usize);
@@ -184,9 +184,9 @@ fn evenness(a: &Bsr<f64>) -> f64 {
     if rows == 0 { 1.0 } else { sum / rows as f64 }
 }
 
-/// Unknowns over levels of a breadth-first search from an end of the graph, of the component of the first longest row.
+/// Unknowns divided by the levels of a breadth-first search from an end of the graph, in the component of the first longest row.
 ///
-/// *Cost* two searches: the second begins where the first ended. The pattern counts as symmetric.
+/// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be symmetric.
 fn width(a: &Bsr<f64>) -> f64 {
     let pattern = a.pattern();
     let longest = |i: &usize| (pattern.row(*i).len(), std::cmp::Reverse(*i));
@@ -196,14 +196,14 @@ fn width(a: &Bsr<f64>) -> f64 {
     let end = *search.order.last().expect("a search reaches its root");
     search.seen.fill(false);
     let levels = search.levels(pattern, end);
-    // Of other components nothing is seen; the level sizes of this one count.
+    // Only this component is measured.
     (search.order.len() * a.block().0) as f64 / levels as f64
 }
 
 /// A breadth-first search.
 struct Search {
     seen: Vec<bool>,
-    /// The nodes it reached, level after level.
+    /// The reached nodes, level by level.
     order: Vec<u32>,
 }
 
@@ -247,7 +247,7 @@ mod tests {
         assert!((15.0..45.0).contains(&w), "{w}");
     }
 
-    /// The factor's true size, known after the ordering, beside what the width promised before.
+    /// The true size of the factor after the ordering, compared with the estimate from the width.
     #[test]
     fn widths_promise_factors_within_a_factor_of_five() {
         for a in [

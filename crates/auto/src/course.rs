@@ -1,4 +1,4 @@
-//! What happened, as data.
+//! The record of a run.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::{Kind, NoFactor};
 pub enum End {
     /// The true residual is within the tolerance.
     Converged,
-    /// The watch asked to stop, or the time is up.
+    /// The meter stopped it, or the time limit was reached.
     Stopped,
-    /// The iterations allowed are spent.
+    /// The iteration limit was reached.
     Limit,
-    /// What was stored in f32 may have spoilt it.
+    /// Storage in f32 may be the cause of the failure.
     Rounding,
-    /// The preconditioner could not be set up, or the method cannot go on with it.
+    /// The preconditioner could not be set up, or the method broke down with it.
     Broken,
     /// The matrix is not positive definite.
     Indefinite,
@@ -28,30 +28,30 @@ pub enum End {
     Singular,
 }
 
-/// One thing that happened.
+/// One event of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A preconditioner was given up for another one.
     GivenUp {
-        /// Which.
+        /// The preconditioner.
         kind: Kind,
         /// Iterations done.
         after: usize,
-        /// Iterations that it promised to take.
+        /// Forecast of its iterations in total.
         total: f64,
-        /// What followed.
+        /// The next preconditioner.
         next: Kind,
     },
-    /// What is stored in f32 did not serve.
+    /// A preconditioner in f32 failed and was repeated in f64.
     Retried {
-        /// Which preconditioner.
+        /// The preconditioner.
         kind: Kind,
     },
-    /// It ended without a solution.
+    /// An attempt ended without a solution.
     Failed {
-        /// Which preconditioner.
+        /// The preconditioner.
         kind: Kind,
-        /// How.
+        /// How it ended.
         end: End,
     },
     /// The matrix was ordered.
@@ -61,20 +61,20 @@ pub enum Event {
         /// Sizes of the factor.
         figures: Figures,
     },
-    /// No factor is to be had.
+    /// No factor is possible.
     NoFactor(NoFactor),
     /// A factor was computed.
     Bought {
-        /// Work rented before.
+        /// Work spent on iterations before.
         rent: f64,
         /// Work of ordering and factor.
         price: f64,
     },
     /// A turn ended.
     Turn {
-        /// Whose.
+        /// The preconditioner.
         kind: Kind,
-        /// Iterations of it.
+        /// Its iterations in this turn.
         iterations: usize,
     },
 }
@@ -83,12 +83,9 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GivenUp { kind, after, total, next } => {
-                write!(
-                    f,
-                    "{kind} given up for {next}: after {after} iterations it promises to take {total:.0}"
-                )
+                write!(f, "{kind} given up for {next}: after {after} iterations the forecast is {total:.0}")
             }
-            Self::Retried { kind } => write!(f, "{kind} stored in f32 did not serve: again in f64"),
+            Self::Retried { kind } => write!(f, "{kind} stored in f32 failed; repeated in f64"),
             Self::Failed { kind, end } => write!(f, "{kind} ended without a solution ({end})"),
             Self::Ordered { figures, .. } => {
                 let entries = figures.nnz.unwrap_or(0);
@@ -114,9 +111,9 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Converged => "converged",
             Self::Stopped => "stopped",
-            Self::Limit => "limit reached",
-            Self::Rounding => "spoilt by rounding",
-            Self::Broken => "broken down",
+            Self::Limit => "iteration limit reached",
+            Self::Rounding => "failed because of rounding",
+            Self::Broken => "breakdown",
             Self::Indefinite => "the matrix is not positive definite",
             Self::Singular => "the matrix is singular",
             Self::Floor => "the residual is as small as f64 allows",
@@ -127,10 +124,10 @@ impl fmt::Display for End {
 impl fmt::Display for NoFactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unwanted => f.write_str("an option or the system speaks against it"),
+            Self::Unwanted => f.write_str("an option or the system excludes it"),
             Self::Unknown => f.write_str("its size depends on its pivots"),
             Self::TooLarge { bytes, allowed } => {
-                write!(f, "it needs {:.0} MiB, and {:.0} MiB are allowed", mib(*bytes), mib(*allowed))
+                write!(f, "it needs {:.0} MiB, and the limit is {:.0} MiB", mib(*bytes), mib(*allowed))
             }
             Self::Failed => f.write_str("it failed"),
         }
@@ -141,7 +138,7 @@ fn mib(bytes: usize) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// What solved the system, or was the last to try.
+/// The last method of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
     /// A Krylov method with a preconditioner.
@@ -153,14 +150,14 @@ pub enum Last {
 /// The whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// What was done last.
+    /// The last method.
     pub last: Last,
     /// How it ended.
     pub end: End,
-    /// What happened on the way.
+    /// The events in order.
     pub events: Vec<Event>,
-    /// What it cost, by item.
+    /// The work, by item.
     pub ledger: Ledger,
-    /// Why the cost has no bound, where it has none.
+    /// The reason why the cost has no bound, if it has none.
     pub unbounded: Option<NoFactor>,
 }

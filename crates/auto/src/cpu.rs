@@ -1,4 +1,4 @@
-//! Who does the work for [`Auto::solve`](crate::Auto::solve): Krylov methods and factors on the CPU.
+//! Krylov methods and factors on the CPU, for [`Auto::solve`](crate::Auto::solve).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -25,16 +25,16 @@ pub(crate) struct Work<'a> {
     tolerance: f64,
     /// Whether constants are in the kernel of a component.
     floats: bool,
-    /// Iterations that are left.
+    /// Remaining iterations.
     left: usize,
-    /// Built before, as they take turns.
+    /// Preconditioners built earlier, for later turns.
     kept: Vec<(Kind, bool, Built)>,
-    /// The matrix as it was ordered to learn the price of its factor.
+    /// The ordering of the matrix, from the estimate of the factor.
     pub(crate) ordered: Rc<Cell<Option<Analysis>>>,
     pub(crate) x: Vec<f64>,
     /// ‖b − A x‖ / ‖b‖ of this x.
     pub(crate) residual: f64,
-    /// Iterations done in all.
+    /// Iterations in total.
     pub(crate) iterations: usize,
     /// How the last attempt ended.
     pub(crate) outcome: Outcome,
@@ -60,10 +60,10 @@ impl<'a> Work<'a> {
         self.system.matrix
     }
 
-    /// Takes an x that is better than the one before, and says how the attempt ended.
+    /// Takes x if it is better than the one before, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
         let residual = relative_residual(self.system.matrix, self.b, &x);
-        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before, whatever the residual.
+        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the residual does not.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.residual || !self.residual.is_finite() {
             (self.x, self.residual) = (x, residual);
@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether no f64 brings the residual much lower.
+    /// Whether the residual is near the floor of f64.
     fn at_floor(&self) -> bool {
         is_floor(attainable(self.system.matrix, self.b, &self.x), self.tolerance, self.residual)
     }
@@ -112,7 +112,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A method that is not watched, with the first preconditioner that can be set up; the next one where it breaks down or stagnates.
+    /// A method without a meter, with the first preconditioner that can be set up; the next one if it breaks down or stagnates.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {
@@ -152,7 +152,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The factor of whatever accuracy there is: the residual is judged here.
+/// Accepts a factor of any accuracy; the residual is checked here.
 pub(crate) const DIRECT: Direct = Direct {
     method: coarsen_direct::Method::Auto,
     refinements: 3,
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_next_preconditioner_follows_one_that_breaks_down() {
-        // A chain that shifts: restarted GMRES makes no progress on it, and ILU(0) is its inverse.
+        // A cyclic shift: restarted GMRES stagnates on it, and ILU(0) is its exact inverse.
         let n = 400_u32;
         let entries: Vec<_> = (0..n)
             .flat_map(|i| [(i, i, 0.97), (i, i.saturating_sub(1), if i > 0 { 1.0 } else { 0.0 })])

@@ -1,13 +1,13 @@
-//! Does what a plan says: a cheap trial, a hierarchy, a factor, each as long as it promises to be the cheapest.
+//! Runs a plan: a cheap trial, a hierarchy, a factor, each as long as its forecast is the cheapest.
 //!
-//! | step | what |
+//! | step | method |
 //! |---|---|
-//! | 1 | conjugate gradients with a cheap preconditioner, as long as they promise to be cheaper than what follows |
-//! | 2 | the preconditioners of the plan, the next where one ends without a solution; the trial again where the first promises more than it did, and the first once more where the trial does not keep its promise |
-//! | 3 | the factor, whenever [`Rental`] says so |
-//! | 4 | where there is no factor: smoothed aggregation and IC(0) by turns, each twice as long as the one before |
+//! | 1 | conjugate gradients with a cheap preconditioner, as long as their forecast is cheaper than the next method |
+//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first is higher than that of the trial was, the trial again; if the trial then exceeds its forecast, the first again |
+//! | 3 | the factor, when [`Rental`] decides so |
+//! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the one before |
 //!
-//! The best x so far is the guess of what follows.
+//! Each method starts from the best x so far.
 
 use crate::choose::Plan;
 use crate::course::{Course, End, Event, Last};
@@ -16,60 +16,60 @@ use crate::meter::{Against, FIRST_TURN, Meter, Order, Verdict, order};
 use crate::rent::{Advice, NoFactor, Price, Rental};
 use crate::{Forecast, Kind, Method};
 
-/// One thing to do.
+/// One attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The method.
     pub method: Method,
     /// The preconditioner.
     pub kind: Kind,
-    /// Whether it is stored in f32.
+    /// Whether the preconditioner is stored in f32.
     pub narrow: bool,
 }
 
-/// How a factor served.
+/// The result of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factored {
     /// How it ended.
     pub end: End,
-    /// Whether it was factored twice: a Cholesky factor failed.
+    /// Whether there were two factorisations because Cholesky failed.
     pub twice: bool,
 }
 
-/// Who does the work.
+/// Runs the attempts.
 ///
-/// It keeps the best x, and begins each step from it. A preconditioner that a later step names again may be kept.
+/// It stores the best x and starts each attempt from it. It may keep preconditioners for later attempts.
 pub trait Steps {
-    /// What ends everything: a device that fails.
+    /// An error that ends the run, such as a failed device.
     type Error;
 
-    /// Sets a preconditioner up, says so by [`Meter::built`], and iterates until the tolerance is reached or [`Meter::look`] breaks.
+    /// Sets up a preconditioner, calls [`Meter::built`], and iterates until the tolerance is reached or [`Meter::look`] breaks.
     ///
     /// # Errors
-    /// Those of the machine; how the mathematics ended is returned.
+    /// Errors of the machine only; the numerical outcome is returned.
     fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, Self::Error>;
 
-    /// Factors the matrix and solves, with refinement from the best x.
+    /// Factorises the matrix and solves, with refinement from the best x.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// Errors of the machine.
     fn factor(&mut self) -> Result<Factored, Self::Error>;
 }
 
-/// What a run is told beside the plan.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// The relative residual asked for.
+    /// Tolerance for the relative residual.
     pub tolerance: f64,
-    /// Iterations at most, in all.
+    /// Maximum number of iterations in total.
     pub max_iterations: usize,
-    /// Whether preconditioners are stored in f32 first.
+    /// Whether preconditioners are first tried in f32.
     pub narrow: bool,
 }
 
 /// Solves by a plan; `order` orders the matrix for a factor, at most once.
 ///
-/// *Cost* at most three times the cheaper of what was tried and the factor, where there is one ([`Rental`]).
+/// *Cost* at most three times that of the cheaper of the methods tried and the factor, if one is possible ([`Rental`]).
 ///
 /// # Errors
 /// Those of `steps`.
@@ -100,14 +100,14 @@ struct Drive<'a, 'o, S> {
     rental: Rental,
     events: Vec<Event>,
     done: usize,
-    /// Work that the trial promised to take when it was given up.
+    /// Forecast of the remaining work of the trial when it was given up.
     promised_by_trial: f64,
 }
 
-/// How many times as much as the trial promised it may take when it is taken up again, before what it was taken for goes on.
+/// When the trial continues, it may take this many times its forecast before the other method continues.
 const TRUST: f64 = 2.0;
 
-/// How an attempt ended, and why the watch ended it.
+/// How an attempt ended, and why the meter stopped it.
 type Ended = (End, Option<Verdict>);
 
 impl<S: Steps> Drive<'_, '_, S> {
@@ -124,7 +124,7 @@ impl<S: Steps> Drive<'_, '_, S> {
             if matches!(self.rental.price(), Price::None(_)) {
                 break;
             }
-            // Once: from then on both are judged by the factor alone.
+            // Only once: from then on both are compared with the factor only.
             let promised = std::mem::replace(&mut self.promised_by_trial, f64::INFINITY);
             if let Some(done) = self.attempt(kind, Against::Factor { trial: promised })? {
                 return Ok(done);
@@ -142,7 +142,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// The trial, for which `kind` was given up; `kind` once more where the trial does not keep its promise, from then on against the factor alone.
+    /// Continues the trial, for which `kind` was given up. If the trial exceeds its forecast, continues `kind`, compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
             return Ok(Some(done));
@@ -153,24 +153,24 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// What a preconditioner promises to cost in all.
+    /// Forecast of the total work with a preconditioner.
     fn promised(&self, kind: Kind) -> f64 {
         let costs = &self.plan.costs;
         match kind {
             Kind::SmoothedAggregation => costs.hierarchy(),
-            // Nothing is known of the others but that they take half of the iterations or so.
+            // For the others, assume about half of the iterations.
             _ => f64::INFINITY,
         }
     }
 
-    /// Orders where that is not done yet.
+    /// Orders the matrix if that is not done yet.
     fn ordered(&mut self) {
         if matches!(self.rental.price(), Price::Unknown { .. }) {
             order(self.plan, &mut self.rental, self.order, &mut self.events);
         }
     }
 
-    /// Whether the factor is bought before a setup, where nothing else goes on; orders where that is due.
+    /// Whether the factor is bought before a setup when no other method runs; orders the matrix if the rule requires it.
     fn buys_before(&mut self, setup: f64) -> bool {
         if self.rental.before(setup, true) == Advice::Order {
             self.ordered();
@@ -178,7 +178,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.rental.before(setup, true) == Advice::Buy
     }
 
-    /// Whether a factor costs more than twice what was rented, or its ordering does.
+    /// Whether a factor, or its ordering, costs more than twice the rent.
     fn is_dear(&mut self) -> bool {
         let rent = self.rental.ledger.rent();
         if matches!(self.rental.price(), Price::Unknown { least, .. } if least <= 2.0 * rent) {
@@ -187,14 +187,14 @@ impl<S: Steps> Drive<'_, '_, S> {
         !matches!(self.rental.price(), Price::Known { whole, .. } if whole <= 2.0 * rent)
     }
 
-    /// Tries a preconditioner, again in f64 where f32 may be the cause; `None` where something else is to follow.
+    /// Tries a preconditioner, and repeats in f64 if f32 may be the cause of a failure; `None` if another attempt should follow.
     fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
         let setup = self.plan.costs.setup(kind);
         let tried = self.rental.ledger.rent() > 0.0;
         if tried {
             let buys = self.buys_before(setup);
             let price = self.rental.price();
-            // What is taken up again is alive: the factor waits until enough is rented.
+            // A method that continues is still viable, so the factor waits for enough rent.
             let again = kind == self.plan.trial;
             if buys || !again && matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
                 return self.buy();
@@ -228,7 +228,7 @@ impl<S: Steps> Drive<'_, '_, S> {
             (end @ (End::Converged | End::Stopped | End::Singular), _) => {
                 Ok(Some((Last::Iterations(kind), end)))
             }
-            // A factor refines to a lower residual than iterations stagnate at; it is not worth more than twice what was spent.
+            // Refinement with a factor reaches a lower residual than stagnating iterations; it may cost at most twice the work so far.
             (End::Floor, _) if self.is_dear() => Ok(Some((Last::Iterations(kind), End::Floor))),
             (end @ (End::Indefinite | End::Limit | End::Floor), _) => {
                 self.events.push(Event::Failed { kind, end });
@@ -242,7 +242,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         }
     }
 
-    /// One setup and its iterations, charged.
+    /// Runs one setup and its iterations, and adds their work to the ledger.
     fn iterate(&mut self, kind: Kind, narrow: bool, against: Against) -> Result<Ended, S::Error> {
         let setup = self.plan.costs.setup(kind);
         let retry = self.terms.narrow && !narrow;
@@ -270,14 +270,14 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok((end, verdict))
     }
 
-    /// The factor, where there is one; `None` where something else is to follow.
+    /// Solves by the factor; `None` if another attempt should follow.
     fn buy(&mut self) -> Result<Option<(Last, End)>, S::Error> {
         self.ordered();
         let Price::Known { factor, whole } = self.rental.price() else { return Ok(None) };
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
-        // The price was that of the Cholesky factor: one that fails is beyond it, and beyond the bound.
+        // The price is that of the Cholesky factor; the cost of one that fails comes on top and is outside the bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
         }
@@ -289,7 +289,7 @@ impl<S: Steps> Drive<'_, '_, S> {
         Ok(None)
     }
 
-    /// Smoothed aggregation and IC(0) by turns; what breaks down takes part no more.
+    /// Smoothed aggregation and IC(0) in turns; one that breaks down gets no more turns.
     fn turns(&mut self) -> Result<(Last, End), S::Error> {
         let failed: Vec<Kind> = self
             .events
@@ -298,14 +298,14 @@ impl<S: Steps> Drive<'_, '_, S> {
             .collect();
         let mut kinds: Vec<Kind> =
             self.plan.kinds.iter().copied().filter(|kind| !failed.contains(kind)).collect();
-        // Its first turn may have been taken before it was known that there is no factor.
+        // It may have had its first turn before the ordering showed that no factor is possible.
         let begun =
             matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
         let mut at = usize::from(begun);
         let mut budget = FIRST_TURN * self.plan.costs.hierarchy() * if begun { 2.0 } else { 1.0 };
         let mut last = failed.last().copied().unwrap_or(self.plan.trial);
         loop {
-            // Two take turns; the weaker ones wait for one of them to break down.
+            // Two methods take turns; weaker ones replace one that breaks down.
             let playing = kinds.len().min(2);
             if playing == 0 {
                 return Ok((Last::Iterations(last), End::Broken));

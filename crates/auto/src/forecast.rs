@@ -1,23 +1,23 @@
-//! How many iterations conjugate gradients will take in all, from their own beginning.
+//! Forecasts of the total number of iterations of conjugate gradients, from the iterations so far.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
 //! | k | `logs.len() − 1` | iterations done |
-//! | s | slope | mean of ln ‖r‖ an iteration, over the last half of them |
-//! | κ | `condition` | condition of M⁻¹A, as the Ritz values have it: from below |
-//! | ε | `goal` = ln ε | relative residual asked for |
+//! | s | slope | mean change of ln ‖r‖ in an iteration, over the last half of the iterations |
+//! | κ | `condition` | condition number of M⁻¹A, estimated from below by Ritz values |
+//! | ε | `goal` = ln ε | tolerance for the relative residual |
 //!
-//! Two forecasts of the total: k + (ln ε − ln ‖rₖ‖) / s, which is too long on the plateau before the smallest eigenvalue is found and too
-//! short where a fast start has a long tail; and ½ √κ ln(2/ε) (Saad 2003, (6.128)), which is too short until that eigenvalue
-//! is found and too long where few are small. The truth lies between: a weighted geometric mean.
+//! There are two forecasts of the total. The first, k + (ln ε − ln ‖rₖ‖) / s, is too high on a plateau before the smallest eigenvalue is found, and too
+//! low if convergence slows down later. The second, ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue
+//! is found, and too high if only few eigenvalues are small. The forecast is a weighted geometric mean of the two.
 
-/// The weight of the slope in the forecast; that of the condition is the rest.
+/// The weight of the slope in the forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
 
-/// A forecast where the residual does not fall.
+/// The forecast if the residual does not fall.
 const UNSEEN: f64 = 1e4;
 
-/// Residuals of a running solve, and what they promise.
+/// Residuals of a running solve, and the forecast from them.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     /// ln ε.
@@ -27,18 +27,18 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of a solve to the relative residual `tolerance`; nothing is seen yet.
+    /// The forecast of a solve to the relative residual `tolerance`, without residuals so far.
     pub fn new(tolerance: f64) -> Self {
         Self { goal: tolerance.max(f64::MIN_POSITIVE).ln(), logs: Vec::new() }
     }
 
-    /// Sees the relative residual of the next iteration, the guess first.
+    /// Adds the relative residual of the next iteration, the guess first.
     pub fn see(&mut self, relative: f64) {
         self.logs.push(relative.ln());
     }
 
-    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite before two residuals
-    /// are seen.
+    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite with fewer than two
+    /// residuals.
     pub fn total(&self, condition: Option<f64>) -> f64 {
         let drawn = draw_on(&self.logs, self.goal);
         match condition.filter(|c| *c >= 1.0) {
@@ -51,7 +51,7 @@ impl Forecast {
     }
 }
 
-/// Where the line through the middle and the end of `logs` reaches `goal`.
+/// The iteration at which the line through the middle and the end of `logs` reaches `goal`.
 fn draw_on(logs: &[f64], goal: f64) -> f64 {
     let Some(last) = logs.len().checked_sub(1) else { return f64::INFINITY };
     let middle = last / 2;

@@ -1,4 +1,4 @@
-//! The methods and preconditioners that are chosen from.
+//! The methods and preconditioners that `auto` uses.
 
 use std::fmt;
 
@@ -41,9 +41,9 @@ pub enum Kind {
     Jacobi,
     /// The diagonal blocks.
     BlockJacobi,
-    /// Incomplete Cholesky without fill.
+    /// Incomplete Cholesky without fill-in.
     Ic0,
-    /// Incomplete LU without fill.
+    /// Incomplete LU without fill-in.
     Ilu0,
     /// A hierarchy by smoothed aggregation.
     SmoothedAggregation,

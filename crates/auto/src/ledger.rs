@@ -1,15 +1,15 @@
-//! What has been done so far, in units that no clock is needed for.
+//! The work so far, in units that need no clock.
 
 use std::fmt;
 
 use crate::Kind;
 
-/// What work was spent on.
+/// The purpose of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// Setting a preconditioner up.
+    /// The setup of a preconditioner.
     Setup(Kind),
-    /// Setting it up once more, in f64, where f32 did not serve.
+    /// A second setup in f64, after f32 failed.
     Retry(Kind),
     /// Iterations of a Krylov method with it.
     Iterations(Kind),
@@ -33,8 +33,8 @@ impl fmt::Display for Item {
 
 /// Work by item, in the order in which it was begun.
 ///
-/// The unit is a byte that is moved between memory and processor; operations are counted as the bytes that could be moved meanwhile
-/// ([`cost`](crate::Costs)). It is computed from sizes, never measured, so the same matrix is always solved in the same way.
+/// The unit is one byte moved between memory and processor; an operation counts as the bytes that could be moved in the same time
+/// ([`cost`](crate::Costs)). Work is computed from sizes and not measured, so the same matrix is always solved in the same way.
 /// *Cost* a few entries; adding is linear in them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
@@ -55,7 +55,7 @@ impl Ledger {
         self.entries.iter().map(|(_, work)| work).sum()
     }
 
-    /// The work that was rented: all but ordering and factor.
+    /// The rent: all work except ordering and factor.
     pub fn rent(&self) -> f64 {
         let rented = self.entries.iter().filter(|(item, _)| !matches!(item, Item::Ordering | Item::Factor));
         rented.map(|(_, work)| work).sum()

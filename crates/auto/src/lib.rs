@@ -1,21 +1,21 @@
-//! `auto`: which solver a system gets, and a bound on what a wrong forecast costs.
+//! `auto`: automatic choice of a solver, with a bound on the cost of wrong forecasts.
 //!
-//! [`Auto::choose`] looks at a system and says what it would do and why; [`Auto::solve`] does it. How many iterations a method takes nothing
-//! tells before it runs, so forecasts are made while it runs, and a [`Rental`] sees to it that all work together is at most three times
-//! the cheaper of what was tried and a sparse factor.
+//! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the system. The number of iterations of a method is not known
+//! before it runs, so forecasts are made while it runs. A [`Rental`] ensures that the total work is at most three times
+//! that of the cheaper of the methods tried and a sparse factor.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | [`auto`](Auto) | the recipe: choose, solve |
+//! | [`auto`](Auto) | the entry points: choose, solve |
 //! | [`choose`](Choice) | method and preconditioner from symmetry, definiteness and size, with reasons as data |
 //! | [`cost`](Costs) | work of setups, iterations and factors |
-//! | [`forecast`](Forecast) | iterations to come |
-//! | [`ledger`](Ledger) | work done |
+//! | [`forecast`](Forecast) | forecasts of the number of iterations |
+//! | [`ledger`](Ledger) | the work done so far |
 //! | [`rent`](Rental) | when a factor is ordered and bought: the bound |
-//! | [`meter`](Meter) | the watch over a running method |
-//! | [`drive`](drive()) | the order of attempts, for whoever does the work |
-//! | [`course`](Course) | what happened, as data |
-//! | `cpu` | who does the work for [`Auto::solve`] |
+//! | [`meter`](Meter) | monitors a running method |
+//! | [`drive`](drive()) | the order of attempts |
+//! | [`course`](Course) | the record of a run |
+//! | `cpu` | the methods on the CPU, for [`Auto::solve`] |
 //! | [`attainable`](attainable()) | the smallest residual that f64 allows |
 
 mod attainable;

@@ -1,4 +1,4 @@
-//! What a running method is watched by: it charges iterations, makes forecasts, and asks whether to go on.
+//! The monitor of a running method: it records the work of iterations, makes forecasts, and decides whether to continue.
 
 use std::ops::ControlFlow;
 
@@ -13,50 +13,50 @@ use crate::{Forecast, Kind, Plan};
 /// Iterations before the first forecast.
 const LEAST: usize = 10;
 
-/// The same for smoothed aggregation, which is looked at in every iteration from then on.
+/// The same for smoothed aggregation, for which a forecast follows in every later iteration.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
-/// Shares of what the next preconditioner costs, and how many times that cost the rest may promise there. Early forecasts
-/// are bad, late ones costly: fitted to the gallery, scrambled, where that cost was wrong by up to a quarter.
+/// When the work so far reaches this fraction of the cost of the next preconditioner, the forecast for the remaining work may be this many times that cost. Early forecasts
+/// are inaccurate and late ones cost iterations. The numbers are fitted to the gallery with costs perturbed by up to a quarter.
 const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
-/// The first turn, in what smoothed aggregation promises to cost.
+/// Length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn may be half as long again where the rest promises to fit, and ends at half where it promises this many turns.
+/// A turn may be 1.5 times as long if the forecast fits into it, and ends at half if the forecast exceeds this many turns.
 const HOPELESS: f64 = 4.0;
 
-/// Orders the matrix; the sizes of its factor, or why there is none.
+/// Orders the matrix; returns the sizes of its factor, or the reason why there is none.
 pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 
-/// Why a method was told to stop.
+/// The reason why a method was stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// The factor is bought.
     Buy,
-    /// The next preconditioner, or the trial before it, promises to be cheaper than the rest; iterations that it would have taken in all.
+    /// The next preconditioner, or the earlier trial, has a cheaper forecast; with the forecast of the total iterations of this one.
     GiveUp(f64),
     /// Its budget is spent.
     Turn,
 }
 
-/// How much dearer than the trial that was given up a method may promise to be before the trial is taken up again.
+/// The trial continues when the forecast of the current method exceeds that of the trial by this factor.
 const BACK: f64 = 4.0;
 
-/// What a method is measured against.
+/// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the rest that the trial promised when it was given up; infinite where that does not count any more.
+    /// A factor, and the trial with its forecast when it was given up; infinite if the trial is no longer an alternative.
     Factor { trial: f64 },
-    /// A stronger preconditioner as well: its setup, and its setup and iterations.
+    /// A factor, and a stronger preconditioner: cost of its setup, and of setup and iterations.
     Next { setup: f64, whole: f64 },
-    /// Others that take turns with it: work that it may spend.
+    /// Other methods in turns; the work of this turn.
     Turns { budget: f64 },
-    /// Nothing is left beside it.
+    /// No alternative.
     Nothing,
 }
 
-/// The watch over one method with one preconditioner.
+/// The monitor of one method with one preconditioner.
 pub struct Meter<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) rental: &'a mut Rental,
@@ -70,20 +70,20 @@ pub struct Meter<'a> {
     pub(crate) spent: f64,
     pub(crate) done: usize,
     pub(crate) check: usize,
-    /// Iterations in all, by the last forecast.
+    /// Total iterations in the last forecast.
     pub(crate) total: Option<f64>,
     pub(crate) verdict: Option<Verdict>,
 }
 
 impl Meter<'_> {
-    /// The preconditioner is set up; `complexity` is the operator complexity of a hierarchy, 1 of all others.
+    /// Called after the setup; `complexity` is the operator complexity of a hierarchy, and 1 for all others.
     pub fn built(&mut self, complexity: f64) {
         self.work = self.plan.costs.iteration(self.kind, complexity);
     }
 
-    /// Sees an iteration; `Break` where the method is to stop.
+    /// Called in every iteration; returns `Break` to stop the method.
     ///
-    /// *Cost* a logarithm, and at every tenth look or so a forecast, whose Ritz values take time linear in the iterations done.
+    /// *Cost* a logarithm, and at about every tenth call a forecast, whose Ritz values take time linear in the iterations so far.
     pub fn look<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
             let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
@@ -92,7 +92,7 @@ impl Meter<'_> {
         self.see(it.number, it.relative.wide(), &condition)
     }
 
-    /// [`look`](Self::look) at numbers: the iteration, 0 for the guess, its relative residual, and a condition number from below where there is one.
+    /// [`look`](Self::look) with plain numbers: the iteration (0 for the guess), its relative residual, and an estimate of the condition number from below, if there is one.
     pub fn see(
         &mut self,
         number: usize,
@@ -111,7 +111,7 @@ impl Meter<'_> {
             let wait = if self.kind == Kind::SmoothedAggregation { 1 } else { (self.done / 10).max(5) };
             self.check = self.done + wait;
         }
-        // Between two forecasts the last one counts.
+        // Between two forecasts use the last one.
         let rest = self.total.map(|total| (total - self.done as f64).max(1.0) * self.work);
         self.verdict = self.judge(checked.then_some(self.total).flatten(), rest);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -128,10 +128,10 @@ impl Meter<'_> {
         if advice == Advice::Buy {
             return Some(Verdict::Buy);
         }
-        // Where there turns out to be no factor, turns are taken from here on.
+        // If no factor is possible, methods take turns from here on.
         let without = matches!(self.rental.price(), Price::None(_));
         match self.against {
-            // Early forecasts are long: as much as it promised to cost in all is spent before.
+            // Early forecasts are too high, so first spend the expected total cost.
             Against::Factor { trial }
                 if self.spent >= self.plan.costs.hierarchy()
                     && rest.is_some_and(|rest| rest > BACK * trial) =>
@@ -154,7 +154,7 @@ impl Meter<'_> {
         (over || hopeless).then_some(Verdict::Turn)
     }
 
-    /// Whether a stronger preconditioner is cheaper than the rest.
+    /// Whether a stronger preconditioner is cheaper than the remaining iterations.
     fn against_next(&mut self, setup: f64, whole: f64, total: f64, rest: f64) -> Option<Verdict> {
         let share = self.spent / whole;
         let patience = PATIENCE.iter().find(|(until, _)| share <= *until).map_or(1.0, |(_, p)| *p);
@@ -164,7 +164,7 @@ impl Meter<'_> {
         if self.rental.before(setup, false) == Advice::Order {
             self.order();
         }
-        // A factor that is cheaper is waited for: half of its price is rented here.
+        // If a factor is cheaper, continue until half of its price is spent.
         let cheaper = matches!(self.rental.price(), Price::Known { whole: factor, .. } if factor < whole);
         match self.rental.before(setup, false) {
             Advice::Buy => Some(Verdict::Buy),
@@ -178,10 +178,10 @@ impl Meter<'_> {
     }
 }
 
-/// Orders the matrix, pays for it, and notes what it says.
+/// Orders the matrix, adds the work, and records the result.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        // Without `products`, which depend on the caches of the machine: the same matrix is solved the same way.
+        // `products` depends on the caches of the machine and is not used, so that a matrix is always solved in the same way.
         let bytes = figures.bytes;
         if bytes > plan.memory {
             return Err(NoFactor::TooLarge { bytes, allowed: plan.memory });

@@ -1,54 +1,54 @@
 //! Renting or buying: when a factor is ordered, and when it is computed.
 //!
-//! Iterations are rented, one by one, and nobody knows how many it takes; a factor is bought, at a price that is known once its ordering
-//! is. Whoever rents as much as the price before buying never pays more than twice what the better of the two costs (the ski rental problem);
-//! a forecast may buy at half of the price, or rent up to twice of it, and the bound is three times.
+//! Iterations are like rent, and their number is not known in advance. A factor is like a purchase; its price is known after the
+//! ordering. A rule that buys when the rent has reached the price costs at most twice the cheaper of the two (the ski rental problem).
+//! Here a forecast decides when to buy: as early as half of the price, or as late as twice the price. The cost is then at most three times the cheaper of the two.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
 //! | R | [`Ledger::rent`] | work spent on setups and iterations |
 //! | O | `ordering` | work of the ordering |
 //! | F | `factor` | work of the numeric factorisation and the solve |
-//! | C | `whole` = O + F | the price of a factor |
-//! | C₀ | `least` ≤ C | what it costs at least, known from the entries of A alone |
-//! | g | granule | the dearest step that cannot be interrupted: an iteration |
+//! | C | `whole` = O + F | the total price of a factor |
+//! | C₀ | `least` ≤ C | a lower bound of the price, from the entries of A |
+//! | g | granule | the cost of the most expensive step that cannot be interrupted: an iteration |
 //!
 //! | rule | when |
 //! |---|---|
-//! | order | C₀ is rented and the rest of the iterations promises to cost more than the factor does by its structure; 2 C₀ is rented; with O/2 rented, before a setup that would exceed 2 C₀, and before any where the structure promises a cheap factor; the setup counts as rented where nothing else can be |
-//! | buy | C/2 is rented and the rest of the iterations promises to cost more than 1.2 F; C is rented and the rest promises to cost more than F/2; 2 C is rented; before a setup that would exceed 2 C |
+//! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if there is no alternative to it |
+//! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
-//! **The bound.** Where iterations end the solve: R ≤ 2 C + g, and O was paid only with R ≥ O/2, so all work is at most 3 R and 3 C + g. Where the
-//! factor does: C/2 ≤ R ≤ 2 C + g, so all work R + C is at most 3 R and 3 C + g. Forecasts that are wrong change nothing of it. A factor that nothing was
-//! tried before costs C. No bound holds where there is no factor to buy: an option speaks against it, its fill is
-//! unknown, it needs too much memory, or it fails; C is what the factor that serves costs, without one that failed before it.
+//! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work is at most 3 R and 3 C + g. If the
+//! factor ends it: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier
+//! attempts costs C. There is no bound if no factor is possible: an option excludes it, its fill-in is
+//! unknown, it needs too much memory, or it fails. C is the cost of the successful factorisation, without a failed one before it.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 
 use crate::ledger::{Item, Ledger};
 
-/// Why there is no factor to buy.
+/// The reason why no factor is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFactor {
-    /// An option or the system speaks against it: a null space, a precision, a device.
+    /// An option or the system excludes it: a null space, a precision, a device.
     Unwanted,
-    /// Its fill depends on its pivots: LU.
+    /// Its fill-in depends on the pivots: LU.
     Unknown,
     /// It needs more bytes than allowed.
     TooLarge {
         /// Bytes it needs.
         bytes: usize,
-        /// Bytes it may take.
+        /// The memory limit.
         allowed: usize,
     },
     /// The ordering or the factorisation failed.
     Failed,
 }
 
-/// What is known of the factor.
+/// What is known about the factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Price {
-    /// There is none to buy.
+    /// No factor is possible.
     None(NoFactor),
     /// Not ordered yet.
     Unknown {
@@ -56,9 +56,9 @@ pub enum Price {
         ordering: f64,
         /// C₀.
         least: f64,
-        /// C as the structure promises it.
+        /// Estimate of C from the structure.
         promise: f64,
-        /// Whether that is less than what a hierarchy promises to cost.
+        /// Whether that is less than the expected cost of a hierarchy.
         cheap: bool,
     },
     /// Ordered.
@@ -70,35 +70,35 @@ pub enum Price {
     },
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// What is under way goes on, and what asks may begin.
+    /// Continue; a setup may start.
     GoOn,
-    /// What is under way goes on, and what asks must wait.
+    /// Continue; a setup must wait.
     Wait,
-    /// The matrix is ordered for a factor.
+    /// Order the matrix for a factor.
     Order,
-    /// The factor is computed.
+    /// Compute the factor.
     Buy,
 }
 
-/// Share of F under which the rest of the iterations is waited for.
+/// If the forecast is below this fraction of F, iterations continue.
 const SOON: f64 = 0.5;
 
-/// Share of F above which it is not worth renting more than C/2: early forecasts are long.
+/// If the forecast is above this multiple of F, the factor is bought at C/2; above 1 because early forecasts are too high.
 const FAR: f64 = 1.2;
 
-/// The ledger, and the factor that iterations are rented instead of.
+/// The work so far, and the price of a factor.
 #[derive(Clone, Debug)]
 pub struct Rental {
-    /// What was spent.
+    /// The work so far.
     pub ledger: Ledger,
     price: Price,
 }
 
 impl Rental {
-    /// Nothing is spent.
+    /// Without work so far.
     pub fn new(price: Price) -> Self {
         Self { ledger: Ledger::default(), price }
     }
@@ -108,9 +108,9 @@ impl Rental {
         self.price
     }
 
-    /// The ordering is done, and paid for.
+    /// Records the ordering and its work.
     ///
-    /// `factor` is F, or why there is none after all.
+    /// `factor` is F, or the reason why no factor is possible.
     pub fn ordered(&mut self, factor: Result<f64, NoFactor>) {
         let Price::Unknown { ordering, .. } = self.price else { return };
         self.ledger.charge(Item::Ordering, ordering);
@@ -120,14 +120,14 @@ impl Rental {
         };
     }
 
-    /// There is no factor to buy any more.
+    /// Records that no factor is possible.
     pub fn give_up(&mut self, why: NoFactor) {
         self.price = Price::None(why);
     }
 
-    /// Before a setup of known work that cannot be interrupted.
+    /// The action before a setup of known work, which cannot be interrupted.
     ///
-    /// `forced` says that nothing else goes on: what was tried has ended.
+    /// `forced` means that no other method is running.
     pub fn before(&self, setup: f64, forced: bool) -> Advice {
         let rent = self.ledger.rent();
         match self.price {
@@ -136,7 +136,7 @@ impl Rental {
                 let early = cheap || rent + setup > 2.0 * least;
                 match early {
                     true if rent >= 0.5 * ordering => Advice::Order,
-                    // Nothing is left to rent before the setup, which counts.
+                    // There is no other work before this setup, so the setup counts as rent.
                     true if forced && rent + setup >= 0.5 * ordering => Advice::Order,
                     true if !forced => Advice::Wait,
                     _ => self.order(rent, None),
@@ -148,7 +148,7 @@ impl Rental {
         }
     }
 
-    /// After an iteration; `rest` is the work that the rest of them promises to cost, where that is known.
+    /// The action after an iteration; `rest` is the forecast for the work of the remaining iterations, if known.
     pub fn after(&self, rest: Option<f64>) -> Advice {
         let rent = self.ledger.rent();
         match self.price {
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(
             rented(0.1, unknown(true)).before(1.3, true),
             Advice::GoOn,
-            "dearer than what it may save"
+            "more expensive than the work it may save"
         );
     }
 

@@ -1,6 +1,6 @@
 //! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter.
 //!
-//! One module a chapter, in the order of `book/src/SUMMARY.md`; `tests/book.rs` of the workspace fails when a chapter is missing here.
+//! There is one module for each chapter, in the order of `book/src/SUMMARY.md`. `tests/book.rs` of the workspace fails if a chapter is missing here.
 //! `cargo run -p coarsen-book` draws the figures.
 
 #[doc = include_str!("../../../book/src/introduction.md")]

@@ -1,4 +1,4 @@
-//! What is printed, and how numbers are written there.
+//! Printing, and the format of numbers.
 
 use std::io::Write;
 

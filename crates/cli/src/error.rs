@@ -1,6 +1,6 @@
-//! What is wrong with the command line or a file.
+//! Errors of the command line and of files.
 //!
-//! How the mathematics ended is no error of the program: see `ending`.
+//! A solve that does not converge is not an error of the program: see `ending`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use coarsen::problems::ProblemError;
 use coarsen::sparse::SparseError;
 use coarsen::{Error, Unavailable};
 
-/// What ends the program before it can solve, or keeps it from writing what it found.
+/// An error that ends the program before the solve, or when results are written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A problem that the gallery does not hold.
+    /// A problem that is not in the gallery.
     #[error(transparent)]
     Problem(#[from] ProblemError),
     /// Constraints that cannot be imposed.
@@ -26,110 +26,110 @@ pub(crate) enum Failure {
     /// A body without a mesh.
     #[error("the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE")]
     NoMesh,
-    /// A mesh for a problem that makes its own.
-    #[error("--mesh is for armadillo-stretch; a bar makes its own tetrahedra, so leave --mesh out")]
+    /// A mesh for a problem that generates its own.
+    #[error(
+        "--mesh is an option of armadillo-stretch only; a bar generates its own tetrahedra, so leave --mesh out"
+    )]
     UnusedMesh,
     /// A preconditioner of a Hessian that cannot be built.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A descent that the machine or a Hessian ended.
+    /// A descent that ended with an error of the machine or of a Hessian.
     #[error(transparent)]
     Descent(#[from] DescentError),
     /// A block size that does not fit.
-    #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it found")]
+    #[error("--block-size {size} does not divide the {n} unknowns; leave it out to have it detected")]
     BlockSize { size: usize, n: usize },
     /// An option that a sequence would ignore.
-    #[error("a sequence of systems takes no {option}; leave it out, or solve a single system")]
+    #[error("a sequence of systems does not support {option}; leave it out, or solve a single system")]
     Sequence { option: &'static str },
     /// Steps without a sequence.
-    #[error(
-        "--steps counts those of a sequence; give --problem cloth-contact:N or stack:N, or leave --steps out"
-    )]
+    #[error("--steps needs a sequence; give --problem cloth-contact:N or stack:N, or leave --steps out")]
     NoSequence,
     /// An option of sequences, and a single system.
-    #[error("{option} is an option of sequences, --problem cloth-contact:N or stack:N; leave it out")]
+    #[error("{option} needs a sequence, --problem cloth-contact:N or stack:N; leave it out")]
     NotSequence { option: &'static str },
     /// An option that a direct solve would ignore.
-    #[error("--method direct takes no {option}; leave it out, or take an iterative method")]
+    #[error("--method direct does not support {option}; leave it out, or use an iterative method")]
     Direct { option: &'static str },
     /// An option of smoothed aggregation, and another preconditioner.
-    #[error("{option} is an option of --precond sa; leave it out, or take that preconditioner")]
+    #[error("{option} is an option of --precond sa; leave it out, or use that preconditioner")]
     NotAggregation { option: &'static str },
     /// An option of multilevel additive Schwarz, and another preconditioner.
-    #[error("{option} is an option of --precond mas; leave it out, or take that preconditioner")]
+    #[error("{option} is an option of --precond mas; leave it out, or use that preconditioner")]
     NotDomains { option: &'static str },
-    /// Factors of levels that follow each other.
+    /// Weights for multiplicative levels.
     #[error(
-        "--mas-weights energy is for levels that are added up; with --mas-coarse sa they follow each other: leave one of the two out"
+        "--mas-weights energy needs additive levels, and with --mas-coarse sa levels are multiplicative; leave one of the two out"
     )]
     NothingAdded,
     /// An option of additive Schwarz on one level, and another preconditioner.
-    #[error("{option} is an option of --precond as and ras; leave it out, or take one of these")]
+    #[error("{option} is an option of --precond as and ras only; leave it out, or use one of these")]
     NotOverlap { option: &'static str },
-    /// An option of a preconditioner that a comparison leaves out.
+    /// An option of a preconditioner that is not in the comparison.
     #[error(
-        "{option} is an option of --precond {precond}, which is left out here: {why}; leave the option out"
+        "{option} is an option of --precond {precond}, which is not compared here because {why}; leave the option out"
     )]
     NotCompared { option: &'static str, precond: &'static str, why: &'static str },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed one.
     #[error(
-        "--sa-cycle k is another map in every application, which {method} does not allow; take --method fcg, or another cycle"
+        "--sa-cycle k is a variable preconditioner, and {method} needs a fixed one; use --method fcg, or another cycle"
     )]
     Varies { method: String },
-    /// A preconditioner that only the CPU applies.
+    /// A preconditioner for the CPU only.
     #[error(
-        "--precond {precond} works on the CPU alone, where rows can wait for each other; on the backend {backend} take sa, chebyshev, gs or \
+        "--precond {precond} is available on the CPU only, not on the backend {backend}; use sa, chebyshev, gs or \
          block-jacobi"
     )]
     NotThere { precond: String, backend: &'static str },
-    /// A backend that is not there.
+    /// A backend that is not available.
     #[error(transparent)]
     Backend(#[from] Unavailable),
-    /// A picture along a curve through points that are not known.
-    #[error("--reorder morton needs a point a node; give --coordinates FILE, or take --reorder rcm")]
+    /// A Morton order without coordinates.
+    #[error("--reorder morton needs coordinates; give --coordinates FILE, or use --reorder rcm")]
     NoCoordinates,
-    /// A picture under the name of another format.
-    #[error("{}: a picture is written as PNG; let the name end in .png", file.display())]
+    /// A picture whose name has the extension of another format.
+    #[error("{}: the picture is written as PNG; give a name that ends with .png", file.display())]
     NotPng { file: PathBuf },
-    /// A pool that could not be started, a device that failed; or parts that do not fit together.
+    /// A thread pool that could not be started, a device that failed, or sizes that do not match.
     #[error(transparent)]
     Place(#[from] Error),
-    /// A matrix that an order of its rows does not fit.
+    /// A reordering that does not match the matrix.
     #[error(transparent)]
     Sparse(#[from] SparseError),
     /// A result that cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// A report, a picture or a folder that cannot be written.
-    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the space left", file.display())]
+    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
     /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A file that belongs to another system.
-    #[error("{}: expected {expected} rows ({what}), found {found}; it belongs to another system", file.display())]
+    #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
     Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
-    /// Coordinates of no space we know.
-    #[error("{}: expected 1 to 3 columns, an axis each, found {found}; a row holds the coordinates of a node", file.display())]
+    /// Coordinates with more than three axes.
+    #[error("{}: expected 1 to 3 columns, one for each axis, found {found}; a row holds the coordinates of a node", file.display())]
     Axes { file: PathBuf, found: usize },
-    /// Coordinates for a number of nodes that no block size gives.
-    #[error("{}: {nodes} rows, a node each, do not divide the {n} unknowns; it belongs to another system", file.display())]
+    /// Coordinates for a number of nodes that does not divide the unknowns.
+    #[error("{}: {nodes} rows, one for each node, do not divide the {n} unknowns; the file seems to belong to another system", file.display())]
     Nodes { file: PathBuf, nodes: usize, n: usize },
-    /// Coordinates of so few nodes that each would have more unknowns than nodes have.
+    /// Coordinates of so few nodes that each would have implausibly many unknowns.
     #[error(
-        "{}: {nodes} rows, a node each, would give each node {size} of the {n} unknowns; it belongs to another system, or give --block-size \
-         {size} to say so", file.display()
+        "{}: {nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to another system; \
+         if {size} is right, give --block-size {size}", file.display()
     )]
     Blocks { file: PathBuf, nodes: usize, size: usize, n: usize },
     /// A system that no method can solve.
     #[error("{file}: {finding}")]
     Unsolvable { file: String, finding: Finding },
-    /// Vectors to be, of which there are none.
-    #[error("{}: expected a column a vector, found none", file.display())]
+    /// A file of vectors without columns.
+    #[error("{}: expected one column for each vector, found none", file.display())]
     NoColumns { file: PathBuf },
 }
 
-/// Whether the place failed, not the mathematics.
+/// Whether the place failed and not the numerical method.
 pub(crate) fn of_device(error: &Error) -> bool {
     matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
 }
@@ -172,7 +172,7 @@ impl Failure {
         }
     }
 
-    /// The message, and those of its causes that it does not quote.
+    /// The message, with the messages of its causes that it does not contain.
     pub(crate) fn words(&self) -> String {
         let mut words = self.to_string();
         let mut cause = std::error::Error::source(self);

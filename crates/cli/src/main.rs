@@ -1,18 +1,18 @@
-//! The coarsen command: solve a sparse system, look at one, make one.
+//! The command `coarsen`: solves, inspects and generates sparse linear systems.
 //!
-//! Folders are layers: a file imports from those before its own, and from its own.
+//! Folders are layers. A file imports from its own folder and from folders above it in this table.
 //!
-//! | folder | what |
+//! | folder | contents |
 //! |---|---|
-//! | `arguments` | the command line: `command` the options, `names` and `value` what they take; the options of `--precond sa` are in `aggregation`, those of `mas` in `domains`, of `as` and `ras` in `overlap` |
-//! | `input` | `system`: matrix or problem, right-hand side, and what is known beside them; `ready`: the system in blocks and its diagnosis; `renumber`: another order of the nodes |
-//! | `decision` | `choose` and `decide`: method and preconditioner, as asked or as `coarsen::auto` says; `candidates` of a comparison; `places` to solve at |
-//! | `run` | `job`, one system to solve, and `solution`, what a method made of it; `attempt` is one solve and `attempts` those of `auto`; `iterate` is a Krylov method, `factor` a direct one; `stage` and `device` build preconditioners at a place; `ending` is how a solve ended |
-//! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for machines, and `dump`, a folder that makes a run again |
-//! | `commands` | a file a command |
+//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras` |
+//! | `input` | `system`: matrix or problem, right-hand side and additional data; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
+//! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `places` that solve |
+//! | `run` | `job`, one system to solve, and its `solution`; `attempt`, one solve, and `attempts`, those of `auto`; `iterate`, a Krylov method, and `factor`, a direct one; `stage` and `device` build preconditioners at a place; `ending`, how a solve ended |
+//! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
+//! | `commands` | one file for each command |
 //!
-//! Below all of them: `error`, what is wrong with the command line or a file; `console`, what is printed; `memory`, which
-//! counts bytes.
+//! All of these use `error` (errors of the command line and of files), `console` (printing) and `memory` (an allocator that
+//! counts bytes).
 
 mod arguments;
 mod commands;

@@ -1,4 +1,4 @@
-//! How much memory a piece of work takes: an allocator that counts.
+//! An allocator that counts bytes, to measure the memory of a computation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,7 +10,7 @@ static COUNTING: Counting = Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The allocator of the system, counted.
+/// The system allocator with counters.
 struct Counting;
 
 impl Counting {
@@ -19,10 +19,10 @@ impl Counting {
     }
 }
 
-// SAFETY: every call is handed on to `System` unchanged; the counters own no memory.
+// SAFETY: every call is forwarded to `System` unchanged; the counters own no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is the one that `System` asks for.
+        // SAFETY: the caller guarantees the same about `layout` as `System` requires.
         let place = unsafe { System.alloc(layout) };
         if !place.is_null() {
             Self::more(layout.size());
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as in `alloc`; `System` takes fresh pages, which are zero already.
+        // SAFETY: as in `alloc`; fresh pages of `System` are zero.
         let place = unsafe { System.alloc_zeroed(layout) };
         if !place.is_null() {
             Self::more(layout.size());
@@ -56,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What `work` returns, and the most bytes it held at once beyond what was held before.
+/// The result of `work`, and the peak of the bytes it allocated.
 pub(crate) fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

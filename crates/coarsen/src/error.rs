@@ -18,9 +18,9 @@ use coarsen_sparse::SparseError;
 
 use crate::Unavailable;
 
-/// Any error of this library, in the words of the crate it comes from: what `main` and the steps of a program return.
+/// Any error of this library, with the message of the crate it comes from. Use it as the error type of `main` and of functions.
 ///
-/// It is `Send + Sync`, so that it crosses the border of a thread pool, where `Box<dyn Error>` does not.
+/// It is `Send + Sync`, so it can be returned from a thread pool; `Box<dyn Error>` cannot.
 ///
 /// ```
 /// use coarsen::prelude::*;
@@ -38,33 +38,33 @@ use crate::Unavailable;
 #[error(transparent)]
 #[non_exhaustive]
 pub enum AnyError {
-    /// Shapes, ranges, devices: the vocabulary.
+    /// Shapes, ranges, devices.
     Core(#[from] Error),
     /// A solve that did not reach its tolerance.
     NotConverged(#[from] NotConverged),
     /// A preconditioner that cannot be set up.
     Setup(#[from] SetupError),
-    /// What is no matrix.
+    /// Arrays that are not a valid matrix.
     Sparse(#[from] SparseError),
     /// A Matrix Market file that cannot be read.
     Read(#[from] matrix_market::ReadError),
     /// A Matrix Market file that cannot be written.
     Write(#[from] matrix_market::WriteError),
-    /// Given values that cannot be eliminated.
+    /// Prescribed values that cannot be eliminated.
     Dirichlet(#[from] DirichletError),
     /// Constraints that contradict each other or do not fit.
     Constraint(#[from] ConstraintError),
-    /// A matrix that cannot be factored.
+    /// A matrix that cannot be factorised.
     Direct(#[from] DirectError),
-    /// Vectors that are no null space.
+    /// Vectors that do not span a null space.
     NullSpace(#[from] NullSpaceError),
     /// A system that `auto` cannot solve.
     Auto(#[from] AutoError),
-    /// A mesh that does not hold together.
+    /// A mesh that is not valid.
     Mesh(#[from] MeshError),
     /// A mesh file that cannot be read.
     MeshFile(#[from] coarsen_mesh::ReadError),
-    /// A descent that cannot go on.
+    /// A descent that cannot continue.
     #[cfg(feature = "optimize")]
     Descent(#[from] DescentError),
     /// A descent that did not reach its tolerance.
@@ -76,13 +76,13 @@ pub enum AnyError {
     /// A body whose elements have no volume, or whose parts do not fit.
     #[cfg(feature = "optimize")]
     Body(#[from] BodyError),
-    /// A backend that is not there.
+    /// A backend that is not available.
     Unavailable(#[from] Unavailable),
     /// A file of the program's own.
     Io(#[from] std::io::Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
 impl std::fmt::Debug for AnyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -103,7 +103,7 @@ mod tests {
         assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
     }
 
-    /// What a program prints that returns an error from `main`.
+    /// An error returned from `main` is printed as a sentence.
     #[test]
     fn main_prints_sentences() {
         let entry = assembly::from_triplets(2, 2, &[(2, 0, 1.0)]).map(|_| ()).unwrap_err();
@@ -133,7 +133,7 @@ mod tests {
         assert!(matches!(threads(2, inner).unwrap(), Err(AnyError::Sparse(_))));
     }
 
-    /// A preconditioner that somebody else keeps, and a solver whose type has a short name.
+    /// `&mut` of a preconditioner is a preconditioner, and `Cg` needs no type parameter.
     #[test]
     fn a_borrowed_preconditioner_serves() {
         struct Sim {

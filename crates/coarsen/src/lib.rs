@@ -1,7 +1,7 @@
-//! Sparse solvers for people who simulate: cloth, soft bodies, granular matter, structures.
+//! Solvers for large sparse linear systems from simulations: cloth, soft bodies, heat, structures, contact.
 //!
-//! A solve has three parts: an operator A, a preconditioner M built from it at a place ([`backend`]), and a Krylov method
-//! that owns its vectors. It ends with a [`Report`] whose residual is recomputed from the returned x.
+//! A solve has three parts: an operator A; a preconditioner M, built from A at a place ([`backend`]); and a Krylov method,
+//! which owns its work vectors. It returns a [`Report`] with the residual recomputed from the returned x.
 //!
 //! ```
 //! use coarsen::prelude::*;
@@ -15,50 +15,29 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! # In `Cargo.toml`
+//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices; `sprs`, `nalgebra-sparse` and `faer` for conversions.
+//! Without optimisation solvers are slow: set `opt-level = 1` in `[profile.dev]`.
 //!
-//! ```toml
-//! [dependencies]
-//! coarsen = { path = "../coarsen" }    # a clone of the repository
+//! Each layer is a crate, re-exported here under a short name:
 //!
-//! [profile.dev]
-//! opt-level = 1                        # optimise solvers in debug builds too
-//! ```
-//!
-//! | feature | default | what it adds | crates |
-//! |---|---|---|---|
-//! | (none) | | all solvers and the choice among them, with factors of our own | 33 |
-//! | `direct` | yes | faer factors instead, faster where fill is large: see [`direct::Engine`] | 44 more |
-//! | `gallery` | yes | [`problems`]: systems for tests and examples | 2 more |
-//! | `optimize` | yes | [`optimize`], [`elastic`] and [`follow`]: descent methods and soft bodies | 2 more |
-//! | `opencl` | no | OpenCL devices; the library is looked for when the program runs | 23 more |
-//! | `sprs`, `nalgebra-sparse`, `faer` | no | conversions from and to the matrices of these crates | 8, 16, 45 more |
-//!
-//! Without the default features: `coarsen = { path = "../coarsen", default-features = false }`, and `features = [..]` for those
-//! that are wanted.
-//!
-//! # Modules
-//!
-//! Each layer is a crate of its own, re-exported here under its short name:
-//!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | this one | the vocabulary: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
+//! | this one | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
 //! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
 //! | [`matrix_market`] | Matrix Market files |
-//! | [`constraints`] | what x must satisfy, filtered out of a system; given values |
-//! | [`diagnose`](mod@diagnose) | what is wrong with a system |
+//! | [`constraints`] | linear constraints on x, by projection; prescribed values |
+//! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | where a solve runs; [`AnyBackend`] is decided when a program starts |
+//! | [`backend`] | where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies, cycles, smoothed aggregation |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`mesh`] | triangles and tetrahedra from files |
-//! | [`elastic`] | elastic energies, and a time step as an objective; behind the feature `optimize` |
-//! | [`problems`] | the gallery, behind the feature `gallery` |
-//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner; behind the feature of its name |
-//! | [`follow`] | objectives whose preconditioner follows the Hessian; behind the feature `optimize` |
+//! | [`elastic`] | elastic energies, and a time step as an objective |
+//! | [`problems`] | the gallery of test problems |
+//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
+//! | [`follow`] | objectives with a preconditioner that is updated to the Hessian |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
@@ -92,7 +71,7 @@ pub use coarsen_interop as interop;
 #[cfg(feature = "opencl")]
 pub use coarsen_opencl as opencl;
 
-/// What a program that solves systems imports.
+/// The names that most programs need.
 pub mod prelude {
     pub use crate::{AnyBackend, AnyError, BackendChoice};
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};

@@ -1,4 +1,4 @@
-//! The bound, against an adversary: whatever iterations, forecasts, sizes and failures it thinks of, the work is at most three times the cheaper of what was tried and
+//! The bound, tested with an adversary that chooses iterations, forecasts, sizes and failures: the work is at most three times that of the cheaper of the methods tried and
 //! the factor.
 
 use std::convert::Infallible;
@@ -9,7 +9,7 @@ use coarsen_auto::{
 use coarsen_direct::Figures;
 use proptest::prelude::*;
 
-/// What one preconditioner does on a system that nobody has seen.
+/// The behaviour of a preconditioner, chosen by the adversary.
 #[derive(Clone, Debug)]
 struct Secret {
     /// Iterations that it takes.
@@ -18,20 +18,20 @@ struct Secret {
     fails: Option<End>,
     /// Operator complexity.
     complexity: f64,
-    /// The residuals it shows, over and over: lies, all above the tolerance.
+    /// The residuals that it reports, repeated; false values, all above the tolerance.
     shows: Vec<f64>,
-    /// The condition it shows.
+    /// The condition number that it reports.
     condition: Option<f64>,
 }
 
-/// Does what the secrets say, and remembers what was dearest.
+/// Follows the choices of the adversary, and records the most expensive iteration.
 struct Adversary {
     secrets: Vec<(Kind, Secret)>,
     costs: Costs,
     factor: Factored,
-    /// The dearest iteration.
+    /// The cost of the most expensive iteration.
     granule: f64,
-    /// Whether the last attempt was stopped alive.
+    /// Whether the last attempt was stopped while it could still continue.
     alive: bool,
     begun: Vec<Kind>,
 }
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(course.unbounded, None);
         let whole = costs.ordering() + costs.factor(&figures).unwrap();
         let (spent, rent) = (course.ledger.spent(), course.ledger.rent());
-        // What was tried costs at least what was rented, and for ever where it failed.
+        // The methods tried cost at least the rent; a failed method costs infinitely much.
         let tried = if rent > 0.0 && adversary.alive { rent } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// Without a factor two take turns, each twice as long as before, and whoever can solve it does.
+    /// Without a factor two preconditioners take turns, each twice as long as before, and one that can solve the system does.
     #[test]
     fn turns_end_with_whoever_can(
         costs in costs(),
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// A cheap trial is taken up again since it promises less than the hierarchy does. It stagnates, and the hierarchy, which it was taken for, ends the solve.
+/// A cheap trial continues because its forecast is below that of the hierarchy. It stagnates, and then the hierarchy ends the solve.
 #[test]
 fn a_trial_that_breaks_its_promise_gives_way() {
     let costs = Costs {

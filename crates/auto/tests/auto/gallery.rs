@@ -1,4 +1,4 @@
-//! What `Auto` spends on scrambled problems, beside the best of what it could have taken, in units of work: no clock is read.
+//! The work of `Auto` on scrambled problems, compared with the best method. Work is computed and not timed.
 
 use coarsen_auto::{Auto, Costs, Kind};
 use coarsen_backend::{Cpu, Setup};
@@ -39,7 +39,7 @@ const TOLERANCE: f64 = 1e-8;
 /// Work of about half a millisecond.
 const SMALL: f64 = 1e7;
 
-/// Work of a preconditioner from setup to convergence; infinite where it does not converge.
+/// Work of a preconditioner from setup to convergence; infinite if it does not converge.
 fn iterated(
     a: &Bsr<f64>,
     b: &Vec<f64>,
@@ -58,7 +58,7 @@ fn iterated(
     }
 }
 
-/// The least work of a factor and of three preconditioners.
+/// The smallest work among a factor and three preconditioners.
 fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
     let (_, figures) = Direct::default().estimate(a).unwrap();
     let mut best = costs.ordering() + costs.factor(&figures).unwrap();
@@ -100,7 +100,7 @@ fn auto_spends_at_most_twice_the_work_of_the_best() {
     assert!(mean <= 1.25, "{mean:.2} in the geometric mean");
 }
 
-/// The same matrix is solved the same way, and the same work is charged, every time.
+/// Every solve of a matrix runs in the same way and counts the same work.
 #[test]
 fn work_depends_on_the_matrix_alone() {
     let a = scrambled(&Problem::parse("jump3d:16", &Options::default()).unwrap().matrix, 5).unwrap();

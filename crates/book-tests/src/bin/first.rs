@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(Path::new(&folder)).map(|_| ())
 }
 
-/// Reads, diagnoses, chooses, solves, and goes on; the iterations of every solve.
+/// Reads, diagnoses, builds, solves, and repeats with new values; returns the iterations of every solve.
 fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
     // ANCHOR: read
     let scalars = matrix_market::read_system(folder.join("A.mtx"))?;
@@ -47,7 +47,7 @@ fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
 
     // ANCHOR: step
     for step in 1..=5 {
-        a.values_mut().iter_mut().for_each(|v| *v *= 0.99); // the material warms up and softens
+        a.values_mut().iter_mut().for_each(|v| *v *= 0.99); // the material softens
         let reused = m.update(System { positions: Some(&positions), ..System::from(&a) })?;
         let report = cg.solve(&a, &mut m, &b, &mut x)?.converged()?; // from the last x
         println!("step {step}, kept {reused:?}: {report}");
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(written.unwrap().len(), 3 * n);
         assert!(iterations[1..].iter().all(|&steps| steps < iterations[0]), "{iterations:?}");
 
-        // What the page prints, but for an iteration that round-off may cost on another machine.
+        // Compare with the page; round-off on another machine may change the count by one.
         let page = include_str!("../../../../book/src/tutorials/first.md");
         let printed: Vec<usize> = page
             .split("converged after ")
@@ -90,7 +90,10 @@ mod tests {
             .collect();
         assert_eq!(printed.len(), iterations.len());
         for (now, then) in iterations.iter().zip(printed) {
-            assert!(now.abs_diff(then) <= 1, "{now} iterations, {then} on the page: run it and paste anew");
+            assert!(
+                now.abs_diff(then) <= 1,
+                "{now} iterations, {then} on the page: run it and copy the output again"
+            );
         }
     }
 }

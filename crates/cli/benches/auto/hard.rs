@@ -1,4 +1,4 @@
-//! Systems that are hard to solve, from a seed: every run of the bench may see others.
+//! Hard systems, generated from a seed, so that each run can use different ones.
 
 use std::f64::consts::PI;
 
@@ -8,7 +8,7 @@ use coarsen::sparse::assembly::from_blocks;
 use crate::curl::{curl, gram, uniform};
 use crate::solid::Solid;
 
-/// A hard system: how to make it from a seed, and the MiB that a factor may take, where that is less than by default.
+/// A hard system: a function that generates it from a seed, and the memory limit of a factor in MiB if below the default.
 pub(crate) struct Hard {
     pub(crate) name: &'static str,
     pub(crate) make: fn(u64) -> Bsr<f64>,
@@ -73,7 +73,7 @@ fn plate(seed: u64, n: usize) -> Bsr<f64> {
     gram(n * n, (0..n * n).map(|i| (row(i), stiff[i])), &vec![0.0; n * n])
 }
 
-/// A block of cells that are flat, long and askew.
+/// A block of flat, long and sheared cells.
 fn slivers(seed: u64, poisson: Option<f64>, cells: [usize; 3]) -> Bsr<f64> {
     let u = uniform(6, seed);
     let map = move |[x, y, z]: [f64; 3]| {
@@ -88,7 +88,7 @@ fn slivers(seed: u64, poisson: Option<f64>, cells: [usize; 3]) -> Bsr<f64> {
     Solid { order: 1, cells, map: &map, young: &|_| 1.0, poisson }.matrix()
 }
 
-/// A beam of 27-node bricks, bent and twisted a little.
+/// A beam of 27-node bricks, slightly bent and twisted.
 fn beam(seed: u64, cells: [usize; 3]) -> Bsr<f64> {
     let u = uniform(3, seed);
     let (length, twist) = (cells[0] as f64 / cells[1] as f64, u[0]);
@@ -111,7 +111,7 @@ fn rotor(seed: u64) -> Bsr<f64> {
     Solid { order: 2, cells: [60, 4, 4], map: &map, young: &young, poisson: Some(0.3) }.matrix()
 }
 
-/// Cubes on each other, soft and hard, held together by stiff springs between pairs of nodes, only the first of them by the ground.
+/// A stack of soft and hard cubes, joined by stiff springs between pairs of nodes; only the first is fixed to the ground.
 fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
     let u = uniform(cubes, seed);
     let free = |young: f64| {
@@ -158,7 +158,7 @@ fn jumps(seed: u64, poisson: Option<f64>, n: usize) -> Bsr<f64> {
     Solid { order: 1, cells: [n; 3], map: &|x| x, young: &young, poisson }.matrix()
 }
 
-/// A block that hardly changes its volume.
+/// A nearly incompressible block.
 fn incompressible(seed: u64, order: usize, n: usize, poisson: f64) -> Bsr<f64> {
     let u = uniform(3, seed);
     let map = move |[x, y, z]: [f64; 3]| [x, (1.0 + u[0]) * y + 0.2 * u[1] * x * x, z + 0.1 * u[2] * x];

@@ -1,14 +1,14 @@
-//! What `auto` takes, beside the best row of `compare`: every symmetric positive definite matrix of the data folder, scrambled problems of the gallery, and 20
+//! The time of `auto`, compared with the best row of `compare`, for every symmetric positive definite matrix of the data folder, scrambled problems of the gallery, and 20
 //! hard systems from a seed.
 //!
 //! ```text
 //! cargo bench -p coarsen-cli --bench auto -- SEED
 //! ```
 //!
-//! The seed of the hard systems is 1 unless it is given. `auto` solves first; rows of `compare` are cut a fifth above what it took, since a slower one is not the
-//! best. Results are kept in `target/tmp/auto-SEED`, files of each system: a run that was cut short goes on where it ended.
+//! The default seed of the hard systems is 1. `auto` solves first; methods of `compare` are stopped at 1.2 times its time, since a slower one is not the
+//! best. Results are stored in `target/tmp/auto-SEED`, with files for each system, so that an interrupted run can continue.
 //!
-//! *Output* a row a system: unknowns, what `auto` ended with and its seconds, the best row and its seconds, and their ratio less 20 ms; then the
+//! *Output* one row for each system: unknowns, the last method of `auto` and its seconds, the best row and its seconds, and their ratio after subtracting 20 ms; then the
 //! geometric mean.
 
 #[path = "../../tests/command/curl.rs"]
@@ -18,7 +18,7 @@ mod hard;
 mod scramble;
 mod solid;
 
-/// Where files go.
+/// The folder of the results.
 mod common {
     use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ const GALLERY: [(&str, [usize; 3]); 7] = [
     ("poisson3d", [20, 40, 64]),
 ];
 
-/// Seconds that do not count: those of a process of small systems.
+/// Seconds that are subtracted: the overhead of a process.
 const SMALL: f64 = 0.02;
 
 fn main() {
@@ -106,14 +106,14 @@ fn real() -> Vec<(String, String)> {
     files
 }
 
-/// A row of the table; `None` for a system that is not symmetric and possibly definite, or that nothing solves.
+/// A row of the table; `None` for a system that is not symmetric and possibly definite, or that no method solves.
 fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u32>) -> Option<f64> {
     let reports = ["solve", "compare"].map(|command| folder.path(&format!("{name}.{command}.json")));
     let matrix = if reports.iter().all(|report| report.exists()) { String::new() } else { file() };
     let memory: Vec<String> = memory.map_or(Vec::new(), |mib| vec!["--memory".to_owned(), mib.to_string()]);
     let solved = report(&reports[0], &|report| run("solve", &matrix, &memory, report))?;
     let auto = seconds_of_auto(&solved);
-    // Gradients need a matrix that may be definite: elsewhere nothing is bounded.
+    // The bound holds only for matrices that may be positive definite.
     let definite = solved["choice"][0].as_str().is_some_and(|why| why.contains("definite"));
     if !definite || solved["choice"][0].as_str().is_some_and(|why| why.contains("indefinite")) {
         return None;
@@ -137,7 +137,7 @@ fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u3
     Some(ratio)
 }
 
-/// Setups and iterations of all that was tried, and the steps that are not those of every row; the look that every row shares is left out.
+/// Seconds of setups and iterations of all attempts, and of analysis steps that not every row has; without the common analysis.
 fn seconds_of_auto(solved: &Value) -> f64 {
     const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
@@ -148,7 +148,7 @@ fn seconds_of_auto(solved: &Value) -> f64 {
     part(solved) + list(&solved["tries"]).iter().map(part).sum::<f64>() - looks
 }
 
-/// A report that is there, or is made now; `None` where the command makes none.
+/// A stored report, or a new one; `None` if the command writes none.
 fn report(path: &Path, make: &dyn Fn(&Path)) -> Option<Value> {
     if !path.exists() {
         make(path);

@@ -1,4 +1,4 @@
-//! The options of `--precond sa`, and the recipe they make.
+//! The options of `--precond sa`, and the recipe made from them.
 
 use std::str::FromStr;
 
@@ -10,32 +10,32 @@ use serde::Serialize;
 
 use super::value::share;
 
-/// What the user says of smoothed aggregation; `None` leaves the default of the library.
+/// Options of smoothed aggregation; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Smoothed aggregation")]
 pub(crate) struct Aggregation {
     /// Couplings below this share of the strongest of their row are weak [default: 0.48]
     #[arg(long, value_name = "F", value_parser = share, allow_negative_numbers = true)]
     pub(crate) sa_theta: Option<f64>,
-    /// How the levels are visited [default: v]
+    /// Multigrid cycle [default: v]
     #[arg(long, value_enum)]
     pub(crate) sa_cycle: Option<CycleName>,
-    /// What relaxes the error on each level [default: gs on a CPU for symmetric 2x2, 3x3 or 6x6 blocks coupled in thick chunks of
-    /// rows, jacobi there for scalars, chebyshev else]
+    /// Smoother of each level [default: on a CPU, jacobi for scalars and gs for most symmetric matrices of 2x2, 3x3 or
+    /// 6x6 blocks; otherwise chebyshev]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
-    /// How far aggregates reach from the node they grow from, in strong couplings [default: 1, and 2 on levels of scalars
-    /// that would leave half of their entries]
+    /// Radius of aggregates, in strong couplings [default: 1; 2 for scalars where a coarse matrix would be
+    /// half full]
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u32).range(1..=2))]
     pub(crate) sa_spread: Option<u32>,
-    /// Levels at most [default: 20]
+    /// Maximum number of levels [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) sa_levels: Option<u32>,
-    /// Unknowns that are solved directly [default: 500]
+    /// Unknowns up to which a level is solved directly [default: 500]
     #[arg(long, value_name = "N")]
     pub(crate) sa_coarse_size: Option<usize>,
-    /// Near-kernel: `known` (given, else rigid-body modes, else constants, scaled as the matrix is), `constants`, or
-    /// K vectors found by relaxation [default: known]
+    /// Near-kernel: `known` (the given vectors, else rigid-body modes, else constants, scaled like the matrix),
+    /// `constants`, or K vectors computed by relaxation [default: known]
     #[arg(long, value_name = "known|constants|found:K")]
     pub(crate) sa_modes: Option<ModesName>,
 }
@@ -45,11 +45,11 @@ pub(crate) struct Aggregation {
 pub(crate) enum CycleName {
     /// Each level once
     V,
-    /// Each coarser level twice from every visit
+    /// Each coarser level twice at each visit
     W,
-    /// An F-cycle between two V-cycles from every visit
+    /// V-cycle, F-cycle, V-cycle at each visit
     F,
-    /// Two flexible conjugate gradient steps on each coarser level; under the method fcg
+    /// Two flexible conjugate gradient steps on each coarser level; needs the method fcg
     K,
 }
 
@@ -58,11 +58,11 @@ pub(crate) enum CycleName {
 pub(crate) enum SmootherName {
     /// A Chebyshev polynomial of degree 2
     Chebyshev,
-    /// Gauss-Seidel, forward before the coarse correction and backward after it
+    /// Gauss-Seidel, forward as pre-smoothing and backward as post-smoothing
     Gs,
-    /// Block Jacobi, with a damping that is found
+    /// Block Jacobi, with an estimated damping factor
     Jacobi,
-    /// SPAI-0, with a damping that is found
+    /// SPAI-0, with an estimated damping factor
     Spai0,
 }
 
@@ -89,7 +89,7 @@ impl FromStr for ModesName {
 }
 
 impl Aggregation {
-    /// Whether the cycle is no linear map, so that only flexible methods take it.
+    /// Whether the cycle is not a linear map and needs a flexible method.
     pub(crate) fn varies(&self) -> bool {
         self.sa_cycle == Some(CycleName::K)
     }
@@ -129,7 +129,7 @@ impl Aggregation {
         recipe
     }
 
-    /// The options given, as they are typed.
+    /// The given options, as on the command line.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let modes = |modes: ModesName| match modes {
             ModesName::Known => "known".to_owned(),

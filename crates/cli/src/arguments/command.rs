@@ -15,11 +15,11 @@ use super::overlap::Overlap;
 use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
 
 /// Exit codes, as `--help` prints them.
-const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 bad input (file, line, what is wrong), \
-                     4 not converged or broken down (cause and cure), 5 device unavailable.";
+const CODES: &str =
+    "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 5 device unavailable.";
 
 #[derive(Debug, Parser)]
-#[command(name = "coarsen", version, about = "Solves sparse linear systems, and says how well", after_help = CODES)]
+#[command(name = "coarsen", version, about = "Solves large sparse linear systems", after_help = CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -27,15 +27,15 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Solve a system and report how it went
+    /// Solve a system
     #[command(after_help = CODES)]
     Solve(Box<Solve>),
-    /// Solve a system with every preconditioner that fits, side by side
+    /// Solve a system with every suitable preconditioner and print a table
     #[command(after_help = CODES)]
     Compare(Box<Compare>),
-    /// Say what is wrong, unusual or useful to know about a matrix
+    /// Print properties and possible faults of a matrix, and the method that `solve` would choose
     Info(Info),
-    /// Draw where the entries of a matrix are
+    /// Draw the sparsity pattern of a matrix
     Spy(Spy),
     /// Write a problem of the gallery as Matrix Market files
     Generate(Generate),
@@ -50,9 +50,9 @@ pub(crate) enum Command {
 /// A matrix, from a file or from the gallery.
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Source {
-    /// Matrix Market file, plain or gzip-ed; `-` reads the standard input [default: the problem elasticity3d:31]
+    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
-    /// Problem of the gallery instead of a file, such as poisson2d:100
+    /// Test problem in place of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
     /// Time step of the problems cloth, pinned, garment, softbody, cloth-contact and stack, in seconds
@@ -64,7 +64,7 @@ pub(crate) struct Source {
         allow_negative_numbers = true
     )]
     pub(crate) dt: Option<f64>,
-    /// How much stiffer the hard blocks of the problem elasticity3d are
+    /// Ratio of the stiffnesses of hard and soft blocks in the problem elasticity3d
     #[arg(
         long,
         value_name = "F",
@@ -73,7 +73,7 @@ pub(crate) struct Source {
         allow_negative_numbers = true
     )]
     pub(crate) jump: Option<f64>,
-    /// Share of the vertices of the problem pinned that have a constraint
+    /// Fraction of the vertices with a constraint in the problem pinned
     #[arg(
         long,
         value_name = "F",
@@ -82,15 +82,15 @@ pub(crate) struct Source {
         allow_negative_numbers = true
     )]
     pub(crate) share: Option<f64>,
-    /// Matrix of contact, added to that of the file: forces between pairs, as a simulator keeps them apart
+    /// Contact matrix, added to the matrix of the file but stored separately
     #[arg(long, value_name = "FILE", requires = "matrix")]
     pub(crate) contact: Option<PathBuf>,
-    /// Coordinates, a row a node
+    /// Coordinates of the nodes, one row for each node
     #[arg(long, value_name = "FILE")]
     pub(crate) coordinates: Option<PathBuf>,
 }
 
-/// A system: a matrix, a right-hand side, and what is known beside them.
+/// A system: a matrix, a right-hand side, and additional data.
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Given {
     #[command(flatten)]
@@ -102,13 +102,13 @@ pub(crate) struct Given {
     /// Starting guess [default: zero]
     #[arg(long, value_name = "FILE")]
     pub(crate) x0: Option<PathBuf>,
-    /// Unknowns of a node [default: found out from the pattern]
+    /// Unknowns of a node [default: detected from the pattern]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) block_size: Option<u32>,
-    /// Near-kernel, a row an unknown and a column a vector
+    /// Near-kernel vectors, one column for each vector
     #[arg(long, value_name = "FILE")]
     pub(crate) near_kernel: Option<PathBuf>,
-    /// Null space of a singular matrix: `none`, `constants`, or a file with a column a vector
+    /// Null space of a singular matrix: `none`, `constants`, or a file with one column for each vector
     #[arg(long, value_name = "none|constants|FILE", default_value = "none")]
     pub(crate) null_space: NullSpace,
     #[command(flatten)]
@@ -120,16 +120,16 @@ pub(crate) struct Given {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) overlap: Overlap,
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// MiB that a factor may take where `auto` decides
+    /// Memory limit of a factor that `auto` may choose, in MiB
     #[arg(long = "memory", value_name = "MIB", default_value_t = (MEMORY >> 20) as u64)]
     pub(crate) memory_mib: u64,
-    /// Relative residual to reach, |b - A x| / |b|
+    /// Tolerance for the relative residual |b - A x| / |b|
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
-    /// Iterations at most
+    /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value_t = 5000)]
     pub(crate) max_iterations: usize,
 }
@@ -139,37 +139,37 @@ pub(crate) struct Solve {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) given: Given,
-    /// Method
+    /// Solution method
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::Auto)]
     pub(crate) precond: Precond,
-    /// Where to solve: `auto` is a device if there is one, unless the variable COARSEN_BACKEND names another
+    /// Where to solve: `auto` takes a device if there is one, or the backend named by the variable COARSEN_BACKEND
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
     pub(crate) backend: Wanted,
-    /// Numbers of vectors and matrices; `mixed` keeps the preconditioner in f32
+    /// Precision; `mixed` stores the preconditioner in f32
     #[arg(long, value_enum, default_value_t = Precision::Auto)]
     pub(crate) precision: Precision,
-    /// Steps of a sequence, --problem cloth-contact:N or stack:N [default: 20]
+    /// Number of steps of a sequence, --problem cloth-contact:N or stack:N [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps: Option<u32>,
-    /// How the preconditioner follows a sequence, --problem cloth-contact:N or stack:N
+    /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = Follow::Policy)]
     pub(crate) follow: Follow,
-    /// Write the solution
+    /// Write the solution to a file
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a report for machines
+    /// Write a report as JSON
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
-    /// Draw the history of the residual; of a sequence, iterations, decisions and seconds of every step
+    /// Plot the residual over the iterations; for a sequence, iterations, decisions and seconds of each step
     #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Leave all that is needed to run this again: matrix, right-hand side, options, versions
+    /// Write everything needed to repeat this run: matrix, right-hand side, options, versions
     #[arg(long, value_name = "DIR")]
     pub(crate) dump: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -179,19 +179,19 @@ pub(crate) struct Compare {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) given: Given,
-    /// Where to solve; several, separated by commas, are put side by side
+    /// Where to solve; several backends, separated by commas, are compared
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu", value_delimiter = ',')]
     pub(crate) backend: Vec<Wanted>,
-    /// Seconds for each method, setup included
+    /// Time limit for each method in seconds, setup included
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) limit: f64,
-    /// Write the table for machines
+    /// Write the table as JSON
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
-    /// Draw the residuals against iterations and against time
+    /// Plot the residuals over iterations and over time
     #[arg(long, value_name = "PICTURE.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -203,39 +203,39 @@ pub(crate) struct Spy {
     /// Order of rows and columns
     #[arg(long, value_enum, default_value_t = Reorder::Natural)]
     pub(crate) reorder: Reorder,
-    /// The picture
+    /// The picture to write
     #[arg(long, value_name = "PICTURE.png")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Devices {
-    /// Measure which size of work groups suits each device, and keep it
+    /// Measure the best size of work groups for each device, and store it
     #[arg(long)]
     pub(crate) tune: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// Matrix Market file, plain or gzip-ed; `-` reads the standard input
+    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input
     pub(crate) matrix: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
-    /// Problem of the gallery, such as elasticity3d:10
+    /// Test problem, such as elasticity3d:10
     #[arg(value_name = "NAME:SIZE")]
     pub(crate) problem: String,
     /// Time step of the problems cloth, pinned, garment and softbody, in seconds
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) dt: Option<f64>,
-    /// How much stiffer the hard blocks of the problem elasticity3d are
+    /// Ratio of the stiffnesses of hard and soft blocks in the problem elasticity3d
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub(crate) jump: Option<f64>,
-    /// Share of the vertices of the problem pinned that have a constraint
+    /// Fraction of the vertices with a constraint in the problem pinned
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub(crate) share: Option<f64>,
-    /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; made where there is none
+    /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
@@ -252,7 +252,7 @@ impl Solve {
 }
 
 impl Given {
-    /// Bytes that a factor may take.
+    /// Memory limit of a factor in bytes.
     pub(crate) fn memory(&self) -> usize {
         usize::try_from(self.memory_mib).unwrap_or(usize::MAX).saturating_mul(1 << 20)
     }

@@ -1,4 +1,4 @@
-//! The options of `--precond mas`, and the recipe they make.
+//! The options of `--precond mas`, and the recipe made from them.
 
 use clap::{Args, ValueEnum};
 use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
@@ -7,40 +7,40 @@ use serde::Serialize;
 
 use crate::error::Failure;
 
-/// What the user says of multilevel additive Schwarz; `None` leaves the default of the library.
+/// Options of multilevel additive Schwarz; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Multilevel additive Schwarz")]
 pub(crate) struct Domains {
-    /// Nodes of a domain at most [default: 32]
+    /// Maximum number of nodes in a domain [default: 32]
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) mas_domain: Option<u32>,
-    /// Levels with domains at most [default: 8]
+    /// Maximum number of levels with domains [default: 8]
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) mas_levels: Option<u32>,
-    /// Solve the first level of at most so many unknowns as one system; 0 cuts every level into domains [default: where
-    /// its factor is small]
+    /// Solve the first level of at most N unknowns exactly, as one system; 0 divides every level into domains [default:
+    /// the first level with a small factor]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
-    /// What stands above the finest domains: domains, a factor, or smoothed aggregation [default: a factor where it is
-    /// small, else domains]
+    /// Coarse levels: domains, a factor, or smoothed aggregation [default: a factor where it is small, else
+    /// domains]
     #[arg(long, value_enum, conflicts_with = "mas_exact")]
     pub(crate) mas_coarse: Option<CoarseName>,
-    /// One level after the other (multiplicative), not all at once
+    /// Combine the levels multiplicatively and not additively
     #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
     pub(crate) mas_hybrid: bool,
-    /// What the coarse levels move of a supernode, all levels at once [default: constants]
+    /// Coarse unknowns of a supernode, for additive levels [default: constants]
     #[arg(long, value_enum, conflicts_with_all = ["mas_hybrid", "mas_exact", "mas_coarse", "mas_weights"])]
     pub(crate) mas_modes: Option<ModesName>,
-    /// The factors of the levels [default: ones]
+    /// Weights of the levels [default: ones]
     #[arg(long, value_enum, conflicts_with = "mas_hybrid")]
     pub(crate) mas_weights: Option<WeightsName>,
-    /// Where domains begin to grow [default: auto]
+    /// Order of the nodes from which domains grow [default: auto]
     #[arg(long, value_enum)]
     pub(crate) mas_order: Option<OrderName>,
-    /// Grow along couplings above this share of the strongest, or along all of them alike [default: 0.25]
+    /// Grow along couplings above this fraction of the strongest, or along all couplings [default: 0.25]
     #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
     pub(crate) mas_coupling: Option<CouplingName>,
-    /// Numbers of the inverses [default: f32]
+    /// Precision of the inverses [default: mixed]
     #[arg(long, value_enum)]
     pub(crate) mas_precision: Option<PrecisionName>,
 }
@@ -52,33 +52,33 @@ pub(crate) enum CoarseName {
     Auto,
     /// Domains on every level
     Domains,
-    /// A sparse factor on the first level of up to 60000 unknowns
+    /// A sparse factor on the first level with at most 60000 unknowns
     Exact,
-    /// Smoothed aggregation, one level after the other
+    /// Smoothed aggregation, multiplicative
     Sa,
 }
 
-/// What the options ask for.
+/// The form that the options select.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
-    /// All levels at once.
+    /// Additive levels.
     Additive(Schwarz),
-    /// One after the other.
+    /// Multiplicative levels.
     Multiplicative(Box<Multigrid<SmoothedAggregation, OverDomains>>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OrderName {
-    /// Along a curve where there are coordinates, else as the graph says
+    /// Morton order where there are coordinates, else Cuthill-McKee order
     Auto,
-    /// Along a Morton curve through the coordinates
+    /// Morton order of the coordinates
     Curve,
-    /// The Cuthill-McKee order
+    /// Cuthill-McKee order
     Graph,
-    /// The Cuthill-McKee order of strong couplings
+    /// Cuthill-McKee order of the strong couplings
     Strong,
-    /// As it is
+    /// The given order
     Natural,
 }
 
@@ -94,9 +94,9 @@ pub(crate) enum ModesName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WeightsName {
-    /// 1 for each
+    /// 1 on each level
     Ones,
-    /// Those of least energy
+    /// Weights that minimise the energy of the error
     Energy,
 }
 
@@ -144,7 +144,7 @@ impl Domains {
         Form::Multiplicative(Box::new(Multigrid { smoothing, ..over }))
     }
 
-    /// Refuses factors of levels that follow each other.
+    /// Rejects weights for multiplicative levels.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match (self.mas_coarse, self.mas_weights) {
             (Some(CoarseName::Sa), Some(WeightsName::Energy)) => Err(Failure::NothingAdded),
@@ -189,7 +189,7 @@ impl Domains {
         recipe
     }
 
-    /// The options given, as they are typed.
+    /// The given options, as on the command line.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let words = [
             ("--mas-domain", self.mas_domain.map(|v| v.to_string())),

@@ -9,37 +9,37 @@ use super::value::{Wanted, svg, tolerance};
 
 #[derive(Debug, Args)]
 pub(crate) struct Minimize {
-    /// `bar-twist:N`, a bar of 4N x N x N cells at rest under a twist; `armadillo-stretch`, one time step of a stretched body
+    /// `bar-twist:N`, a twisted bar of 4N x N x N cells; `armadillo-stretch`, one time step of a stretched body
     #[arg(long, value_name = "NAME", default_value = "bar-twist:8")]
     pub(crate) problem: Body,
-    /// Tetrahedra of armadillo-stretch, a file [default: the armadillo in the folder that COARSEN_DATA names]
+    /// Mesh file of armadillo-stretch [default: the armadillo in the folder named by the variable COARSEN_DATA]
     #[arg(long, value_name = "FILE")]
     pub(crate) mesh: Option<PathBuf>,
-    /// Where to go from a gradient
+    /// Descent direction
     #[arg(long, value_enum, default_value_t = Way::Lbfgs)]
     pub(crate) direction: Way,
     /// Preconditioner of the Hessian
     #[arg(long, value_enum, default_value_t = Inverse::Sa)]
     pub(crate) precond: Inverse,
-    /// Where vectors live and the preconditioner works; energy, gradient and Hessian are computed on the CPU
+    /// Where vectors and preconditioner are; energy, gradient and Hessian are computed on the CPU
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
     pub(crate) backend: Wanted,
-    /// Rebuild the preconditioner every N iterations; 0: at the start only
+    /// Update the preconditioner every N iterations; 0 means at the start only
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) refresh: usize,
-    /// Gradient to reach, as a share of that at the start
+    /// Tolerance for the gradient, relative to the start
     #[arg(long, value_name = "T", default_value = "1e-5", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
-    /// Iterations at most
+    /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pub(crate) max_iterations: usize,
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// Draw the history of the gradient
+    /// Plot the gradient over the iterations
     #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -66,7 +66,7 @@ impl FromStr for Body {
 pub(crate) enum Way {
     /// Newton's method with inexact conjugate gradients
     Newton,
-    /// Limited-memory BFGS around the preconditioner
+    /// Limited-memory BFGS with the preconditioner as initial matrix
     Lbfgs,
     /// Nonlinear conjugate gradients (Dai and Kou)
     Ncg,

@@ -1,4 +1,4 @@
-//! What the command line says: the first layer.
+//! The command line: the first layer.
 
 pub(crate) mod aggregation;
 mod command;

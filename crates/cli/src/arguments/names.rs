@@ -1,4 +1,4 @@
-//! What options choose between, by name.
+//! Values of options that are chosen by name.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -6,17 +6,17 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
-    /// Decided from what the matrix shows
+    /// Chosen from properties of the matrix
     Auto,
-    /// Conjugate gradients: symmetric positive definite matrices
+    /// Conjugate gradients, for symmetric positive definite matrices
     Cg,
     /// Flexible conjugate gradients
     Fcg,
-    /// MINRES: symmetric matrices
+    /// MINRES, for symmetric matrices
     Minres,
-    /// Restarted GMRES: any matrix
+    /// Restarted GMRES, for any matrix
     Gmres,
-    /// BiCGStab: any matrix
+    /// BiCGStab, for any matrix
     Bicgstab,
     /// Sparse Cholesky, LDL^T or LU
     Direct,
@@ -25,7 +25,7 @@ pub(crate) enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precond {
-    /// Decided from what the matrix shows
+    /// Chosen from properties of the matrix
     Auto,
     /// No preconditioner
     None,
@@ -37,9 +37,9 @@ pub(crate) enum Precond {
     Gs,
     /// Symmetric successive over-relaxation with omega = 1.3
     Ssor,
-    /// Incomplete Cholesky without fill
+    /// Incomplete Cholesky without fill-in
     Ic0,
-    /// Incomplete LU without fill
+    /// Incomplete LU without fill-in
     Ilu0,
     /// A Chebyshev polynomial of degree 4 in the block-diagonally scaled matrix
     Chebyshev,
@@ -49,14 +49,14 @@ pub(crate) enum Precond {
     Mas,
     /// One level of additive Schwarz, with overlap
     As,
-    /// The same, restricted: for unsymmetric matrices, under gmres or bicgstab
+    /// One level of restricted additive Schwarz, for unsymmetric matrices with gmres or bicgstab
     Ras,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precision {
-    /// `mixed` under conjugate gradients where the values of the matrix fit, and `f64` where it fails and in sequences
+    /// `mixed` with conjugate gradients if the values fit into f32; `f64` otherwise, after a failure, and in sequences
     Auto,
     /// 64 bits throughout
     F64,
@@ -66,32 +66,32 @@ pub(crate) enum Precision {
     F32,
 }
 
-/// What is done with a preconditioner before each solve of a sequence.
+/// When a preconditioner is rebuilt in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Follow {
-    /// Kept or patched until the iterations lost are worth a build, then updated, then built
+    /// Keep or patch until the additional iterations cost more than a build; then update or build
     Policy,
-    /// Built in every step
+    /// Build in every step
     Build,
-    /// Updated in every step
+    /// Update in every step
     Update,
 }
 
 /// An order of rows and columns for a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reorder {
-    /// As it is
+    /// The given order
     Natural,
-    /// Along a space-filling curve; needs coordinates
+    /// Morton order; needs coordinates
     Morton,
-    /// Reverse Cuthill-McKee: a narrow band
+    /// Reverse Cuthill-McKee order
     Rcm,
-    /// Parts of the graph, one after the other
+    /// Parts of a graph partition, one after the other
     Parts,
 }
 
-/// A value as it is typed.
+/// The name of a value on the command line.
 pub(crate) fn name(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned())
 }

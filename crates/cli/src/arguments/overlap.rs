@@ -1,20 +1,20 @@
-//! The options of `--precond as` and `--precond ras`, and the recipe they make.
+//! The options of `--precond as` and `--precond ras`, and the recipe made from them.
 
 use clap::{Args, ValueEnum};
 use coarsen::schwarz::{AdditiveSchwarz, Inner};
 use serde::Serialize;
 
-/// What the user says of additive Schwarz on one level; `None` leaves the default of the library.
+/// Options of additive Schwarz on one level; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args, Serialize)]
 #[command(next_help_heading = "Additive Schwarz on one level")]
 pub(crate) struct Overlap {
-    /// Nodes of a domain at most, without its overlap [default: 32, with ras 256]
+    /// Maximum number of nodes in a domain, without its overlap [default: 32, with ras 256]
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) as_domain: Option<u32>,
-    /// Layers of neighbours beside each domain [default: 1]
+    /// Overlap, in layers of neighbours [default: 1]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=64))]
     pub(crate) as_overlap: Option<u32>,
-    /// How domains are solved [default: inverses up to 64 nodes and sweeps beyond, with ras factors]
+    /// Solver of the domains [default: inverses up to 64 nodes, sweeps for larger domains; with ras factors]
     #[arg(long, value_enum)]
     pub(crate) as_inner: Option<InnerName>,
 }
@@ -22,15 +22,15 @@ pub(crate) struct Overlap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum InnerName {
-    /// Dense inverses: symmetric matrices
+    /// Dense inverses, for symmetric matrices
     Inverses,
     /// Eight multicolour Gauss-Seidel sweeps
     Sweeps,
-    /// Sparse factors: any matrix
+    /// Sparse factors, for any matrix
     Factors,
 }
 
-/// Nodes up to which a domain is inverted unless something else is asked for.
+/// Nodes up to which a domain is inverted by default.
 const SMALL: usize = 64;
 
 impl Overlap {
@@ -51,7 +51,7 @@ impl Overlap {
         recipe
     }
 
-    /// The options given, as they are typed.
+    /// The given options, as on the command line.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let words = [
             ("--as-domain", self.as_domain.map(|v| v.to_string())),

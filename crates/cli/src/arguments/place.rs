@@ -1,10 +1,10 @@
-//! Where results are to be written.
+//! Checks of output files.
 
 use std::path::Path;
 
 use crate::error::Failure;
 
-/// Refuses a file in a folder that does not exist before hours are spent on what it is to hold.
+/// Rejects an output file in a folder that does not exist, before the computation starts.
 pub(crate) fn check_place(file: &Path) -> Result<(), Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let kind = match folder {

@@ -1,4 +1,4 @@
-//! Values of options, as they are typed.
+//! Values of options.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ impl FromStr for Wanted {
     }
 }
 
-/// As it is typed.
+/// As on the command line.
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -37,7 +37,7 @@ impl Serialize for Wanted {
     }
 }
 
-/// Where a right-hand side comes from.
+/// The source of a right-hand side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Rhs {
@@ -58,7 +58,7 @@ impl FromStr for Rhs {
     }
 }
 
-/// What A does not see.
+/// The null space of A.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NullSpace {
@@ -79,7 +79,7 @@ impl FromStr for NullSpace {
     }
 }
 
-/// A share of what there was at the start.
+/// A tolerance relative to the start.
 pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(t) if (0.0..f64::INFINITY).contains(&t) => Ok(t),
@@ -87,7 +87,7 @@ pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A plot is written as SVG, whatever its name says, so its name must say that.
+/// A plot is always written as SVG, so its name must end with .svg.
 pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
     let file = PathBuf::from(text);
     match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("svg")) {
@@ -103,7 +103,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A share of a whole.
+/// A fraction of 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(v) if (0.0..1.0).contains(&v) => Ok(v),

@@ -1,4 +1,4 @@
-//! `coarsen compare`: one system, every preconditioner that fits, side by side.
+//! `coarsen compare`: one system, solved with every suitable preconditioner.
 
 use std::cell::RefCell;
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let input = Input::load(given)?;
-    progress.phase("looking");
+    progress.phase("analysing");
     let ready = Ready::new(given, &input, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
@@ -68,14 +68,14 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let looked = ready.parsed.elapsed().as_secs_f64();
     let mut rows = Vec::new();
     let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
-    // A direct method works on the CPU, wherever the others do.
+    // A direct method runs on the CPU, also if the others run on a device.
     let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
     };
     for (_, on, (method, precond)) in places.filter(fits) {
         progress.method(&label((method, precond), (stages.len() > 1).then(|| on.name())));
-        progress.phase(if method == Method::Direct { "factoring" } else { "setting up" });
+        progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
             let looks = RefCell::new(Looks::default());
@@ -84,11 +84,11 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             job.again();
             job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
             if let Some(why) = left_out(&job, options.limit, given.memory()) {
-                job.ordered.take(); // what follows is timed with an ordering of its own
+                job.ordered.take(); // later runs are timed with an ordering of their own
                 return Ok(Solution::new(&job, "cpu").fail(&job, why));
             }
             let mut solution = attempt(&job, on, Precision::Auto, &ready.diagnosis, None)?;
-            solution.setup_seconds += looks.borrow().seconds(); // a row has no lines for steps
+            solution.setup_seconds += looks.borrow().seconds(); // the table has no lines for the steps
             Ok(solution)
         });
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
@@ -102,8 +102,8 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     Ok(Table::new(options, threads, &ready, &auto, looked, rows))
 }
 
-/// Why a factorisation is not begun, by what its structure says: it takes more memory than is allowed, or longer than `limit` seconds, and cannot be
-/// interrupted.
+/// The reason not to start a factorisation, from its structure: it exceeds the memory limit, or takes longer than `limit` seconds. It cannot be
+/// interrupted once it runs.
 fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     if job.method != Method::Direct {
         return None;

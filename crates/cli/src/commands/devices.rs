@@ -1,4 +1,4 @@
-//! `coarsen devices`: what `--backend opencl:N` counts.
+//! `coarsen devices`: the devices that `--backend opencl:N` selects.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use crate::arguments::Devices;
 use crate::console::say;
 use crate::error::Failure;
 
-/// Lists the devices; without any, says how to get one.
+/// Lists the devices; if there is none, explains how to install one.
 #[cfg(feature = "opencl")]
 pub(crate) fn run(options: &Devices) -> Result<ExitCode, Failure> {
     use coarsen::opencl::OpenCl;
@@ -27,7 +27,7 @@ pub(crate) fn run(options: &Devices) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says that this build knows none.
+/// Without the feature `opencl`: an error.
 #[cfg(not(feature = "opencl"))]
 pub(crate) fn run(_: &Devices) -> Result<ExitCode, Failure> {
     Err(coarsen::Unavailable::NotBuilt.into())

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::input::system::problem;
 use crate::report::dump;
 
-/// The seed of b, the one that `solve` takes unless told.
+/// The seed of b, the default of `solve`.
 const SEED: u64 = 1;
 
 pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
         folder.display()
     ));
     if let Some(filter) = &filter {
-        say(&format!("constraints filtered out: {}\n", filter.density()));
+        say(&format!("constraints projected out: {}\n", filter.density()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `coarsen info`: what diagnose finds, block size, scale, memory estimates, and what `solve` would do.
+//! `coarsen info`: diagnosis, block size, scale, memory estimates, and the choice of `solve`.
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -17,7 +17,7 @@ use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
 
-/// `coarsen info`. What keeps `solve` from trying ends this command in the same way, after all that is known is said.
+/// `coarsen info`. If `solve` would reject the system, this command prints its results and ends with the same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let threads = available_parallelism().map_or(1, usize::from);
     parallel::threads(threads, || look(&Solve::of(&options.matrix)))?
@@ -36,16 +36,16 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     }
     input.b = vec![0.0; input.matrix.shape().0];
     let ready = Ready::new(&options.given, &input, true)?;
-    // Of the matrix as it was read; what decides is that of its blocks.
+    // Print the diagnosis of the matrix as it was read; the choice uses that of its blocks.
     say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
     let choice = decide(options, &Stages::Cpu, &ready)?;
-    say(&format!("solve would take\n  {}\n  {}\n", choice.because[0], choice.because[1]));
+    say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));
     if let Some(plan) = &choice.plan {
         let factor = match plan.price {
             Price::None(_) => "",
-            _ => ", and a factor once as much work as it costs is spent",
+            _ => "; a factor follows if iterations cost as much",
         };
-        say(&format!("  after {}, as long as it promises to be the cheapest{factor}\n", plan.trial));
+        say(&format!("  first: {}, while its forecast is the cheapest{factor}\n", plan.trial));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -58,10 +58,10 @@ fn described(diagnosis: &Diagnosis) -> String {
     format!("{diagnosis}{blocks}\n")
 }
 
-/// What a direct solve would need, from structure alone.
+/// The cost of a direct solve, estimated from the structure.
 fn factor(a: &Bsr<f64>) -> String {
     match Direct::default().estimate(a) {
-        Ok((Factorisation::Lu, _)) => "direct: LU, whose fill depends on its pivots".to_owned(),
+        Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
         Ok((method, figures)) => {
             let mut text =
                 format!("direct: {method:?}, {:.1} MiB", figures.bytes as f64 / f64::from(1 << 20));

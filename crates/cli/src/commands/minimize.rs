@@ -31,7 +31,7 @@ const STEP: f64 = 1.0 / 30.0;
 /// Pairs of L-BFGS: Wang et al. 2020, §5.1.
 const WINDOW: usize = 8;
 
-/// The spectral radius that the accelerated gradient believes in.
+/// The estimate of the spectral radius for the accelerated gradient method.
 const RADIUS: f64 = 0.99;
 
 pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
             count(report.retreats, "retreat")
         ));
         say(&format!(
-            "outcome   {}, gradient {:.2e} of its start (asked {:.0e}), value {:.8e}\n",
+            "outcome   {}, relative gradient {:.2e} (asked {:.0e}), value {:.8e}\n",
             report.outcome,
             report.gradient / report.initial_gradient,
             options.tol,
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The head of the report, how the descent ended, and relative gradients.
+/// The header of the report, the outcome of the descent, and the relative gradients.
 fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
     let (problem, Scene { mut body, mut start }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
@@ -94,7 +94,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
         }
     };
     let inverse = build(options.precond, &mut body, &start, on)?;
-    // Newton's method asks the objective for a preconditioner, the others have their own.
+    // In Newton's method the objective holds the preconditioner; the other directions own theirs.
     let (own, of_objective) = if options.direction == Way::Newton {
         (Follower::constant(Box::new(Identity)), inverse)
     } else {
@@ -108,7 +108,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
     let mut history = DescentHistory::default();
     let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history);
-    // The first failure of a device says more than what a descent made of it.
+    // The first failure of a device is more informative than the resulting error of the descent.
     on.read(&x, &mut start)?;
     let report = report?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
@@ -121,7 +121,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     Ok((text, report, relative))
 }
 
-/// A direction around a preconditioner that follows the body, and the line search that suits it.
+/// A direction with a preconditioner that is updated to the body, and a suitable line search.
 fn way(
     way: Way,
     precond: Inverse,

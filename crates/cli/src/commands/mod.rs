@@ -1,4 +1,4 @@
-//! The commands: each goes through the layers from the arguments to the report.
+//! The commands. Each uses the layers from the arguments to the report.
 
 pub(crate) mod compare;
 pub(crate) mod devices;

@@ -1,4 +1,4 @@
-//! From the input to the report.
+//! `coarsen solve`, from the input to the report.
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -85,7 +85,7 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
     Ok(report)
 }
 
-/// What was found out, chosen and done.
+/// The analysis, the choice and the solution.
 struct SolveRun<'a> {
     ready: Ready<'a>,
     choice: Choice,
@@ -93,7 +93,7 @@ struct SolveRun<'a> {
 }
 
 impl<'a> SolveRun<'a> {
-    /// Looks, chooses, solves; in another order of the nodes where that pays and `renumber` allows it.
+    /// Analyses, chooses and solves; reorders the nodes where that saves time and `renumber` allows it.
     fn new(
         options: &Solve,
         stages: &Stages,
@@ -108,7 +108,7 @@ impl<'a> SolveRun<'a> {
         Ok(Self { ready, choice, solution })
     }
 
-    /// With a run before it that came to nothing: its steps and attempts took time as well.
+    /// Adds the steps and attempts of an earlier run that failed.
     fn after(mut self, before: &Self) -> Self {
         self.ready.looks.get_mut().add(&before.ready.looks.borrow());
         let tried = before.solution.tries.iter().copied().chain([before.solution.tried()]);

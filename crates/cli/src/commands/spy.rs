@@ -1,7 +1,7 @@
-//! `coarsen spy`: where the entries of a matrix are, as a picture.
+//! `coarsen spy`: a picture of the sparsity pattern of a matrix.
 //!
-//! A pixel stands for a rectangle of entries; the more of them are not zero, the darker it is. A matrix no larger than [`SIDE`] is drawn
-//! with several pixels an entry.
+//! A pixel represents a rectangle of entries; the more nonzeros it contains, the darker it is. A matrix not larger than [`SIDE`] is drawn
+//! with several pixels for each entry.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,11 +16,11 @@ use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::Input;
 
-/// The most pixels along a side, frame included, and the pixels of the frame.
+/// Maximum number of pixels along a side, frame included, and the width of the frame.
 const SIDE: usize = 1200;
 const FRAME: usize = 8;
 
-/// The most pixels an entry of a small matrix gets.
+/// Maximum number of pixels for an entry of a small matrix.
 const ZOOM: usize = 24;
 
 /// Nodes of a part for `--reorder parts`.
@@ -31,7 +31,7 @@ const PAPER: [u8; 3] = [255, 255, 255];
 const EDGE: [u8; 3] = [200, 200, 200];
 const INK: [u8; 3] = [8, 29, 88];
 
-/// How dark a pixel with a single entry is: visible, and well below a full one.
+/// The darkness of a pixel with a single entry: visible, and much lighter than a full pixel.
 const LEAST: f64 = 0.3;
 
 /// `coarsen spy`.
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The order asked for, in block rows; none for the order as it is.
+/// The requested order of block rows; none for the given order.
 fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
     let a = &input.matrix;
     let order = match options.reorder {
@@ -64,7 +64,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
         Reorder::Morton => {
             let points = input.positions.as_ref().ok_or(Failure::NoCoordinates)?;
             let nodes = morton::order(points)?;
-            // A file has scalar rows, several for each point.
+            // A file has several scalar rows for each point.
             let each = a.pattern().rows().checked_div(nodes.len()).unwrap_or(1) as u32;
             nodes.iter().flat_map(|&node| node * each..(node + 1) * each).collect()
         }
@@ -74,14 +74,14 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
             partition::graph_growing(&Graph::of(a.pattern())?, parts)?.members().nodes().to_vec()
         }
     };
-    Ok(Some(Permutation::new(order).expect("an order names each row once")))
+    Ok(Some(Permutation::new(order).expect("an order contains each row once")))
 }
 
 /// Entries counted by pixel.
 struct Picture {
     width: usize,
     height: usize,
-    /// Pixels an entry; 1 where a pixel holds several entries.
+    /// Pixels for each entry; 1 if a pixel holds several entries.
     zoom: usize,
     counts: Vec<u32>,
 }
@@ -91,7 +91,7 @@ impl Picture {
         let ((rows, columns), (r, c)) = (a.shape(), a.block());
         let (inside, longest) = (SIDE - 2 * FRAME, rows.max(columns).max(1));
         let zoom = (inside / longest).clamp(1, ZOOM);
-        // Both axes on one scale, so that the diagonal is one.
+        // Both axes have the same scale.
         let cells = longest.min(inside);
         let along = |n: usize| (n * cells).div_ceil(longest).max(1);
         let (width, height) = (along(columns), along(rows));
@@ -107,12 +107,12 @@ impl Picture {
         Self { width, height, zoom, counts }
     }
 
-    /// The most entries in a pixel.
+    /// The largest number of entries in a pixel.
     fn most(&self) -> u32 {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// The colour of a pixel with `count` entries: a logarithm, since counts differ by factors.
+    /// The colour of a pixel with `count` entries, on a logarithmic scale.
     fn shade(count: u32, most: u32) -> [u8; 3] {
         if count == 0 {
             return PAPER;

@@ -1,4 +1,4 @@
-//! Which methods a comparison has.
+//! The methods of a comparison.
 
 use coarsen::diagnose::Definiteness;
 
@@ -7,7 +7,7 @@ use crate::arguments::{Compare, Given, Method, NullSpace, Precond};
 use crate::error::Failure;
 use crate::input::ready::Ready;
 
-/// Every method and preconditioner that this matrix allows.
+/// All methods and preconditioners that suit this matrix.
 pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
     let given = &options.given;
     let blocks = ready.matrix.block().0 > 1;
@@ -55,7 +55,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
     pairs
 }
 
-/// Refuses options of preconditioners that no row takes.
+/// Rejects options of preconditioners that are not compared.
 pub(crate) fn check_words(
     ready: &Ready<'_>,
     options: &Compare,
@@ -67,7 +67,7 @@ pub(crate) fn check_words(
         true => "the matrix is not positive definite",
         false => "the matrix is not symmetric",
     };
-    let of_place = "it works on the CPU alone";
+    let of_place = "it works on the CPU only";
     for (words, precond, by, why) in [
         (aggregation.words(), "sa", &[Precond::Sa][..], of_matrix),
         (domains.words(), "mas", &[Precond::Mas], of_matrix),

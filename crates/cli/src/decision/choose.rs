@@ -1,4 +1,4 @@
-//! What is done about a system: as the command line asks, else as `coarsen::auto` says.
+//! The choice of method and preconditioner: from the command line, else by `coarsen::auto`.
 
 use coarsen::auto::{Costs, Course, Event, Kind, Last, NoFactor, Plan, Reason};
 use coarsen::diagnose::Diagnosis;
@@ -6,41 +6,41 @@ use coarsen::diagnose::Diagnosis;
 use crate::arguments::{Method, Precond, name};
 use crate::input::ready::Ready;
 
-/// What will be done, and why.
+/// The choice and its reasons.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) method: Method,
-    /// The first that can be set up is taken; never empty.
+    /// Preconditioners to try: the first that can be set up is used. Never empty.
     pub(crate) preconds: Vec<Precond>,
     /// A line on the method, a line on the preconditioner.
     pub(crate) because: [String; 2],
-    /// How several are tried, where that is left to `auto`.
+    /// The plan for several attempts, where `auto` decides.
     pub(crate) plan: Option<Plan>,
-    /// Why the cost has no bound, where there is no plan although the preconditioner is left to `auto`.
+    /// The reason why the cost has no bound, where `auto` chooses the preconditioner and there is no plan.
     pub(crate) unbounded: Option<NoFactor>,
 }
 
-/// What the user asked for beside the matrix.
+/// The options that matter for the choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     pub(crate) method: Method,
     pub(crate) precond: Precond,
-    /// Whether an option speaks against a direct method.
+    /// Whether an option excludes a direct method.
     pub(crate) iterate: bool,
-    /// Whether smoothed aggregation is to be another map each time.
+    /// Whether smoothed aggregation is a variable preconditioner.
     pub(crate) varies: bool,
-    /// Bytes that a factor may take.
+    /// Memory limit of a factor in bytes.
     pub(crate) memory: usize,
 }
 
-/// What is decided about a system.
+/// Chooses for a system.
 pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
     let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(&ready.matrix, factor));
     Choice::new(wish, ready.input.b.len(), &ready.diagnosis, costs)
 }
 
 impl Choice {
-    /// Decides; `measure` is called where there is something to choose between, and told whether a factorisation is.
+    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument says whether a factor is one of them.
     pub(crate) fn new(
         wish: Wish,
         n: usize,
@@ -65,7 +65,7 @@ impl Choice {
         Self { method, preconds, because, plan, unbounded }
     }
 
-    /// Takes out preconditioners that cannot be used, and says why of the first.
+    /// Removes preconditioners that cannot be used, and records `why` for the first.
     pub(crate) fn keep(&mut self, mut usable: impl FnMut(Precond) -> bool, why: &str) {
         let first = self.preconds[0];
         self.preconds.retain(|&precond| usable(precond));
@@ -77,7 +77,7 @@ impl Choice {
         }
     }
 
-    /// Says what a run made of the plan.
+    /// Replaces the reasons by the course of the run.
     pub(crate) fn went(&mut self, course: &Course) {
         let seen = self.because[0].split_once(": ").map_or("", |(_, seen)| seen).to_owned();
         let end = |event: &Event| match (event, course.last) {
@@ -87,8 +87,7 @@ impl Choice {
             _ => false,
         };
         let told = course.events.iter().rev().find(|event| end(event));
-        let told =
-            told.map_or_else(|| "as long as it promised to be the cheapest".to_owned(), Event::to_string);
+        let told = told.map_or_else(|| "the cheapest by its forecasts".to_owned(), Event::to_string);
         (self.method, self.preconds, self.because) = match course.last {
             Last::Factor => {
                 let why = [format!("direct: {seen}; {told}"), format!("none: {}", Reason::NeedsNone)];
@@ -165,8 +164,8 @@ mod tests {
         let a = square([2.0, 1.0, 1.0, 2.0]);
         let choice = choose(&a, Method::Minres, Precond::Jacobi, true);
         assert_eq!((choice.method, choice.preconds), (Method::Minres, vec![Precond::Jacobi]));
-        assert_eq!(choice.because, ["minres: as asked", "jacobi: as asked"]);
-        assert!(choice.plan.is_none(), "there is nothing to choose");
+        assert_eq!(choice.because, ["minres: requested", "jacobi: requested"]);
+        assert!(choice.plan.is_none(), "there are no alternatives");
         let choice = choose(&a, Method::Auto, Precond::Auto, false);
         assert_eq!((choice.method, choice.preconds), (Method::Direct, vec![Precond::None]));
     }

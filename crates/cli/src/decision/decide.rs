@@ -1,4 +1,4 @@
-//! The decision about a system, and the options that it would ignore.
+//! The decision for a system, and checks for options that it would ignore.
 
 use coarsen::diagnose::Severity;
 
@@ -8,10 +8,10 @@ use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name
 use crate::error::Failure;
 use crate::input::ready::Ready;
 
-/// What is done about a system, or why nothing can be: the decision that `solve` acts on and `info` tells.
+/// Decides how to solve a system; `solve` acts on the decision and `info` prints it.
 ///
 /// # Errors
-/// Options that what was decided would ignore; a finding that no method survives, where the method is left to `auto`.
+/// For options that the decision would ignore, and for a finding that excludes all methods where `auto` decides.
 pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
     let given = &options.given;
     if options.method == Method::Auto {
@@ -34,7 +34,7 @@ pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Res
     Ok(choice)
 }
 
-/// Refuses what no method solves. With a method that is named, or a null space, empty rows may be meant.
+/// Rejects systems that no method solves. With a given method or null space, empty rows are accepted.
 pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Failure> {
     let grave = ready.diagnosis.findings.iter().find(|finding| finding.severity() == Severity::Error);
     match grave.filter(|_| given.null_space == NullSpace::None) {
@@ -45,7 +45,7 @@ pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Fai
     }
 }
 
-/// Refuses options that a direct solve would ignore.
+/// Rejects options that a direct solve would ignore.
 fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(), Failure> {
     if choice.method != Method::Direct {
         return Ok(());
@@ -62,17 +62,17 @@ fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(),
     }
 }
 
-/// Takes out what only the CPU can apply.
+/// Removes preconditioners that only the CPU supports.
 pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
     let first = choice.preconds[0];
-    choice.keep(|precond| stages.builds(precond), "is left to the CPU");
+    choice.keep(|precond| stages.builds(precond), "is available on the CPU only");
     match choice.preconds.is_empty() {
         true => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
         false => Ok(()),
     }
 }
 
-/// Refuses options of a preconditioner that is not used, and a K-cycle under a method that needs the same map each time.
+/// Rejects options of a preconditioner that is not used, and a K-cycle with a method that needs a fixed preconditioner.
 fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     let hint = options.precond == Precond::Auto && options.method != Method::Direct;
     used(&options.given, &choice.preconds, hint)?;
@@ -85,8 +85,7 @@ fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses options of preconditioners that are not among `preconds`; those of smoothed aggregation may be a `hint` to `auto`, which takes it where it
-/// pays.
+/// Rejects options of preconditioners that are not in `preconds`. With `hint`, options of smoothed aggregation are accepted, since `auto` may use it.
 pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<(), Failure> {
     let first = |words: Vec<(&'static str, String)>, by: &[Precond]| {
         let taken = preconds.iter().any(|precond| by.contains(precond));

@@ -1,4 +1,4 @@
-//! What is done about a system: the third layer.
+//! The choice of a method: the third layer.
 
 pub(crate) mod candidates;
 pub(crate) mod choose;

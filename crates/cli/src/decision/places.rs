@@ -1,4 +1,4 @@
-//! Where the command solves.
+//! The places that solve.
 
 use coarsen::{AnyBackend, BackendChoice};
 
@@ -15,7 +15,7 @@ pub(crate) enum Stages {
 }
 
 impl Stages {
-    /// What a backend by name is on this machine, before anything is read or made.
+    /// Opens a backend by name, before any input is read.
     pub(crate) fn open(choice: BackendChoice, precision: Precision) -> Result<Self, Failure> {
         if precision == Precision::F32 {
             return Ok(match AnyBackend::choose_single(choice)? {
@@ -39,7 +39,7 @@ impl Stages {
         }
     }
 
-    /// Whether a preconditioner can be applied there.
+    /// Whether a preconditioner is available at this place.
     pub(crate) fn builds(&self, precond: Precond) -> bool {
         matches!(self, Self::Cpu)
             || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)

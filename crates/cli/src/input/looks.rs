@@ -1,4 +1,4 @@
-//! Seconds of what comes before a method: each step of looking at a system, in order.
+//! Times of the analysis of a system before the solve, step by step.
 
 use std::fmt;
 use std::time::Instant;
@@ -12,7 +12,7 @@ pub(crate) struct Look {
     pub(crate) seconds: f64,
 }
 
-/// When something began, and the seconds of looks until then.
+/// A start time, and the analysis time until then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     at: Instant,
@@ -25,7 +25,7 @@ pub(crate) struct Mark {
 pub(crate) struct Looks(Vec<Look>);
 
 impl Looks {
-    /// Does a step and notes its seconds.
+    /// Runs a step and records its time.
     pub(crate) fn time<R>(&mut self, step: &'static str, f: impl FnOnce() -> R) -> R {
         let begun = Instant::now();
         let result = f();
@@ -33,7 +33,7 @@ impl Looks {
         result
     }
 
-    /// Notes a step; one that was done before grows.
+    /// Records the time of a step; repeated steps are summed.
     pub(crate) fn note(&mut self, step: &'static str, seconds: f64) {
         match self.0.iter_mut().find(|look| look.step == step) {
             Some(look) => look.seconds += seconds,
@@ -46,17 +46,17 @@ impl Looks {
         others.0.iter().for_each(|look| self.note(look.step, look.seconds));
     }
 
-    /// Something begins now.
+    /// Starts a measurement.
     pub(crate) fn mark(&self) -> Mark {
         Mark { at: Instant::now(), looked: self.seconds() }
     }
 
-    /// Seconds since then, without the looks in between.
+    /// Seconds since the start, without analysis steps in between.
     pub(crate) fn since(&self, mark: Mark) -> f64 {
         (mark.at.elapsed().as_secs_f64() - (self.seconds() - mark.looked)).max(0.0)
     }
 
-    /// Seconds of all.
+    /// Seconds of all steps.
     pub(crate) fn seconds(&self) -> f64 {
         self.0.iter().map(|look| look.seconds).sum()
     }

@@ -1,4 +1,4 @@
-//! What a run begins with: the second layer.
+//! The input of a run: the second layer.
 
 pub(crate) mod looks;
 pub(crate) mod ready;

@@ -1,4 +1,4 @@
-//! A system in blocks, looked at: what `solve` and `compare` begin with.
+//! A system in blocks with its diagnosis: the start of `solve` and `compare`.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -14,33 +14,33 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// ‖A v‖ of a null vector, relative to what it is without cancellation: files round to 6 digits or more.
+/// Tolerance for ‖A v‖ of a null vector, relative to the same sum without cancellation: files have 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
 
-/// Unknowns of a node that coordinates alone are believed to mean: shells have 6, a few more belong to several fields.
+/// The most unknowns of a node that the number of coordinates may imply: shells have 6, several coupled fields a few more.
 const MOST: usize = 12;
 
-/// An input, and all that is found out about it before a method is chosen.
+/// An input and its analysis before a method is chosen.
 pub(crate) struct Ready<'a> {
     pub(crate) input: &'a Input,
     pub(crate) diagnosis: Diagnosis,
     /// The matrix in blocks, renumbered by `order`.
     pub(crate) matrix: Cow<'a, Bsr<f64>>,
-    /// The order of the nodes of `matrix` and of all that goes with it, where it is not that of the input.
+    /// The order of the nodes in `matrix` and its vectors, where it differs from the input.
     pub(crate) order: Option<Permutation>,
     pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
     pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
     pub(crate) null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
-    /// What the looks took, here and later.
+    /// Times of the analysis, here and later.
     pub(crate) looks: RefCell<Looks>,
-    /// `matrix` as it was ordered for a factor.
+    /// The ordering of `matrix` for a factor.
     pub(crate) ordered: Cell<Option<Analysis>>,
 }
 
 impl<'a> Ready<'a> {
-    /// Looks at the matrix, puts it in blocks and, where that pays and is allowed, in another order.
+    /// Analyses the matrix, converts it to blocks and reorders it where that saves time and `renumber` allows it.
     pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;
@@ -81,7 +81,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// What is asked for, else what the coordinates say, else the natural blocks, else what the pattern shows.
+/// The block size: the option, else from the coordinates, else that of the problem, else from the pattern.
 fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     let n = input.b.len();
     let natural = input.matrix.block().0;
@@ -113,8 +113,8 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     }
 }
 
-/// The vectors that A does not see: those of the file, or constants, one for each unknown of a node where A does
-/// not see these either.
+/// The null space: the vectors of the file, or constants; one constant for each unknown of a node if A maps
+/// each to zero.
 fn null_space(
     given: &Given,
     input: &Input,

@@ -1,17 +1,17 @@
-//! Nodes whose neighbours are far away in memory get other numbers.
+//! Reordering of nodes whose neighbours are far away in memory.
 //!
-//! A product with a matrix in random order waits for memory at every entry of x, aggregation and Galerkin products at every row: on a
-//! million unknowns they take five to ten times as long. A walk through the graph costs a few products. Order and scale of what is
-//! written stay those of the input.
+//! In a random order, a product waits for memory at every entry of x, and aggregation and Galerkin products at every row. With a
+//! million unknowns they take five to ten times as long. The reordering costs as much as a few products. Results are written in the order and
+//! scale of the input.
 
 use std::borrow::Cow;
 
 use coarsen::sparse::{Bsr, Graph, NearKernel, Permutation};
 
-/// Unknowns up to which everything lies in a cache.
+/// Unknowns up to which all data fit into a cache.
 const SMALL: usize = 20_000;
 
-/// The mean distance of an entry from the diagonal, as a share of the unknowns, that no order by neighbourhood has: random orders have a third.
+/// Mean distance of an entry from the diagonal, relative to the number of unknowns, above which an order counts as scattered. Random orders have 1/3.
 const FAR: f64 = 0.1;
 
 /// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` where they are not.
@@ -31,7 +31,7 @@ pub(crate) fn spread(a: &Bsr<f64>) -> f64 {
     (sum * a.block().0) as f64 / pattern.len().max(1) as f64
 }
 
-/// A vector in the order of the matrix that is worked on, `size` numbers a node.
+/// A vector in the order of the reordered matrix, `size` numbers for each node.
 pub(crate) fn arranged<'a, X: Copy + Send + Sync>(
     order: Option<&Permutation>,
     size: usize,
@@ -43,7 +43,7 @@ pub(crate) fn arranged<'a, X: Copy + Send + Sync>(
     Cow::Owned(y)
 }
 
-/// The way back.
+/// The inverse: a vector in the order of the input.
 pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) -> Vec<f64> {
     let Some(order) = order else { return x };
     let mut y = x.clone();
@@ -51,7 +51,7 @@ pub(crate) fn restored(order: Option<&Permutation>, size: usize, x: Vec<f64>) ->
     y
 }
 
-/// Vectors on the unknowns, likewise.
+/// The same for vectors of a near-kernel or null space.
 pub(crate) fn arranged_modes<'a>(
     order: Option<&Permutation>,
     size: usize,

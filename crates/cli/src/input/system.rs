@@ -1,4 +1,4 @@
-//! Matrix or problem, right-hand side, and what is known beside them.
+//! Matrix or problem, right-hand side, and additional data.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
 use crate::arguments::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
 
-/// What `solve` takes when it is given nothing.
+/// The problem of `solve` without arguments.
 pub(crate) const DEFAULT_PROBLEM: &str = "elasticity3d:31";
 
 /// A system as it was read.
@@ -21,17 +21,17 @@ pub(crate) struct Input {
     pub(crate) matrix: Bsr<f64>,
     pub(crate) b: Vec<f64>,
     pub(crate) x0: Option<Vec<f64>>,
-    /// A point a node; how many unknowns a node has is yet to be found out.
+    /// One point for each node; the number of unknowns of a node is determined later.
     pub(crate) positions: Option<Vec<[f64; 3]>>,
     pub(crate) near_kernel: Option<NearKernel>,
-    /// The vectors of a file.
+    /// The null space vectors of a file.
     pub(crate) null_space: Option<NearKernel>,
-    /// The constraints that have been filtered out of all of these.
+    /// The constraints by which all of these were projected.
     pub(crate) filter: Option<Filtered<f64>>,
 }
 
 impl Input {
-    /// Reads or makes all that the command line names.
+    /// Reads or generates all data that the command line names.
     pub(crate) fn load(given: &Given) -> Result<Self, Failure> {
         let mut input = Self::matrix(&given.source, |source| source.system())?;
         let n = input.matrix.shape().0;
@@ -58,7 +58,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The matrix and the coordinates alone; `read` says which matrices of a file are accepted.
+    /// The matrix and the coordinates only; `read` says which matrices of a file are accepted.
     pub(crate) fn matrix(
         named: &Named,
         read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,
@@ -88,7 +88,7 @@ impl Input {
         Ok(input)
     }
 
-    /// A problem of the gallery, its constraints filtered out.
+    /// A problem of the gallery, projected onto its constraints.
     fn problem(problem: Problem) -> Result<Self, Failure> {
         let filter = problem.prefilter()?;
         let Problem { name, mut matrix, positions, mut near_kernel, .. } = problem;
@@ -152,7 +152,7 @@ fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     Ok(Sum { elastic: a, contact: &contact }.merge()?)
 }
 
-/// One point a row; axes that are not given are 0.
+/// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = matrix_market::read_dense(path)?;
     let (nodes, axes) = (xyz.rows(), xyz.columns());

@@ -1,4 +1,4 @@
-//! The picture of `compare`: the residuals of all methods, against iterations and against time.
+//! The picture of `compare`: residuals of all methods over iterations and over time.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use super::table::{Row, Table};
 use crate::arguments::{Method, Precond};
 use crate::error::Failure;
 
-/// Width and height in pixels, and how much of the width is for the names.
+/// Width and height in pixels, and the part of the width for the names.
 const SIZE: (u32, u32) = (1200, 520);
 const NAMES: u32 = 260;
 
-/// Decades below the tolerance that are shown: what lies lower differs by luck.
+/// Decades shown below the tolerance; smaller residuals have no meaning for the comparison.
 const BELOW: f64 = 1e-2;
 
-/// The colour of a method, the same in every picture: those of Okabe & Ito, told apart by all eyes, without yellow, which white
-/// paper swallows; brown and grey for what is left.
+/// The colour of a method, the same in every picture. The palette is that of Okabe & Ito, which colour-blind people can distinguish, without
+/// yellow, which is hard to see on white; brown and grey are added.
 fn colour(row: &Row) -> RGBColor {
     match row.precond {
         Precond::Sa => RGBColor(213, 94, 0),
@@ -52,7 +52,7 @@ fn draw(file: &Path, table: &Table) -> Drawn {
     let canvas = canvas.titled(&title, ("sans-serif", 20).into_font().color(&INK))?;
     let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
     let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
-    // A start at iteration 0 has no place on a logarithm.
+    // Iteration 0 cannot be shown on a logarithmic axis.
     panel(left, table, "iterations + 1", &|_, k| k as f64 + 1.0)?;
     panel(right, table, "seconds, setup included", &|row, k| row.times[k].max(1e-6))?;
     legend(&names, table)?;
@@ -60,7 +60,7 @@ fn draw(file: &Path, table: &Table) -> Drawn {
     Ok(())
 }
 
-/// Relative residuals over what `across` says of each look.
+/// Relative residuals over `across`, a function of the row and the iteration.
 fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(&Row, usize) -> f64) -> Drawn {
     let floor = BELOW * table.tolerance;
     let line = |row: &Row| -> Vec<(f64, f64)> {
@@ -95,7 +95,7 @@ fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(&Row, usi
         let ends = [(first, table.tolerance), (1.2 * last, table.tolerance)];
         chart.draw_series(DashedLineSeries::new(ends, 4, 4, INK.stroke_width(1)))?;
     }
-    // The fastest, which comes first, is drawn last and lies on top.
+    // The fastest method comes first in the table and is drawn last, on top.
     for row in table.rows.iter().rev() {
         let (points, colour) = (line(row), colour(row));
         let end = points.last().copied();
@@ -108,7 +108,7 @@ fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(&Row, usi
     Ok(())
 }
 
-/// The methods in the order of the table, with what they took.
+/// The names of the methods in the order of the table, with iterations and seconds.
 fn legend(area: &Canvas<'_>, table: &Table) -> Drawn {
     let font = ("sans-serif", 14).into_font().color(&INK);
     let small = ("sans-serif", 12).into_font().color(&RGBColor(120, 120, 120));
@@ -129,7 +129,7 @@ fn legend(area: &Canvas<'_>, table: &Table) -> Drawn {
     Ok(())
 }
 
-/// Two digits, without an exponent where that is readable.
+/// Two digits, without an exponent for numbers of moderate size.
 fn short(v: f64) -> String {
     if v >= 10.0 || v == 0.0 {
         format!("{v:.0}")

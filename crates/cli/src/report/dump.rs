@@ -1,6 +1,6 @@
-//! A folder that makes a run again: matrix, right-hand side, options, versions.
+//! A folder from which a run can be repeated: matrix, right-hand side, options, versions.
 //!
-//! Written before the solve, so that it is there whatever the solve does. Numbers come back with the same bits.
+//! It is written before the solve, so that it exists even if the solve fails. Numbers are written so that they are read with the same bits.
 
 use std::fs;
 use std::path::Path;
@@ -21,16 +21,16 @@ use crate::input::system::Input;
 struct Options<'a> {
     /// The command line of the run.
     command: Vec<String>,
-    /// The command line that makes it again from this folder; none where a file could not be read.
+    /// The command line that repeats the run from this folder; none if a file could not be read.
     again: Option<Vec<String>>,
     options: &'a Solve,
     threads: usize,
     versions: Versions,
-    /// What is wrong with the input.
+    /// The error in the input.
     error: Option<String>,
 }
 
-/// Fills the folder: the system as it was read, or, where that failed, copies of the files that were named.
+/// Writes the folder: the system as it was read or, if that failed, copies of the named files.
 pub(crate) fn write(
     folder: &Path,
     options: &Solve,
@@ -53,14 +53,14 @@ pub(crate) fn write(
     write_json(&folder.join("options.json"), &described)
 }
 
-/// Writes the vectors of a near-kernel or null space, a column each.
+/// Writes the vectors of a near-kernel or null space, one column for each.
 pub(crate) fn write_columns(file: &Path, vectors: &NearKernel) -> Result<(), Failure> {
     let columns = (0..vectors.vectors()).flat_map(|j| vectors.column(j)).collect();
     let dense = Dense::new(vectors.size(), vectors.vectors(), columns).map_err(std::io::Error::other);
     Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
 }
 
-/// Writes points, a row each.
+/// Writes points, one row for each.
 pub(crate) fn write_points(file: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
     let axes = (0..3).flat_map(|axis| points.iter().map(move |p| p[axis])).collect();
     let dense = Dense::new(points.len(), 3, axes).map_err(std::io::Error::other);
@@ -85,10 +85,10 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words after `coarsen` that solve the dumped system in the same way.
+/// The arguments after `coarsen` that solve the dumped system in the same way.
 fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) -> Vec<String> {
     let given = &options.given;
-    // Points of a problem speak of its natural blocks, which another block size overrules.
+    // The points of a problem imply its own block size, so they are left out for another block size.
     let nodes =
         input.positions.is_some() && (given.source.coordinates.is_some() || given.block_size.is_none());
     let mut words: Vec<String> = ["solve", "A.mtx", "--rhs", "b.mtx"].map(str::to_owned).into();
@@ -112,7 +112,7 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     add("--method", crate::arguments::name(options.method));
     add("--precond", crate::arguments::name(options.precond));
     add("--precision", crate::arguments::name(options.precision));
-    // What `auto` is depends on the machine and its variables.
+    // The choice of `auto` depends on the machine and its environment variables.
     let backend = match options.backend.0 {
         BackendChoice::Auto => stages.name().to_owned(),
         _ => options.backend.to_string(),
@@ -125,12 +125,12 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     let methods =
         given.aggregation.words().into_iter().chain(given.domains.words()).chain(given.overlap.words());
     for (option, value) in methods {
-        words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a switch has no value
+        words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
     }
     words
 }
 
-/// Copies the files that were named, as they are, those of them that can be copied.
+/// Copies the named files unchanged, as far as they can be read.
 fn copies(folder: &Path, options: &Solve) -> Result<(), Failure> {
     let given = &options.given;
     let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };

@@ -1,4 +1,4 @@
-//! Files for machines.
+//! JSON files.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::Failure;
 
-/// What ran.
+/// Version and platform of the program.
 #[derive(Serialize)]
 pub(crate) struct Versions {
     coarsen: &'static str,

@@ -1,4 +1,4 @@
-//! What is written about it: the fifth layer.
+//! Reports, tables and pictures: the fifth layer.
 
 pub(crate) mod chart;
 pub(crate) mod dump;

@@ -1,4 +1,4 @@
-//! A history as a picture: iterations across, decades up.
+//! A plot of a history over the iterations, with a logarithmic axis.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::error::Failure;
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (800, 500);
 
-/// A history that falls.
+/// A decreasing history.
 pub(crate) struct Curve<'a> {
     pub(crate) title: String,
-    /// What falls.
+    /// The name of the quantity.
     pub(crate) what: &'a str,
     pub(crate) history: &'a [f64],
     pub(crate) tolerance: f64,
@@ -31,7 +31,7 @@ pub(crate) fn curve(file: &Path, curve: &Curve<'_>) -> Result<(), Failure> {
 }
 
 fn draw(file: &Path, report: &Curve<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    // A logarithm has no place for zeros and NaN.
+    // Zeros and NaN cannot be shown on a logarithmic axis.
     let points: Vec<(f64, f64)> = report.history.iter().enumerate().map(|(k, &r)| (k as f64, r)).collect();
     let points: Vec<(f64, f64)> = points.into_iter().filter(|(_, r)| *r > 0.0 && r.is_finite()).collect();
     let shown = points.iter().map(|p| p.1).chain((report.tolerance > 0.0).then_some(report.tolerance));

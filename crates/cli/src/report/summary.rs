@@ -1,4 +1,4 @@
-//! The report, for machines (JSON) and for people.
+//! The report, as JSON and as text.
 
 use std::fmt;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::input::looks::Looks;
 use crate::input::ready::Ready;
 use crate::run::solution::{Solution, Try};
 
-/// What a run began with.
+/// The start of a run.
 pub(crate) struct Setting<'a> {
     pub(crate) options: &'a Solve,
     pub(crate) threads: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) ready: &'a Ready<'a>,
 }
 
-/// All that a run has to say; numbers that are not finite become `null`.
+/// The report of a run; numbers that are not finite become `null`.
 #[derive(Serialize)]
 pub(crate) struct Report {
     source: String,
@@ -41,38 +41,38 @@ pub(crate) struct Report {
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// From the parsed matrix to the first iteration: looks, preconditioner or factors; without `tries`.
+    /// Seconds from the parsed matrix to the first iteration: analysis, preconditioner or factors; without `tries`.
     setup_seconds: f64,
-    /// Looking at the matrix, of that: each step with its seconds.
+    /// The analysis of the matrix, a part of the setup: each step with its seconds.
     looks: Looks,
     solve_seconds: f64,
-    /// Of the command, from its beginning to this report.
+    /// Seconds of the command, from its start to this report.
     total_seconds: f64,
-    /// Of the method that ended the solve; of a direct one, steps of refinement.
+    /// Iterations of the last method; for a direct method, steps of refinement.
     iterations: usize,
-    /// What was tried before, with its own iterations and seconds.
+    /// Earlier attempts, with their own iterations and seconds.
     tries: Vec<Try>,
     max_iterations: usize,
     pub(crate) tolerance: f64,
     /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
     true_relative_residual: f64,
     pub(crate) outcome: &'static str,
-    /// Cause and cure; empty when converged.
+    /// Cause and remedy; empty when converged.
     pub(crate) advice: String,
     pub(crate) history: Vec<f64>,
-    /// Grids of a hierarchy; 1 without one.
+    /// Levels of a hierarchy; 1 without one.
     levels: usize,
-    /// Entries on all grids over those of the matrix.
+    /// Entries of the matrices of all levels divided by those of the finest.
     operator_complexity: f64,
-    /// The levels, for people.
+    /// The table of levels, as text.
     #[serde(skip)]
     table: Option<String>,
     condition_estimate: Option<f64>,
     peak_memory_bytes: Option<u64>,
-    /// What was chosen, and why: a line on the method, a line on the preconditioner.
+    /// The choice and its reasons: one line for the method, one for the preconditioner.
     choice: [String; 2],
     notes: Vec<String>,
-    /// What `diagnose` warns of.
+    /// The warnings of `diagnose`.
     warnings: Vec<String>,
     versions: Versions,
 }
@@ -140,7 +140,7 @@ impl Report {
     }
 }
 
-/// The most memory this process has held, where the system says so.
+/// The peak memory of this process, where the operating system reports it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -172,9 +172,9 @@ impl fmt::Display for Report {
         }
         let memory = self
             .peak_memory_bytes
-            .map_or(String::new(), |bytes| format!(", {:.0} MiB at most", mib(bytes as usize)));
+            .map_or(String::new(), |bytes| format!(", {:.0} MiB peak memory", mib(bytes as usize)));
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
-        writeln!(f, "looks     {}", self.looks)?;
+        writeln!(f, "analysis  {}", self.looks)?;
         for tried in &self.tries {
             let (method, precond) =
                 (crate::arguments::name(tried.method), crate::arguments::name(tried.precond));
@@ -182,7 +182,7 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "setup     {:.3} s on {}, looks included",
+            "setup     {:.3} s on {}, analysis included",
             self.setup_seconds,
             count(*threads, "thread")
         )?;

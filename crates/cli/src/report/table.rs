@@ -1,4 +1,4 @@
-//! What `compare` found, for machines (JSON) and for people.
+//! The table of `compare`, as JSON and as text.
 
 use std::fmt;
 
@@ -20,19 +20,19 @@ pub(crate) struct Row {
     /// Whether labels name the backend.
     #[serde(skip)]
     several: bool,
-    /// Whether it is what `auto` takes.
+    /// Whether `auto` would choose it.
     pub(crate) auto: bool,
-    /// Of the last attempt.
+    /// Seconds of the setup of the last attempt.
     setup_seconds: f64,
-    /// Of the last attempt.
+    /// Seconds of the iterations of the last attempt.
     solve_seconds: f64,
-    /// Of all attempts.
+    /// Seconds of all attempts.
     pub(crate) total_seconds: f64,
-    /// Of the last attempt; of a direct method, steps of refinement.
+    /// Iterations of the last attempt; for a direct method, steps of refinement.
     pub(crate) iterations: usize,
     /// The attempts before the last, with their own iterations and seconds.
     tries: Vec<Try>,
-    /// The most it held at once, vectors included.
+    /// Peak memory, vectors included.
     memory_bytes: usize,
     pub(crate) outcome: &'static str,
     advice: String,
@@ -40,12 +40,12 @@ pub(crate) struct Row {
     levels: usize,
     operator_complexity: f64,
     pub(crate) history: Vec<f64>,
-    /// When the residuals of the history were seen, in seconds from the start of the setup.
+    /// Times of the residuals in the history, in seconds from the start of the setup.
     pub(crate) times: Vec<f64>,
 }
 
 impl Row {
-    /// `several` backends are compared, so that labels name them.
+    /// With `several` backends, labels name the backend.
     pub(crate) fn new(
         (method, precond): (Method, Precond),
         solution: &Solution,
@@ -90,7 +90,7 @@ impl Row {
     }
 }
 
-/// A method, its preconditioner, and where it runs if that is to be told: `cg + sa, cpu`.
+/// A method, its preconditioner and, if given, the backend: `cg + sa, cpu`.
 pub(crate) fn label((method, precond): (Method, Precond), backend: Option<&str>) -> String {
     let on = backend.map_or_else(String::new, |backend| format!(", {backend}"));
     match precond {
@@ -105,19 +105,19 @@ pub(crate) struct Table {
     pub(crate) source: String,
     pub(crate) n: usize,
     nnz: usize,
-    /// What constraints filtered out of it.
+    /// The constraints by which it was projected.
     filtered: Option<String>,
     block_size: usize,
     threads: usize,
     pub(crate) tolerance: f64,
     limit_seconds: f64,
-    /// The look at the matrix that all share: diagnosis, conversion to blocks.
+    /// Seconds of the common analysis of the matrix: diagnosis, conversion to blocks.
     looking_seconds: f64,
-    /// What `auto` takes beyond that, choice and solution.
+    /// Seconds of `auto` beyond that, choice and solution.
     auto_seconds: f64,
-    /// How that ended.
+    /// The outcome of `auto`.
     auto_outcome: &'static str,
-    /// What `auto` takes, and why: a line on the method, a line on the preconditioner.
+    /// The choice of `auto` and its reasons: one line for the method, one for the preconditioner.
     choice: [String; 2],
     pub(crate) rows: Vec<Row>,
     versions: Versions,
@@ -173,7 +173,7 @@ impl fmt::Display for Table {
         }
         writeln!(
             f,
-            "looking at it took {:.3} s; {}, {} s for each method\n",
+            "analysis {:.3} s; {}; at most {} s for each method\n",
             self.looking_seconds,
             count(self.threads, "thread"),
             self.limit_seconds
@@ -198,7 +198,7 @@ impl fmt::Display for Table {
         }
         for row in &self.rows {
             for tried in &row.tries {
-                writeln!(f, "\n{}: stored in f32 it came to nothing before: {tried}", row.label())?;
+                writeln!(f, "\n{}: the first attempt, stored in f32, failed: {tried}", row.label())?;
             }
         }
         for row in self.rows.iter().filter(|row| !row.converged()) {

@@ -1,4 +1,4 @@
-//! One attempt at a system, in the precision asked for or the one that serves.
+//! One attempt at a system, in the requested precision or in one that suffices.
 
 use coarsen::auto::Meter;
 use coarsen::backend::Cpu;
@@ -16,7 +16,7 @@ use crate::arguments::{Method, Precision, Precond};
 use crate::decision::places::Stages;
 use crate::error::Failure;
 
-/// Solves, unless there is nothing to solve or the matrix itself speaks against it.
+/// Solves, unless b is zero or a property of the matrix excludes the method.
 pub(crate) fn attempt(
     job: &Job<'_>,
     stages: &Stages,
@@ -47,7 +47,7 @@ pub(crate) fn attempt(
     Ok(solution)
 }
 
-/// Vectors in f64 over a preconditioner in the precision asked for.
+/// Vectors in f64, with a preconditioner in the requested precision.
 fn in_double<D: Stage, M: Stage>(
     job: &Job<'_>,
     precision: Precision,
@@ -63,13 +63,13 @@ fn in_double<D: Stage, M: Stage>(
     Ok(solution)
 }
 
-/// A preconditioner in f32 where it may serve, in f64 where that does not converge.
+/// Tries a preconditioner in f32 first where that is suitable, and in f64 if it does not converge.
 ///
-/// Half the traffic of a preconditioner is saved where its values fit and the method takes a symmetric one; what rounding spoils (a matrix so
-/// ill-conditioned that its rounded form is indefinite) shows as an outcome, and is done again.
+/// Storage in f32 halves the memory traffic of a preconditioner. It is used if the values fit and the method is a conjugate gradient method. If rounding makes
+/// the preconditioner indefinite, as for very ill-conditioned matrices, the outcome shows it and the solve is repeated.
 fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
     let mut tried = None;
-    // Domains have a precision of their own.
+    // Domains have their own option for precision.
     let stores =
         job.preconds.iter().all(|p| !matches!(p, Precond::None | Precond::Mas | Precond::As | Precond::Ras));
     let worth = stores && matches!(job.method, Method::Cg | Method::Fcg);
@@ -81,7 +81,10 @@ fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> R
         if !solution.ending.may_be_rounding() {
             return Ok(solution);
         }
-        notes.push(format!("stored in f32 it did not converge ({}): again in f64", solution.ending.name()));
+        notes.push(format!(
+            "the preconditioner in f32 did not converge ({}); repeated in f64",
+            solution.ending.name()
+        ));
         job.again();
         tried = Some(solution);
     }

@@ -1,4 +1,4 @@
-//! Does what `coarsen::auto` asks for: attempts at one system, each from the best x so far.
+//! The attempts of `coarsen::auto` at one system, each from the best x so far.
 
 use std::time::Instant;
 
@@ -17,10 +17,10 @@ use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 
-/// Where and until when.
+/// The place and the deadline.
 pub(crate) type Place<'a> = (&'a Stages, Precision, Option<Instant>);
 
-/// Does what was chosen, until the deadline; `choice` is told how it went.
+/// Runs the choice until the deadline, and records the course in `choice`.
 pub(crate) fn by_choice(
     ready: &Ready<'_>,
     given: &Given,
@@ -50,7 +50,7 @@ pub(crate) fn by_choice(
     Ok(solution)
 }
 
-/// What happened, in lines; that the cost has no bound is one of them wherever that is so.
+/// The events as lines, with a line where the cost has no bound.
 fn told(course: &Course) -> Vec<String> {
     let said = course.events.iter().any(|event| matches!(event, Event::NoFactor(_)));
     let unbounded = course.unbounded.filter(|_| !said).map(Event::NoFactor);
@@ -65,12 +65,12 @@ struct Attempts<'a> {
     progress: &'a Progress,
     /// Iterations done.
     done: usize,
-    /// The last attempt with the best x of all, and those before it.
+    /// The last attempt with the best x of all, and the attempts before it.
     best: Option<Solution>,
 }
 
 impl Attempts<'_> {
-    /// One attempt from the best x; how it ended.
+    /// One attempt from the best x; returns how it ended.
     fn make(
         &mut self,
         (method, precond, precision): (Method, Precond, Precision),
@@ -114,7 +114,7 @@ impl Steps for Attempts<'_> {
     }
 }
 
-/// What an ending means for what follows; `narrow` where the preconditioner is stored in f32 and f64 is yet to come.
+/// Converts an ending for `auto`; `narrow` if the preconditioner is stored in f32 and f64 can still be tried.
 fn ended(solution: &Solution, narrow: bool) -> End {
     match &solution.ending {
         Ending::Method(Outcome::Converged) => End::Converged,

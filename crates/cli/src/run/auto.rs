@@ -1,4 +1,4 @@
-//! What `auto` takes beside the other methods of a comparison.
+//! The run of `auto` in a comparison.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 
-/// What `auto` does, from the choice to the solution.
+/// Runs `auto`, from the choice to the solution.
 pub(crate) struct Auto {
     pub(crate) choice: Choice,
     pub(crate) precond: Precond,

@@ -1,4 +1,4 @@
-//! An OpenCL device as a place that the command solves at.
+//! An OpenCL device as a place for the command.
 
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
@@ -11,7 +11,7 @@ use super::stage::{Built, Operator, Stage, anywhere, domains};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// Bytes of a hierarchy as a multiple of those of its matrix: as much again for transfers, coarser levels, diagonal blocks and vectors.
+/// Bytes of a hierarchy as a multiple of those of its matrix. Transfers, coarser levels, diagonal blocks and vectors take as much as the matrix.
 const HIERARCHY: u64 = 3;
 
 impl<V: Real, S: Real> Stage for OpenCl<V, S> {
@@ -31,7 +31,7 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
             {
                 computed_on_device(recipe, job.system, self)
             }
-            // A factor, found weights and smoothed aggregation are the host's.
+            // A factor, computed weights and smoothed aggregation need the host.
             (Precond::Mas, form) => domains(form, job.system, self),
             (other, _) => anywhere(other, job, self),
         }
@@ -75,7 +75,7 @@ fn computed_on_device<V: Real, S: Real>(
     Ok((Box::new(built), Some(grids)))
 }
 
-/// A line a level.
+/// One line for each level.
 fn table<V: Real, S: Real>(
     built: &DeviceSubdomains<V, S>,
     nodes: &[usize],

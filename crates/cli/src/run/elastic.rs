@@ -10,7 +10,7 @@ use coarsen::{AnyBackend, AnyVector, Identity};
 
 use crate::arguments::minimize::Inverse;
 
-/// What the scenes are made of.
+/// The material of the scenes.
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 
 /// The body of a scene, for Newton's method too.

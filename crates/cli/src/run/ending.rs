@@ -1,4 +1,4 @@
-//! How a solve ended, its cause and its cure.
+//! How a solve ended, the cause and a remedy.
 
 use std::fmt;
 
@@ -13,31 +13,31 @@ use crate::console::mib;
 /// The end of a solve. All but [`Outcome::Converged`] are exit code 4.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
-    /// What the method said, judged by the residual in `f64`.
+    /// The outcome of the method, checked by the residual in `f64`.
     Method(Outcome),
     /// The residual is as small as f64 allows.
     Floor(Floor),
-    /// The time was up.
+    /// The time limit was reached.
     TimeLimit,
-    /// It would have taken longer than there was time: the seconds it was estimated at.
+    /// Not started, because the estimated seconds exceed the time limit.
     TooLong { seconds: f64 },
-    /// A factor would have taken more bytes than it may.
+    /// Not started, because the factor exceeds its memory limit.
     TooLarge { bytes: usize, allowed: usize },
-    /// What the method said of a matrix with constants in its kernel, and no null space was given.
+    /// The outcome for a matrix with constants in its kernel and no given null space.
     Singular(Outcome),
-    /// A method for symmetric matrices was given another one.
+    /// A method for symmetric matrices, and an unsymmetric matrix.
     Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
-    /// A method for positive definite matrices was given one that shows that it is none; why.
+    /// A method for positive definite matrices, and a matrix that is not; the reason.
     Indefinite { why: String },
     /// The preconditioner could not be built.
     Setup(SetupError),
-    /// The matrix could not be factored.
+    /// The matrix could not be factorised.
     Factor(DirectError),
-    /// The method and the preconditioner, or a parameter, do not go together.
+    /// The method does not accept the preconditioner or a parameter.
     Unsuitable(coarsen::Error),
-    /// A vector given as null space is not in it.
+    /// A given vector is not in the null space.
     NotNull { vector: usize, share: f64 },
-    /// The vectors given as null space span none.
+    /// The given null space vectors are linearly dependent.
     Dependent(NullSpaceError),
 }
 
@@ -46,7 +46,7 @@ impl Ending {
         matches!(self, Self::Method(Outcome::Converged))
     }
 
-    /// Whether a preconditioner in more digits could end otherwise.
+    /// Whether a preconditioner in f64 could end differently.
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
             Self::Setup(_) | Self::Unsuitable(_) | Self::Floor(_) => true,
@@ -57,7 +57,7 @@ impl Ending {
         }
     }
 
-    /// Whether it names a row or a node of the matrix that was worked on.
+    /// Whether the message names a row or a node of the reordered matrix.
     pub(crate) fn names_a_row(&self) -> bool {
         matches!(self, Self::Setup(_) | Self::Factor(_) | Self::Unsuitable(_))
     }
@@ -80,47 +80,47 @@ impl Ending {
     }
 }
 
-/// Cause and cure; empty when converged.
+/// Cause and remedy; empty when converged.
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
             Self::Floor(floor) => floor.fmt(f),
-            Self::TimeLimit => f.write_str("the time was up; raise --limit, or take a stronger preconditioner"),
-            Self::TooLong { seconds } => write!(f, "it would take about {seconds:.0} s; raise --limit"),
+            Self::TimeLimit => f.write_str("the time limit was reached; raise --limit, or use a stronger preconditioner"),
+            Self::TooLong { seconds } => write!(f, "not started: it would take about {seconds:.0} s; raise --limit"),
             Self::TooLarge { bytes, allowed } => write!(
                 f,
-                "its factor would take {:.0} MiB and may take {:.0}; raise --memory",
+                "not started: its factor would take {:.0} MiB and the limit is {:.0}; raise --memory",
                 mib(*bytes),
                 mib(*allowed)
             ),
             Self::Singular(outcome) => write!(
                 f,
-                "the matrix is singular: its row sums vanish, so that constants are in its kernel (the method ended: {outcome}); \
+                "the matrix is singular: its row sums are zero, so constants are in its kernel (outcome of the method: {outcome}); \
                  give --null-space constants, or fix a value"
             ),
             Self::Unsymmetric { row, column, here, there } => write!(
                 f,
                 "the matrix is not symmetric: row {row}, column {column} holds {here:.4e}, but row {column}, column {row} holds \
-                 {there:.4e} (rows from 0); take gmres, bicgstab or direct, or treat boundary rows and columns alike"
+                 {there:.4e} (rows are counted from 0); use gmres, bicgstab or direct, or eliminate boundary rows and columns alike"
             ),
             Self::Indefinite { why } => {
                 write!(
                     f,
-                    "the matrix is not positive definite: {why}; take minres, gmres or direct, or correct the assembly"
+                    "the matrix is not positive definite: {why}; use minres, gmres or direct, or correct the assembly"
                 )
             }
             Self::Setup(error) => error.fmt(f),
             Self::Factor(error) => error.fmt(f),
             Self::Unsuitable(coarsen::Error::Preconditioner { .. }) => f.write_str(
-                "the preconditioner is not symmetric positive definite on this matrix, as the method needs it (a pivot or a \
-                 diagonal entry is not positive); take ic0 or block-jacobi, or gmres with this one",
+                "the preconditioner is not symmetric positive definite for this matrix, as the method requires (a pivot or a \
+                 diagonal entry is not positive); use ic0 or block-jacobi, or gmres with this one",
             ),
             Self::Unsuitable(error) => error.fmt(f),
             Self::NotNull { vector, share } => write!(
                 f,
-                "vector {vector} is not in the null space: |A v| is {share:.1e} of what it is without cancellation; \
-                 look at the order of the unknowns, or leave out --null-space"
+                "vector {vector} is not in the null space: |A v| is {share:.1e} of its value without cancellation; \
+                 check the order of the unknowns, or leave out --null-space"
             ),
             Self::Dependent(error) => error.fmt(f),
         }

@@ -10,11 +10,11 @@ use super::ending::Ending;
 use super::job::Job;
 use super::solution::Solution;
 
-/// The residual that counts is judged against the tolerance: nothing is refused before.
+/// Accepts any residual: the command compares it with the tolerance later.
 const DIRECT: Direct =
     Direct { method: Method::Auto, refinements: 3, accept: f64::INFINITY, engine: Engine::Fastest };
 
-/// Orders the matrix of a job and keeps that for [`factor`]; what its factor takes.
+/// Orders the matrix of a job, stores the ordering for [`factor`], and returns the size of the factor.
 pub(crate) fn order(a: &Bsr<f64>, ordered: &Cell<Option<Analysis>>) -> Result<Figures, DirectError> {
     let analysis = DIRECT.analyse(a)?;
     let figures = analysis.figures();
@@ -38,9 +38,9 @@ pub(crate) fn factor(job: &Job<'_>) -> Solution {
         Method::Ldlt => "L B L^T with pivots of order 1 and 2",
         Method::Lu => "LU with row exchanges",
     };
-    solution.notes.push(format!("factored by {how}"));
+    solution.notes.push(format!("factorised by {how}"));
     solution.refactored = factor.fallback().is_some();
-    solution.notes.extend(factor.fallback().map(|error| format!("instead of a cheaper one: {error}")));
+    solution.notes.extend(factor.fallback().map(|error| format!("a cheaper factorisation failed: {error}")));
     solution.begin(job);
 
     let mut x = job.arranged(&solution.x).into_owned();

@@ -1,4 +1,4 @@
-//! The preconditioner of a sequence, and what is done with it in a step.
+//! The preconditioner of a sequence, and its update in each step.
 
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
 use coarsen::multigrid::{Multigrid, SmoothedAggregation};
@@ -13,26 +13,27 @@ use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
 
-/// Unknowns beyond which `auto` puts a hierarchy above the domains: the table by size of `benches/README.md`, contact changed in each step.
+/// Number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in `benches/README.md`, with contact that changes in each step.
 const LARGE: usize = 100_000;
 
-/// Unknowns beyond which `auto` takes smoothed aggregation alone, by the same table.
+/// Number of unknowns above which `auto` uses smoothed aggregation, from the same table.
 const LARGEST: usize = 250_000;
 
-/// What `auto` takes for so many unknowns, `asked` for a form of domains or not, and why.
+/// The choice of `auto` by number of unknowns and its reason; `asked` if options select a form of domains.
 fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     match unknowns {
-        _ if asked => (Precond::Mas, " (auto, in the form asked for)"),
-        n if n > LARGEST => {
-            (Precond::Sa, " (auto: beyond 250,000 unknowns its few iterations pay for a setup in each step)")
-        }
+        _ if asked => (Precond::Mas, " (auto, in the requested form)"),
+        n if n > LARGEST => (
+            Precond::Sa,
+            " (auto: above 250,000 unknowns its few iterations make up for a setup in each step)",
+        ),
         n if n > LARGE => (
             Precond::Mas,
-            " with a hierarchy above (auto: beyond 100,000 unknowns its iterations pay for its setup)",
+            " with a hierarchy above (auto: above 100,000 unknowns its few iterations make up for its setup)",
         ),
         _ => (
             Precond::Mas,
-            " (auto: up to 100,000 unknowns a patch of domains is the cheapest to follow contact)",
+            " (auto: up to 100,000 unknowns patching the domains is the cheapest way to include contact)",
         ),
     }
 }
@@ -43,12 +44,12 @@ pub(crate) struct Follower {
     follow: Follow,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
-    /// What is said of the choice of `auto`.
+    /// The reason for the choice of `auto`.
     because: &'static str,
     domains: Form,
     overlap: Overlap,
     built: Option<Box<dyn Prepared<Vec<f64>, f64>>>,
-    /// The elastic matrix of the last build or update: rows that a patch does not name must be as they were.
+    /// The elastic matrix of the last build or update, since a patch requires other rows to be unchanged.
     elastic: Bsr<f64>,
 }
 
@@ -77,7 +78,7 @@ impl Follower {
         }
     }
 
-    /// Whose options may be given: `auto` follows those of domains.
+    /// The preconditioner whose options are accepted; for `auto`, options of domains.
     pub(crate) fn taken(asked: Precond) -> Precond {
         if asked == Precond::Auto { Precond::Mas } else { asked }
     }
@@ -86,12 +87,12 @@ impl Follower {
         self.precond
     }
 
-    /// What a report says beside the name.
+    /// Text for the report after the name.
     pub(crate) fn because(&self) -> &'static str {
         self.because
     }
 
-    /// Decides and does what is decided; what could be reused, in words.
+    /// Decides, acts on the decision, and returns the reused parts in words.
     pub(crate) fn follow(
         &mut self,
         sequence: &Sequence,
@@ -127,11 +128,13 @@ impl Follower {
         Ok((action, words))
     }
 
-    /// What was built.
+    /// The preconditioner.
     pub(crate) fn built(&mut self) -> Result<&mut dyn Preconditioner<Vec<f64>>, Failure> {
         match &mut self.built {
             Some(built) => Ok(&mut **built),
-            None => Err(Failure::Sequence { option: "--precond none: there is nothing to follow" }),
+            None => {
+                Err(Failure::Sequence { option: "--precond none (there is no preconditioner to update)" })
+            }
         }
     }
 

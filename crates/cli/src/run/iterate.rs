@@ -15,13 +15,13 @@ use super::stage::Stage;
 use crate::arguments::{Method, name};
 use crate::error::of_device;
 
-/// How often a solve may be continued because the residual in `f64` is still above the tolerance.
+/// Maximum number of continuations of a solve whose residual in `f64` is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
 /// Solves `job` at the place `on`, watched by `meter` where several attempts are made.
 ///
 /// # Errors
-/// The device alone; how the mathematics ended is in the solution.
+/// Of the device only; a solve that does not converge is recorded in the solution.
 pub(crate) fn iterate<B: Stage>(
     job: &Job<'_>,
     on: &B,
@@ -43,7 +43,7 @@ pub(crate) fn iterate<B: Stage>(
             Err(error) => return Ok(solution.fail(job, Ending::Dependent(error))),
         }
     }
-    // A power of two keeps the squares of tiny and huge right-hand sides in range, and loses nothing.
+    // Scaling by a power of two is exact, and keeps the squares of tiny and huge right-hand sides in range.
     let scale = power_of_two(job.b.iter().fold(0.0, |m, v| v.abs().max(m)));
     let b = on.vector(&numbers(job.arranged(job.b).into_owned(), scale))?;
     let mut found: Vec<B::Real> = numbers(job.arranged(&solution.x).into_owned(), scale);
@@ -91,8 +91,8 @@ pub(crate) fn iterate<B: Stage>(
         if report.outcome == Outcome::Stopped && !solution.ending.converged() && !told {
             solution.ending = Ending::TimeLimit;
         }
-        // What the method calls converged may be just above the tolerance when it is summed in another order or
-        // precision: ask for more, from where it stands.
+        // The residual may be just above the tolerance when it is summed in another order or precision. Then
+        // continue from this x with a smaller tolerance.
         if solution.ending.converged() || report.outcome != Outcome::Converged {
             break;
         }
@@ -101,17 +101,17 @@ pub(crate) fn iterate<B: Stage>(
     Ok(solution.end(job))
 }
 
-/// Whether the time is up.
+/// Whether the deadline has passed.
 fn late(job: &Job<'_>) -> bool {
     job.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// Numbers of a place, divided by `scale`.
+/// A vector at the place, divided by `scale`.
 fn numbers<V: Real>(x: Vec<f64>, scale: f64) -> Vec<V> {
     x.into_iter().map(|v| V::of(v / scale)).collect()
 }
 
-/// The first preconditioner that can be set up; notes why those before it could not.
+/// The first preconditioner that can be set up; notes the errors of those before it.
 fn first_built<B: Stage>(
     job: &Job<'_>,
     on: &B,
@@ -128,7 +128,7 @@ fn first_built<B: Stage>(
                 return Err(Ending::Setup(SetupError::Place(error)));
             }
             Err(error) => {
-                let order = if job.order.is_some() { " (rows as renumbered)" } else { "" };
+                let order = if job.order.is_some() { " (rows of the reordered matrix)" } else { "" };
                 solution.notes.push(format!("{} left out: {error}{order}", name(precond)));
             }
         }

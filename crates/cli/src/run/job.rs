@@ -18,46 +18,46 @@ use crate::input::looks::{Looks, Mark};
 use crate::input::ready::Ready;
 use crate::input::renumber;
 
-/// One system and what is to be done with it.
+/// One system and the method to solve it.
 #[derive(Clone)]
 pub(crate) struct Job<'a> {
-    /// The matrix in blocks, and what is known beside it.
+    /// The matrix in blocks, and additional data.
     pub(crate) system: System<'a, f64>,
-    /// The matrix as it was read: the judge. All vectors here are in its order.
+    /// The matrix as it was read, for the residual. All vectors here are in its order.
     pub(crate) original: &'a Bsr<f64>,
-    /// The order of the nodes of `system` and of `null_space`, where it is another one.
+    /// The order of the nodes in `system` and `null_space`, where it differs.
     pub(crate) order: Option<&'a Permutation>,
     pub(crate) b: &'a [f64],
     pub(crate) x0: Option<&'a [f64]>,
     pub(crate) method: Method,
-    /// The first that can be set up is taken.
+    /// Preconditioners to try; the first that can be set up is used.
     pub(crate) preconds: Vec<Precond>,
     /// The recipe of [`Precond::Sa`].
     pub(crate) aggregation: Multigrid<SmoothedAggregation>,
     /// The recipe of [`Precond::Mas`].
     pub(crate) domains: Form,
-    /// The recipe of [`Precond::As`], and restricted of [`Precond::Ras`].
+    /// The recipe of [`Precond::As`], and its restricted form for [`Precond::Ras`].
     pub(crate) overlap: Overlap,
     pub(crate) null_space: Option<NearKernel>,
-    /// Whether constants are in the kernel of A, on some component at least.
+    /// Whether constants are in the kernel of A, on at least one component.
     pub(crate) floats: bool,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) progress: &'a Progress,
-    /// When the setup began: the matrix was parsed.
+    /// Start of the setup, when the matrix was parsed.
     pub(crate) begun: Instant,
-    /// When this attempt began, later than `begun` where others came first.
+    /// Start of this attempt; later than `begun` if there were others before.
     pub(crate) since: Cell<Mark>,
-    /// Steps that have a line of their own, and are no part of setup and solve.
+    /// Times of the analysis steps. The report lists them separately from setup and solve.
     pub(crate) looks: &'a RefCell<Looks>,
-    /// When an iteration is the last.
+    /// The deadline.
     pub(crate) deadline: Option<Instant>,
-    /// The matrix of `system` as it was ordered for a factor, until the factor takes it.
+    /// The ordering of the matrix of `system`, until the factor takes it.
     pub(crate) ordered: &'a Cell<Option<Analysis>>,
 }
 
 impl<'a> Job<'a> {
-    /// A system, for a method that is yet to be named.
+    /// A job whose method is set later.
     pub(crate) fn of(ready: &'a Ready<'_>, given: &Given, progress: &'a Progress) -> Self {
         let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
         Self {
@@ -94,12 +94,12 @@ impl<'a> Job<'a> {
         renumber::restored(self.order, self.system.matrix.block().0, x)
     }
 
-    /// Does a step that has a line of its own.
+    /// Runs an analysis step and records its time.
     pub(crate) fn time<R>(&self, step: &'static str, f: impl FnOnce() -> R) -> R {
         self.looks.borrow_mut().time(step, f)
     }
 
-    /// A new attempt begins now.
+    /// Starts a new attempt.
     pub(crate) fn again(&self) {
         self.since.set(self.looks.borrow().mark());
     }
@@ -110,7 +110,7 @@ impl<'a> Job<'a> {
 pub(crate) struct Grids {
     pub(crate) levels: usize,
     pub(crate) operator_complexity: f64,
-    /// A line a level.
+    /// One line for each level.
     pub(crate) table: String,
 }
 

@@ -1,4 +1,4 @@
-//! What was decided is done: the fourth layer.
+//! The run of a decision: the fourth layer.
 
 pub(crate) mod attempt;
 pub(crate) mod attempts;

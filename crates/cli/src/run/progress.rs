@@ -1,4 +1,4 @@
-//! Bars on a terminal; silence elsewhere.
+//! Progress bars on a terminal; no output elsewhere.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Steps of the bar for a decade of the residual.
 const DECADE: f64 = 100.0;
 
-/// What a run is busy with, on the standard error where that is a terminal.
+/// The current phase of a run, on standard error if that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// What stands before every message: which of several methods runs.
+    /// The prefix of every message: the name of the running method.
     of: RefCell<String>,
 }
 
 impl Progress {
-    /// A bar that shows nothing when `quiet`, or where nobody looks.
+    /// A bar; invisible if `quiet` or if standard error is not a terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -26,7 +26,7 @@ impl Progress {
         Self { bar, of: RefCell::new(String::new()) }
     }
 
-    /// All that follows belongs to one of several methods, until another one is named.
+    /// Sets the method that later messages name.
     pub(crate) fn method(&self, label: &str) {
         *self.of.borrow_mut() = format!("{label}: ");
     }
@@ -35,25 +35,25 @@ impl Progress {
         self.bar.set_message(format!("{}{what}", self.of.borrow()));
     }
 
-    /// What is shown.
+    /// The current message.
     #[cfg(test)]
     fn message(&self) -> String {
         self.bar.message()
     }
 
-    /// The part of the work that begins.
+    /// Starts a phase.
     pub(crate) fn phase(&self, what: &'static str) {
         self.tell(what);
     }
 
-    /// Iterations begin: from here on the bar grows with the decades that the residual has fallen.
+    /// Starts the iterations. From here on the bar shows the decades by which the residual has fallen.
     pub(crate) fn iterations(&self, tolerance: f64) {
         let style = ProgressStyle::with_template("{msg} [{bar:40}] {elapsed}");
         self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         self.bar.set_length((-tolerance.max(f64::EPSILON).log10() * DECADE).max(1.0) as u64);
     }
 
-    /// One look at the residual.
+    /// Shows a residual.
     pub(crate) fn look(&self, iteration: usize, relative: f64) {
         if !self.bar.is_hidden() {
             self.bar.set_position((-relative.log10() * DECADE).max(0.0) as u64);
@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Leaves no trace on the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! What the matrix itself shows not to work, before anything is set up.
+//! Checks, before the setup, whether properties of the matrix exclude the method.
 
 use coarsen::diagnose::{Definiteness, Diagnosis};
 
@@ -7,7 +7,7 @@ use super::job::Job;
 use crate::arguments::Method;
 use crate::input::ready::NULL;
 
-/// Why a method cannot be used on this matrix, where the matrix itself shows it.
+/// The reason why a method cannot be used on this matrix, if its diagnosis shows one.
 pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
     let values = diagnosis.values.as_ref()?;
     let symmetric = matches!(method, Method::Cg | Method::Fcg | Method::Minres);
@@ -25,7 +25,7 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
     matches!(method, Method::Cg | Method::Fcg).then_some(Ending::Indefinite { why })
 }
 
-/// The first vector that A does see.
+/// The first given vector that is not in the null space.
 pub(crate) fn wrong_null_space(job: &Job<'_>) -> Option<Ending> {
     let space = job.null_space.as_ref()?;
     match job.time("null space", || space.quality(job.system.matrix)) {

@@ -1,4 +1,4 @@
-//! What a method made of a job.
+//! The result of a method for a job.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::arguments::{Method, Precision, Precond};
 use crate::console::count;
 use crate::input::looks::Mark;
 
-/// An attempt that something else followed.
+/// An attempt that was followed by another.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Try {
     pub(crate) method: Method,
@@ -38,37 +38,37 @@ impl fmt::Display for Try {
     }
 }
 
-/// What a method made of a job.
+/// The result of a method for a job.
 pub(crate) struct Solution {
     pub(crate) method: Method,
     pub(crate) backend: &'static str,
     pub(crate) precond: Precond,
-    /// What ran: never `auto`.
+    /// The method that ran, never `auto`.
     pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ending,
     /// ‖b − A x‖ / ‖b‖ of this x in `f64`, with A as it was read.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
-    /// Relative residuals as the method saw them, the starting guess first.
+    /// Relative residuals in the method, the starting guess first.
     pub(crate) history: Vec<f64>,
-    /// When they were seen, in seconds since the setup began.
+    /// Times of these residuals, in seconds since the start of the setup.
     pub(crate) times: Vec<f64>,
     pub(crate) grids: Option<Grids>,
     pub(crate) condition: Option<f64>,
-    /// Whether a Cholesky factor was computed in vain.
+    /// Whether a Cholesky factorisation failed.
     pub(crate) refactored: bool,
-    /// The attempts before this one, whose x it began with.
+    /// The attempts before this one; it started from their x.
     pub(crate) tries: Vec<Try>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
-    /// What a reader of the report should know.
+    /// Remarks for the report.
     pub(crate) notes: Vec<String>,
     since: Mark,
 }
 
 impl Solution {
-    /// The starting guess, before anything is set up.
+    /// The starting guess, before the setup.
     pub(crate) fn new(job: &Job<'_>, backend: &'static str) -> Self {
         let x = job.x0.map_or_else(|| vec![0.0; job.b.len()], <[f64]>::to_vec);
         Self {
@@ -93,20 +93,20 @@ impl Solution {
         }
     }
 
-    /// Setup is done, the first iteration begins.
+    /// Marks the end of the setup and the start of the iterations.
     pub(crate) fn begin(&mut self, job: &Job<'_>) {
         let looks = job.looks.borrow();
         self.setup_seconds = looks.since(self.since);
         self.since = looks.mark();
     }
 
-    /// The last iteration is done.
+    /// Marks the end of the iterations.
     pub(crate) fn end(mut self, job: &Job<'_>) -> Self {
         self.solve_seconds = job.looks.borrow().since(self.since);
         self
     }
 
-    /// What it is where something else follows.
+    /// This solution as an earlier attempt.
     pub(crate) fn tried(&self) -> Try {
         Try {
             method: self.method,
@@ -118,15 +118,15 @@ impl Solution {
         }
     }
 
-    /// With an attempt before it, which gave the x it began with: keeps what is better of the two.
+    /// Adds the attempt before, from whose x it started, and keeps the better x of the two.
     pub(crate) fn after(mut self, before: Self) -> Self {
         let tried = before.tried();
-        // Of conjugate gradients every x is closer to the solution, in the norm of A, than the one before, whatever the residual.
+        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the residual does not.
         let stopped = matches!(self.ending, Ending::Method(Outcome::Stopped));
         if !stopped && self.residual > before.residual {
             (self.x, self.residual) = (before.x, before.residual);
         }
-        // Its first look is the last of the attempt before.
+        // Its first residual is the last one of the attempt before.
         let first = self.history.len().min(1);
         self.history.splice(..first, before.history);
         self.times.splice(..first, before.times);
@@ -137,7 +137,7 @@ impl Solution {
         self
     }
 
-    /// It ends here, with the x there is.
+    /// Ends the solve with the current x.
     pub(crate) fn fail(mut self, job: &Job<'_>, ending: Ending) -> Self {
         if self.setup_seconds == 0.0 {
             self.begin(job);
@@ -146,7 +146,7 @@ impl Solution {
         self.end(job)
     }
 
-    /// Takes a new x, and judges it by its own residual, whatever the method said of it.
+    /// Takes a new x and recomputes its residual, independently of the outcome of the method.
     pub(crate) fn take(&mut self, job: &Job<'_>, x: Vec<f64>, said: Outcome) {
         let residual = relative_residual(job.original, job.b, &x);
         let outcome = match said {

@@ -1,4 +1,4 @@
-//! Where the command solves, and which preconditioners it can set up there.
+//! Places for the command, and the preconditioners that they support.
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
 use coarsen::multigrid::{Multigrid, SmoothedAggregation, SmootherRecipe};
@@ -11,20 +11,20 @@ use super::job::{Grids, Job};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// The relaxation factor of `--precond ssor`: between Gauss-Seidel's 1 and the 2 at which it ends; model problems like 1.2 to 1.7.
+/// The relaxation factor of `--precond ssor`. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best on model problems.
 pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
-/// A preconditioner, and its levels where it has some.
+/// A preconditioner, and its levels if it has levels.
 pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
 
-/// A place that the command solves at.
+/// A place at which the command can solve.
 pub(crate) trait Stage: Backend {
-    /// What a report says of it beside its name.
+    /// Text for the report after its name.
     fn remark(&self) -> Option<String> {
         None
     }
 
-    /// Whether a job fits, before anything is set up.
+    /// Checks before the setup whether a job fits into memory.
     fn check_room(&self, _: &Job<'_>) -> Result<(), Error> {
         Ok(())
     }
@@ -36,7 +36,7 @@ pub(crate) trait Stage: Backend {
     fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error>;
 }
 
-/// A matrix that is given, or one that was made of it.
+/// The given matrix, or a converted copy.
 pub(crate) enum Operator<'a, B: Backend> {
     Given(&'a dyn LinearOperator<B::Vector>),
     Made(Box<dyn LinearOperator<B::Vector>>),
@@ -71,7 +71,7 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
     }
 }
 
-/// The preconditioners that are generic over a place; [`Stages::builds`](crate::decision::places::Stages::builds) leaves the others out.
+/// The preconditioners that are generic over a place; [`Stages::builds`](crate::decision::places::Stages::builds) excludes the others.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,
@@ -117,7 +117,7 @@ fn narrow_hierarchy<V: Real>(job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError>
     Ok((Box::new(Narrow::new(built, matrix.shape().0)?), Some(grids)))
 }
 
-/// Multilevel domains whose numbers are computed on the host.
+/// Multilevel domains whose inverses are computed on the host.
 pub(crate) fn domains<B: Place>(
     recipe: &Form,
     system: System<'_, f64>,

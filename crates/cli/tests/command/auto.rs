@@ -1,4 +1,4 @@
-//! What `auto` takes, without a word on the command line; how its work compares with the best, `crates/auto/tests` asserts.
+//! The choice of `auto` without options. `crates/auto/tests` compares its work with that of the best method.
 
 use coarsen::matrix_market::{Symmetry, write};
 
@@ -35,11 +35,11 @@ fn scales_do_not_hide_the_near_kernel() {
     let a = scramble::file(&folder, "poisson2d:60");
     let scrambled =
         solve(&folder, &format!("{a} --method cg --precond sa")).1["iterations"].as_u64().unwrap();
-    // In another norm the same tolerance is reached a few iterations earlier or later.
+    // Another scaling changes the norm, so the tolerance is reached a few iterations earlier or later.
     assert!(scrambled <= 2 * plain + 4, "{scrambled} {plain}");
 }
 
-/// A factor bounds the cost of a wrong forecast: where there is none, that is told.
+/// Without a factor the cost of a wrong forecast has no bound, and the report says so.
 #[test]
 fn where_no_bound_is_claimed_the_report_says_so() {
     const N: usize = 20_100;
@@ -59,16 +59,16 @@ fn where_no_bound_is_claimed_the_report_says_so() {
         told
     };
     for (words, why) in [
-        (format!("{hard} --memory 0"), "0 MiB are allowed"),
-        (format!("{hard} --method cg"), "an option or the system speaks against it"),
-        (format!("{hard} --precision mixed"), "an option or the system speaks against it"),
+        (format!("{hard} --memory 0"), "the limit is 0 MiB"),
+        (format!("{hard} --method cg"), "an option or the system excludes it"),
+        (format!("{hard} --precision mixed"), "an option or the system excludes it"),
         (unsymmetric.clone(), "depends on its pivots"),
-        (format!("{unsymmetric} --method gmres"), "an option or the system speaks against it"),
+        (format!("{unsymmetric} --method gmres"), "an option or the system excludes it"),
     ] {
         let told = told(&words);
         assert!(matches!(&told[..], [note] if note.contains(why)), "{words}: {told:?}");
     }
-    // A factor is to be had, or nothing is left to `auto`.
+    // No note where a factor is possible, or where the options leave no choice to `auto`.
     for words in [hard.as_str(), "--problem poisson2d:10", "--problem poisson2d:30 --precond jacobi"] {
         assert_eq!(told(words), [""; 0], "{words}");
     }

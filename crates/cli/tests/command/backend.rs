@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, coarsen, solve};
 
-/// Whether this build knows devices and this machine has one; where one is required, nothing is skipped.
+/// Whether this build supports devices and this machine has one; if one is required, tests are not skipped.
 pub(crate) fn has_device() -> bool {
     let done = coarsen("devices");
     let has = done.code == 0;
@@ -18,7 +18,7 @@ pub(crate) fn has_device() -> bool {
     has
 }
 
-/// No library, or a build without one: code 5 at once, and what to do.
+/// Without the OpenCL library or the feature: exit code 5 at once, with a remedy.
 #[test]
 fn a_missing_backend_is_told_at_once() {
     for words in
@@ -67,7 +67,7 @@ fn a_device_solves_what_the_cpu_solves() {
     }
     let folder = Folder::new();
     for words in [
-        "--problem elasticity3d:6 --precond sa --sa-smoother chebyshev", // on its own the command relaxes by what suits the place
+        "--problem elasticity3d:6 --precond sa --sa-smoother chebyshev", // the default smoother depends on the place
         "--problem elasticity3d:6 --precond sa --sa-smoother jacobi",
         "--problem poisson2d:40 --precond chebyshev --precision f64",
         "--problem cloth:20 --precond gs --precision mixed",
@@ -86,7 +86,7 @@ fn a_device_solves_what_the_cpu_solves() {
     assert!(done.code == 0 && done.out.contains("cg + sa, opencl") && done.out.contains("cg + sa, cpu"));
 }
 
-/// Multilevel domains in every precision: as many iterations as on the CPU, give or take one.
+/// Multilevel domains in every precision: the iterations of the CPU, plus or minus one.
 #[test]
 fn a_device_applies_domains() {
     if !has_device() {

@@ -1,4 +1,4 @@
-//! Wrong usage is exit code 2, bad input 3; both say what to do.
+//! Wrong usage is exit code 2, invalid input 3; both print a remedy.
 
 use crate::common::{Folder, coarsen};
 
@@ -27,7 +27,7 @@ fn wrong_usage() {
     assert_eq!(coarsen("--version").code, 0);
 }
 
-/// What is wrong is said in words that fit it.
+/// Each message names the error.
 #[test]
 fn messages_say_what_is_wrong() {
     for (words, cause) in [
@@ -55,7 +55,7 @@ fn messages_say_what_is_wrong() {
     assert!(done.out.contains("1 level,"), "{}", done.out);
 }
 
-/// One mistake has one exit code, whichever command meets it.
+/// An error has the same exit code in every command.
 #[test]
 fn one_mistake_has_one_code() {
     let folder = Folder::new();
@@ -113,7 +113,7 @@ fn one_mistake_has_one_code() {
     }
 }
 
-/// Coordinates say how many unknowns a node has where that is a number that nodes have.
+/// Coordinates determine the unknowns of a node only if their number is plausible.
 #[test]
 fn coordinates_of_few_nodes_are_no_blocks() {
     let folder = Folder::new();

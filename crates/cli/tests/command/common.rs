@@ -1,4 +1,4 @@
-//! Running the binary, and folders of its own for each test.
+//! Runs the binary, with a separate folder for each test.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// A folder that goes away with the test.
+/// A folder that is deleted after the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Writes a file, and says where it is.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         std::fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
@@ -43,7 +43,7 @@ impl Folder {
         self.file(name, &text)
     }
 
-    /// A ring of springs that is all but free, and indefinite once its entries are rounded to f32, with a load: both as words of the command line.
+    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; both as arguments of the command.
     pub(crate) fn spoilt_by_rounding(&self) -> String {
         const N: usize = 2000;
         const STEP: f64 = f32::EPSILON as f64;
@@ -92,7 +92,7 @@ pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
     Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Solves with a report in the folder, and hands both back.
+/// Solves with a report in the folder, and returns both.
 pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
     let report = folder.path("report.json");
     let done = coarsen(&format!("solve {words} --report {}", report.display()));

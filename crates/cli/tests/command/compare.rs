@@ -31,7 +31,7 @@ fn every_method_is_in_the_table_and_one_is_the_choice() {
     }
 }
 
-/// Smoothed aggregation in f32 fails there, and f64 follows.
+/// Smoothed aggregation fails in f32 and is repeated in f64.
 #[test]
 fn a_row_holds_the_seconds_of_its_retries() {
     let folder = Folder::new();
@@ -52,7 +52,7 @@ fn a_row_holds_the_seconds_of_its_retries() {
     let (before, last) = (tried["iterations"].as_u64().unwrap(), row["iterations"].as_u64().unwrap());
     assert!(before > 0 && last > 0 && seconds(row) > tried["solve_seconds"].as_f64().unwrap());
     assert_eq!(row["history"].as_array().unwrap().len() as u64, 1 + before + last);
-    assert!(done.out.contains("cg + sa: stored in f32 it came to nothing before"), "{}", done.out);
+    assert!(done.out.contains("cg + sa: the first attempt, stored in f32, failed"), "{}", done.out);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn unsymmetric_and_indefinite_matrices_have_their_methods() {
     }
 }
 
-/// An option is a row's, or it is refused.
+/// An option must belong to a row of the table; otherwise it is rejected.
 #[test]
 fn options_of_methods_that_do_not_run_are_refused() {
     let folder = Folder::new();
@@ -111,7 +111,7 @@ fn options_of_methods_that_do_not_run_are_refused() {
         let done = coarsen(&format!("compare --problem poisson2d:12 {words}"));
         assert!(done.code == 0 && done.out.contains(row), "{words}: {}{}", done.out, done.err);
     }
-    // The option reaches its row.
+    // The option has an effect.
     let iterations = |words: &str| {
         let report = folder.path("r.json");
         let done =

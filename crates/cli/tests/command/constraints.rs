@@ -28,7 +28,7 @@ fn every_preconditioner_respects_the_constraints() {
     for other in &all[1..] {
         assert!(first.iter().zip(numbers(other)).all(|(a, b)| (a - b).abs() < 1e-6 * size));
     }
-    // Fixed points have their values exactly, to a millimetre or so.
+    // Fixed points have their values to about a millimetre.
     let given = first.chunks_exact(3).filter(|x| x.iter().all(|v| *v != 0.0 && v.abs() < 2e-3)).count();
     assert!(given >= 40, "{given}");
 }
@@ -45,7 +45,7 @@ fn comparisons_and_files_are_of_the_filtered_system() {
     assert!(done.code == 2 && done.err.contains("0 to 1"), "{}", done.err);
 }
 
-/// No vertex constrained is the sheet alone; all that are free constrained leave little to solve.
+/// The extreme cases: no vertex, and all free vertices, have constraints.
 #[test]
 fn none_and_all_vertices_may_be_constrained() {
     for precond in ["jacobi", "ic0", "sa", "mas"] {

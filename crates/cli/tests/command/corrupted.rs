@@ -1,6 +1,6 @@
-//! Real files, damaged at random: the command refuses them, solves what was read, or says why it cannot.
+//! Real files with random damage: the command rejects them, solves the system that it reads, or reports why it cannot.
 //!
-//! Never a panic, a hang, or a success that the residual does not confirm.
+//! It must not panic, hang, or report convergence that the residual does not confirm.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -14,10 +14,10 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// How many files are damaged.
+/// The number of damaged files.
 const FILES: u64 = 300;
 
-/// How long one may take.
+/// The time limit for each.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Small ones of every kind: definite, indefinite, singular, unsymmetric, pattern, rectangular, complex.
@@ -38,7 +38,7 @@ const ORIGINALS: [&str; 14] = [
     "young1c",
 ];
 
-/// What is asked for, in turn.
+/// The commands, in turn.
 const OPTIONS: [&[&str]; 6] = [
     &[],
     &["--method", "cg", "--precond", "ic0"],
@@ -48,7 +48,7 @@ const OPTIONS: [&[&str]; 6] = [
     &["--method", "minres", "--precision", "mixed"],
 ];
 
-/// What a value may turn into.
+/// Replacements for a value.
 const NUMBERS: [&str; 12] = [
     "nan",
     "inf",
@@ -68,7 +68,7 @@ fn below(random: &mut NumpyRandom, n: usize) -> usize {
     (random.uniform() * n as f64) as usize
 }
 
-/// Changes a text in one to three places, and says how.
+/// Changes a text in one to three places, and returns a description.
 fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     let mut how = String::new();
     for _ in 0..=below(random, 3) {
@@ -76,7 +76,7 @@ fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
             std::iter::once(0).chain((1..text.len()).filter(|&i| text[i - 1] == b'\n')).collect();
         let line = below(random, lines.len());
         let (start, end) = (lines[line], lines.get(line + 1).copied().unwrap_or(text.len()));
-        // The first lines say what the rest is: damage them more often than their share.
+        // Damage the header more often than other lines.
         let (start, end) =
             if below(random, 8) == 0 { (0, end.min(120).min(text.len())) } else { (start, end) };
         if text.is_empty() {
@@ -106,7 +106,7 @@ fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     how
 }
 
-/// Changes one to three digits, most of them in places and values: the file can often be read, but is another matrix.
+/// Changes one to three digits, mostly in indices and values: the file can often be read, but contains another matrix.
 fn mutate(text: &mut [u8], random: &mut NumpyRandom) -> String {
     let mut how = " digits".to_owned();
     for _ in 0..=below(random, 3) {
@@ -145,7 +145,7 @@ fn run(file: &Path, x: &Path, options: &[&str]) -> Option<(i32, String)> {
     Some((status.code().unwrap_or(-1), said))
 }
 
-/// ‖b − A x‖ / ‖b‖ for b = 1, of what the library reads.
+/// ‖b − A x‖ / ‖b‖ for b = 1, with the matrix that the library reads.
 fn residual(file: &Path, x: &Path) -> f64 {
     let (a, x) = (read_system(file).unwrap(), read_vector(x).unwrap());
     let mut y = vec![0.0; x.len()];

@@ -1,4 +1,4 @@
-//! A matrix of curls with a small mass term: what the curl does not see is all but singular.
+//! A curl-curl matrix with a small mass term, nearly singular on the kernel of the curl.
 
 use std::f64::consts::PI;
 

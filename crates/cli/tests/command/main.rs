@@ -1,4 +1,4 @@
-//! The command as its users run it.
+//! Tests of the command as a user runs it.
 
 mod aggregation;
 mod auto;

@@ -76,7 +76,7 @@ fn options_that_say_two_things_are_refused() {
     assert!(done.code == 2 && done.err.contains("--mas-weights"), "{}", done.err);
 }
 
-/// One level with overlap: more of it means fewer iterations; restricted domains need no symmetry.
+/// One level with overlap: more overlap takes fewer iterations; restricted domains accept unsymmetric matrices.
 #[test]
 fn one_level_takes_its_options() {
     let folder = Folder::new();
@@ -98,7 +98,7 @@ fn one_level_takes_its_options() {
     assert!(refused.code == 2 && refused.err.contains("--as-domain"), "{}", refused.err);
 }
 
-/// A matrix and contact beside it are the sum of both.
+/// A matrix with a contact matrix is the sum of both.
 #[test]
 fn contact_of_a_file_is_added() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Meshes from files: every format that the examples read, for every problem that takes one.
+//! Meshes from files: every format, for every problem with a mesh.
 
 use crate::common::{Folder, coarsen, solve};
 
@@ -99,7 +99,7 @@ fn curved_elements_are_read_by_their_corners() {
     assert_eq!((done.code, report["n"].as_u64()), (0, Some(12)), "{}", done.err);
 }
 
-/// File, line or element, cause and cure; exit code 3.
+/// Errors name file, line or element, cause and remedy; exit code 3.
 #[test]
 fn what_is_wrong_with_a_mesh_is_named() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `minimize`: every method with every preconditioner, and what is no body.
+//! `minimize`: every method with every preconditioner, and invalid bodies.
 
 use crate::common::{Folder, coarsen};
 
@@ -23,7 +23,7 @@ fn counted(text: &str, what: &str) -> i64 {
     before.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {what} in {text}"))
 }
 
-/// Every method on a device takes the steps that it takes here, give or take a few by round-off.
+/// Every method takes the same number of steps on a device as on the CPU, up to a few because of round-off.
 #[test]
 fn a_device_descends_as_the_cpu_does() {
     if !crate::backend::has_device() {

@@ -7,7 +7,7 @@ use coarsen::matrix_market::{Symmetry, read_system, read_vector, write};
 use crate::common::{Folder, coarsen, iterations, solve};
 use crate::curl::curl;
 
-/// The tridiagonal matrix with `d` on the diagonal and −1 beside it.
+/// The tridiagonal matrix with `d` on the diagonal and −1 off it.
 fn chain(n: usize, d: f64) -> Vec<(usize, usize, f64)> {
     let beside = (1..n).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]);
     (1..=n).map(|i| (i, i, d)).chain(beside).collect()
@@ -126,7 +126,7 @@ fn methods_refuse_matrices_that_are_not_theirs() {
     let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
     let negative =
         folder.matrix("n.mtx", 4, &chain(4, 2.5).iter().map(|e| (e.0, e.1, -e.2)).collect::<Vec<_>>());
-    let hidden = folder.matrix("h.mtx", 40, &chain(40, 1.9)); // no 2x2 minor shows it
+    let hidden = folder.matrix("h.mtx", 40, &chain(40, 1.9)); // no 2x2 minor shows that it is indefinite
     for (file, words, outcome) in [
         (&unsymmetric, "--method cg", "unsymmetric_matrix"),
         (&unsymmetric, "--method minres", "unsymmetric_matrix"),
@@ -201,7 +201,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     }
 }
 
-/// Curls with next to no mass: x is ten orders larger than b, and what rounding leaves of the residual is above the tolerance.
+/// A curl-curl matrix with a tiny mass term: x is ten orders of magnitude larger than b, and the round-off of the residual is above the tolerance.
 #[test]
 fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
     let folder = Folder::new();
@@ -214,8 +214,12 @@ fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
     let (done, report) = solve(&folder, &words);
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")), "{}", done.err);
     let floor = attainable(&a, &vec![1.0; n], &read_vector(x).unwrap());
-    for word in ["x cannot be had to 1e-8 in f64", &format!("about {floor:.0e}"), "ill-conditioned", "loosen"]
-    {
+    for word in [
+        "the tolerance 1e-8 cannot be reached in f64",
+        &format!("about {floor:.0e}"),
+        "ill-conditioned",
+        "loosen",
+    ] {
         assert!(done.err.contains(word), "{word}: {}", done.err);
     }
     let (all, limit) = (iterations(&report), report["max_iterations"].as_u64().unwrap());

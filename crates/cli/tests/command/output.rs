@@ -1,4 +1,4 @@
-//! What is written: report, solution, picture, reproducer, words for people.
+//! Output: report, solution, picture, dump and text.
 
 use std::time::Instant;
 
@@ -114,7 +114,7 @@ fn info_tells_what_solve_would_do() {
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
     let done = coarsen(&format!("info {a}"));
     assert_eq!(done.code, 0);
-    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would take"] {
+    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would use"] {
         assert!(
             done.out.contains(word) || word == "direct: Ldlt" && done.out.contains("direct:"),
             "{word}: {}",
@@ -126,14 +126,14 @@ fn info_tells_what_solve_would_do() {
     let done = coarsen(&format!("info {wide}"));
     assert!(done.code == 3 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
     assert!(
-        !done.out.contains("solve would take") && done.err.contains("wide.mtx:2: "),
+        !done.out.contains("solve would use") && done.err.contains("wide.mtx:2: "),
         "{}{}",
         done.out,
         done.err
     );
 }
 
-/// What `info` says of the method is what `solve` acts on; a run may add to it, or end with another preconditioner.
+/// `info` prints the choice of `solve`; a run may add to it, or end with another preconditioner.
 #[test]
 fn info_and_solve_decide_alike() {
     let folder = Folder::new();
@@ -142,7 +142,7 @@ fn info_and_solve_decide_alike() {
         assert_eq!(coarsen(&format!("generate {spec} --out {}", out.display())).code, 0, "{spec}");
         let a = out.join("A.mtx").display().to_string();
         let told = coarsen(&format!("info {a}")).out;
-        let method = told.split("solve would take\n").nth(1).and_then(|told| told.lines().next());
+        let method = told.split("solve would use\n").nth(1).and_then(|told| told.lines().next());
         let (_, seen) = method.and_then(|line| line.split_once(": ")).unwrap_or_else(|| panic!("{told}"));
         let (_, report) = solve(&folder, &a);
         let done = report["choice"][0].as_str().unwrap();
@@ -150,7 +150,7 @@ fn info_and_solve_decide_alike() {
     }
 }
 
-/// The backend, the room for factors and the contact of a run are part of what is dumped.
+/// A dump contains the backend, the memory limit and the contact matrix of a run.
 #[test]
 fn a_dump_keeps_contact_and_backend() {
     let folder = Folder::new();
@@ -177,7 +177,7 @@ fn a_dump_keeps_contact_and_backend() {
         .unwrap();
     assert!(done.success());
     assert_eq!(json(&dump.join("second.json")).unwrap()["history"], first["history"]);
-    // Where the contact cannot be read, it is copied.
+    // If the contact matrix cannot be read, the file is copied.
     let torn = folder.file("torn.mtx", "%%MatrixMarket matrix\n");
     let dump = folder.path("second");
     assert_eq!(coarsen(&format!("solve {a} --contact {torn} --dump {}", dump.display())).code, 3);
@@ -190,7 +190,7 @@ fn a_dump_keeps_contact_and_backend() {
     }
 }
 
-/// What was tried before is no part of what ended the solve.
+/// Earlier attempts are reported separately from the last one.
 #[test]
 fn attempts_before_the_last_are_reported_apart() {
     let folder = Folder::new();
@@ -200,12 +200,12 @@ fn attempts_before_the_last_are_reported_apart() {
         (
             &format!("{spoilt} --method cg --precond sa"),
             &[("sa", "mixed")],
-            "stored in f32 it did not converge",
+            "the preconditioner in f32 did not converge",
         ),
         (
             &format!("{spoilt} --method cg"),
             &[("jacobi", "mixed"), ("sa", "mixed")],
-            "stored in f32 did not serve: again in f64",
+            "stored in f32 failed; repeated in f64",
         ),
     ] {
         let begun = Instant::now();
@@ -221,7 +221,7 @@ fn attempts_before_the_last_are_reported_apart() {
         );
         assert!(tries.iter().all(|tried| tried["iterations"].as_u64() > Some(0)), "{words}: {tries:?}");
         assert!(report["iterations"].as_u64() > Some(0), "{words}");
-        // The history is that of all.
+        // The history covers all attempts.
         assert_eq!(report["history"].as_array().unwrap().len() as u64, 1 + iterations(&report), "{words}");
         assert!(done.out.contains(told) && done.out.contains("tried     cg with"), "{words}: {}", done.out);
         let spent = report["read_seconds"].as_f64().unwrap() + seconds(&report);
@@ -229,7 +229,7 @@ fn attempts_before_the_last_are_reported_apart() {
     }
 }
 
-/// The steps of the looks, and their seconds.
+/// The steps of the analysis, and their seconds.
 fn looks(report: &Value) -> (Vec<&str>, f64) {
     let looks = report["looks"].as_array().unwrap();
     let seconds = looks.iter().map(|look| look["seconds"].as_f64().unwrap());
@@ -274,7 +274,7 @@ fn every_step_before_the_method_has_its_line() {
     }
 }
 
-/// Reading, setup, solve and tries are all that the command does. A busy machine may stop it between two of them: the best of three runs counts.
+/// Reading, setup, solve and tries add up to the time of the command. A busy machine may delay it between two of them, so the best of three runs counts.
 #[test]
 fn the_seconds_of_the_lines_are_those_of_the_command() {
     let folder = Folder::new();
@@ -303,7 +303,7 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
 }
 
-/// A row that cannot be set up is named as in the file, so that a renumbered system is tried again as it was read.
+/// An error names the row of the file. So a reordered system whose setup fails is tried again in the order of the file.
 #[test]
 fn a_run_in_another_order_is_counted_as_well() {
     const N: usize = 20_011;

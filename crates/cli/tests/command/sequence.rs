@@ -1,4 +1,4 @@
-//! `solve --steps`: systems that change, preconditioners that follow.
+//! `solve --steps`: sequences of systems, and updates of their preconditioners.
 
 use crate::common::{Folder, coarsen, json};
 
@@ -10,17 +10,17 @@ fn every_preconditioner_follows_in_every_way() {
                 "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
             ));
             assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
-            assert!(follow == "policy" || done.out.contains(&format!("{follow}: asked for")), "{}", done.out);
+            assert!(follow == "policy" || done.out.contains(&format!("{follow}: requested")), "{}", done.out);
         }
     }
-    // Stiff springs anywhere: the largest eigenvalues have few nodes.
+    // With stiff springs the eigenvectors of the largest eigenvalues are concentrated on few nodes.
     for (n, precond) in [(5, "sa"), (10, "mas --mas-coarse sa"), (20, "mas --mas-coarse sa")] {
         let done = coarsen(&format!("solve --problem stack:{n} --steps 6 --tol 1e-2 --precond {precond}"));
         assert!(done.code == 0, "{precond} stack:{n}: {}{}", done.out, done.err);
     }
 }
 
-/// The first step has no contact, and the last of `stack` couples sheets that nothing else couples.
+/// The first step has no contact, and in the last one of `stack` contact alone couples the sheets.
 #[test]
 fn empty_sets_and_pairs_across_bodies_are_solved() {
     for precond in ["jacobi", "ic0", "sa", "mas"] {
@@ -54,7 +54,7 @@ fn steps_are_reported_and_drawn() {
     assert_eq!(pairs, [0, 108, 216, 324, 432]);
     assert!(rows.iter().all(|row| row["residual"].as_f64().unwrap() <= 1e-4));
     assert_eq!(rows[0]["action"], "build");
-    // It follows: not everything is done anew.
+    // The preconditioner is patched and not rebuilt every time.
     assert!(rows[1..].iter().any(|row| row["action"] == "patch" || row["action"] == "keep"), "{}", done.out);
     assert!(std::fs::read_to_string(plot).unwrap().contains("iterations"));
 }
@@ -78,7 +78,7 @@ fn what_a_sequence_ignores_is_refused() {
         let done = coarsen(&format!("solve {words}"));
         assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
     }
-    // Beside `auto` they are a hint, since for large sequences it takes smoothed aggregation.
+    // With `auto` they are a hint, since `auto` uses smoothed aggregation for large sequences.
     let hinted = coarsen("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
     assert_eq!(hinted.code, 0, "{}", hinted.err);
     let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");

@@ -1,4 +1,4 @@
-//! `spy`: pictures, and what has no picture.
+//! `spy`: pictures, and inputs that cannot be drawn.
 
 use crate::common::{Folder, coarsen};
 

@@ -1,4 +1,4 @@
-//! Which backend a program is to take.
+//! The choice of a backend.
 
 use std::str::FromStr;
 
@@ -9,10 +9,10 @@ use coarsen_opencl::{DeviceError, OpenCl, OpenClError, default_device, devices};
 
 use super::place::AnyBackend;
 
-/// The environment variable that decides for [`BackendChoice::Auto`].
+/// The environment variable that [`BackendChoice::Auto`] reads.
 const VARIABLE: &str = "COARSEN_BACKEND";
 
-/// A backend by name: `auto`, `cpu`, `opencl`, or `opencl:1` for the second device that is listed.
+/// A backend by name: `auto`, `cpu`, `opencl`, or `opencl:1` for the second device of the list.
 ///
 /// ```
 /// use coarsen::BackendChoice;
@@ -21,37 +21,37 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// What `COARSEN_BACKEND` names; where that is not set, the first accelerator that computes in the precision asked for, else the first such device;
-    /// the CPU where there is none, or where that one does not take the kernels of vectors.
+    /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that supports the requested precision, else the first such device.
+    /// The CPU if there is no such device, or if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// A device by its place in the list of devices; without one, the first accelerator, else the first device.
+    /// A device by its number in the list of devices; without a number, the first accelerator, else the first device.
     OpenCl(Option<usize>),
 }
 
-/// A backend that is not there.
+/// A backend that is not available.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// A name that no backend has.
-    #[error("no backend is called `{found}`; take auto, cpu, opencl, or opencl:N for device N of the list")]
+    /// An unknown name.
+    #[error("there is no backend `{found}`; use auto, cpu, opencl, or opencl:N for device N of the list")]
     Unknown {
         /// The name.
         found: String,
     },
     /// The program was built without OpenCL.
     #[error(
-        "this program was built without OpenCL; build it with the Cargo feature `opencl`, or take the backend cpu"
+        "this program was built without OpenCL; build it with the Cargo feature `opencl`, or use the backend cpu"
     )]
     NotBuilt,
-    /// Fewer devices than the one asked for needs.
-    #[error("there are {count} OpenCL devices, counted from 0, so there is none with number {index}")]
+    /// A device number that is too large.
+    #[error("there is no OpenCL device {index}: {count} devices were found, numbered from 0")]
     Index {
-        /// The number asked for.
+        /// The requested number.
         index: usize,
-        /// Devices there are.
+        /// The number of devices.
         count: usize,
     },
     /// No device, or one that cannot be used.
@@ -67,7 +67,7 @@ impl From<DeviceError> for Unavailable {
     }
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same sentence as [`Display`](std::fmt::Display), since `main` prints errors with `Debug`.
 impl std::fmt::Debug for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -93,7 +93,7 @@ impl BackendChoice {
     pub(super) fn open<V: Real>(self, cpu: Cpu<V>) -> Result<AnyBackend<V>, Unavailable> {
         Ok(match self.decided()? {
             Decided::Cpu => AnyBackend::Cpu(cpu),
-            // A device that no kernel can be compiled for, or that lacks `V`, is none.
+            // A device for which kernels do not compile, or that lacks `V`, is not used.
             #[cfg(feature = "opencl")]
             Decided::Any => default_device().map_or(AnyBackend::Cpu(cpu), AnyBackend::OpenCl),
             #[cfg(feature = "opencl")]
@@ -103,7 +103,7 @@ impl BackendChoice {
         })
     }
 
-    /// What the environment and the machine make of it.
+    /// The choice after the environment variable is read.
     fn decided(self) -> Result<Decided, Unavailable> {
         match (self, std::env::var(VARIABLE)) {
             (Self::Auto, Ok(name)) if name != "auto" && !name.is_empty() => {
@@ -138,7 +138,7 @@ impl BackendChoice {
 
 enum Decided {
     Cpu,
-    /// The first accelerator that computes in the precision asked for, else the first device that does, else the CPU.
+    /// The first accelerator that supports the requested precision, else the first device that does, else the CPU.
     #[cfg(feature = "opencl")]
     Any,
     /// The same without the CPU.
@@ -149,7 +149,7 @@ enum Decided {
 }
 
 impl Decided {
-    /// What nobody has asked to be something else.
+    /// The choice where nothing is requested.
     #[cfg(feature = "opencl")]
     const ANY: Self = Self::Any;
 

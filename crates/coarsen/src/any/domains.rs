@@ -1,4 +1,4 @@
-//! Multilevel domains of whatever place.
+//! Multilevel domains at any place.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Matrices, blocks and row sets of whatever place.
+//! Matrices, blocks and row sets at any place.
 
 use std::marker::PhantomData;
 
@@ -45,7 +45,7 @@ pub enum AnyRows<V: Real = f64> {
     OpenCl(DeviceRows<V>),
 }
 
-/// What meeting in two places is called.
+/// The message of a panic for operands at different places.
 #[cfg(feature = "opencl")]
 const MEET: &str = "operands live in different backends";
 

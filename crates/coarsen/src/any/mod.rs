@@ -1,14 +1,13 @@
-//! A backend that is chosen when a program starts.
+//! A backend that is chosen at run time.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `place` | the place |
-//! | `backend` | what it does |
-//! | `choice` | which place a name, the machine and the environment lead to |
-//! | `vector` | vectors and scalars of whatever place |
-//! | `matrix` | matrices, blocks and row sets of whatever place |
-//! | `smoother` | smoothers that the CPU alone has |
-//! | `domains` | multilevel domains of whatever place |
+//! | `mod` | the place |
+//! | `choice` | the choice of the place, by name, machine and environment |
+//! | `vector` | vectors and scalars at any place |
+//! | `matrix` | matrices, blocks and row sets at any place |
+//! | `sweeps` | sweeps over half of a matrix, for the CPU only |
+//! | `domains` | multilevel domains at any place |
 
 mod backend;
 mod choice;

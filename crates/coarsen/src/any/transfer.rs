@@ -1,4 +1,4 @@
-//! Transfers between levels, at whatever place.
+//! Transfers between levels at any place.
 
 use coarsen_backend::{Cpu, SetupError, Transfer};
 use coarsen_core::Real;
@@ -7,7 +7,7 @@ use coarsen_sparse::{Prolongation, TransposePlan};
 use super::place::AnyBackend;
 use super::vector::AnyVector;
 
-/// Those of the CPU, on vectors of whatever place.
+/// Transfers of the CPU, for vectors of any place.
 pub(super) struct HostTransfer<T: Real, V: Real, S: Real>(pub(super) Box<dyn Transfer<T, Cpu<V, S>>>);
 
 impl<T: Real, V: Real, S: Real> Transfer<T, AnyBackend<V, S>> for HostTransfer<T, V, S> {

@@ -1,4 +1,4 @@
-//! Vectors and scalars of whatever place.
+//! Vectors and scalars at any place.
 
 use std::ops::{Add, Div, Mul, Neg};
 
@@ -6,7 +6,7 @@ use coarsen_core::{Dot, Error, Real, Scalar, Vector};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceScalar, DeviceVector};
 
-/// What meeting in two places is called.
+/// The message of a panic for operands at different places.
 #[cfg(feature = "opencl")]
 const MEET: &str = "operands live in different backends";
 
@@ -27,7 +27,7 @@ pub enum AnyVector<V: Real = f64> {
 pub enum AnyScalar<V: Real = f64> {
     /// On the CPU: the number itself.
     Cpu(V),
-    /// On a device: a promise.
+    /// On a device: a slot that is read later.
     #[cfg(feature = "opencl")]
     OpenCl(DeviceScalar<V>),
 }
@@ -83,7 +83,7 @@ impl<V: Real> AnyScalar<V> {
         }
     }
 
-    /// Both of two scalars through one of two functions.
+    /// Combines two scalars with the function of their place.
     fn with(
         self,
         other: &Self,
@@ -148,7 +148,7 @@ operator!(Add add);
 operator!(Mul mul);
 operator!(Div div);
 
-/// The same promises as scalars of whatever place.
+/// Converts the scalars of a `Dot`.
 pub(super) fn dot<V: Real, S>(dot: Dot<S>, wrap: impl Fn(S) -> AnyScalar<V>) -> Dot<AnyScalar<V>> {
     Dot { value: wrap(dot.value), magnitude: wrap(dot.magnitude) }
 }
@@ -166,7 +166,7 @@ impl<V: Real> Vector for AnyVector<V> {
     }
 
     fn local_size(&self) -> usize {
-        self.size() // no place here holds shares
+        self.size() // these places hold whole vectors
     }
 
     fn like(&self) -> Result<Self, Error> {

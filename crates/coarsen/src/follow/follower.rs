@@ -1,4 +1,4 @@
-//! A preconditioner that follows a system.
+//! A preconditioner that is updated to the system at each x.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use coarsen_sparse::{Pattern, System, SystemAt};
 
 use super::Follows;
 
-/// What is built from a Hessian, for vectors of type V.
+/// A preconditioner built from a Hessian, for vectors of type V.
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
-/// A preconditioner of the system at x, which takes the system at another x on demand: by an update while the pattern stays, by another
-/// build where it is a new one.
+/// A preconditioner of the system at x, which can be updated to the system at another x. It is updated if the pattern is the same, and rebuilt
+/// if the pattern has changed.
 ///
 /// ```
 /// use coarsen::follow::{Follower, following};
@@ -32,16 +32,16 @@ pub struct Follower<V: Vector = Vec<f64>> {
     inverse: Built<V>,
     recipe: Option<Recipe<V>>,
     pattern: Option<Arc<Pattern>>,
-    /// The x it was built at, until it is asked to follow.
+    /// The x it was built at, until the first call of `follow`.
     built_at: Option<Vec<f64>>,
 }
 
-/// How it is built.
+/// The function that builds it.
 type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 impl<V: Vector> Follower<V> {
-    /// Builds from the system of `f` at x; `recipe` is handed the matrix with contact and positions, from which builders derive rigid
-    /// motions. It is kept, for a pattern that is another one day.
+    /// Builds from the system of `f` at x. `recipe` receives the matrix, the contact part and the positions, from which setups compute rigid-body
+    /// modes. It is stored and called again when the pattern changes.
     ///
     /// # Errors
     /// Those of the recipe, and of the system.
@@ -56,17 +56,18 @@ impl<V: Vector> Follower<V> {
         Ok(Self { inverse, recipe: Some(Box::new(recipe)), pattern: Some(pattern), built_at })
     }
 
-    /// A preconditioner that stays as it is.
+    /// A preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
         Self { inverse, recipe: None, pattern: None, built_at: None }
     }
 
-    /// Takes the system at x, unless it is constant or new there: the first time, at the x it was built at. Whether anything was done.
+    /// Updates to the system at x and returns whether anything changed. Does nothing for a constant one, or in the first call if x is the point
+    /// it was built at.
     ///
     /// *Cost* an assembly and an update, which may allocate.
     ///
     /// # Errors
-    /// [`DescentError::Linearize`] with what the update found; the old preconditioner is then still in use.
+    /// [`DescentError::Linearize`] with the error of the update; the old preconditioner is then still in use.
     pub fn follow<F: SystemAt>(&mut self, f: &mut F, x: &[f64]) -> Result<bool, DescentError> {
         let due = self.is_due(x);
         if due {
@@ -75,12 +76,12 @@ impl<V: Vector> Follower<V> {
         Ok(due)
     }
 
-    /// Whether the system at x is news to it; one at the x it was built at is so the second time.
+    /// Whether an update to x is needed: not for a constant one, and not in the first call at the x it was built at.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
         !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
     }
 
-    /// Takes a system, unless it is constant.
+    /// Updates to a system, unless it is constant.
     pub(super) fn update(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
         let Some(recipe) = &mut self.recipe else { return Ok(()) };
         self.built_at = None;
@@ -110,8 +111,8 @@ impl<V: Vector> Preconditioner<V> for Follower<V> {
     }
 }
 
-/// A direction whose preconditioner follows the objective that is minimised, when [`Descent::refresh`](coarsen_optimize::Descent::refresh)
-/// says so.
+/// A direction whose preconditioner is updated to the Hessian of the objective, as often as [`Descent::refresh`](coarsen_optimize::Descent::refresh)
+/// decides.
 pub fn following<V, F, D>(direction: D) -> impl Direction<V, F>
 where
     V: Vector,

@@ -1,4 +1,4 @@
-//! An objective, a preconditioner of its system, and vectors of the host.
+//! An objective and a preconditioner of its Hessian, for vectors on the host.
 
 use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner};
 use coarsen_optimize::{DescentError, Linearize};
@@ -6,9 +6,9 @@ use coarsen_sparse::{OwnedSystem, SparseError, SystemAt};
 
 use super::Follower;
 
-/// An objective with its Hessian, which it keeps, and a preconditioner of it: what Newton's method asks for.
+/// An objective that owns its Hessian, and a preconditioner of the Hessian, for Newton's method.
 ///
-/// *Cost* of a Hessian: that of the objective; nothing is copied.
+/// *Cost* of a Hessian: that of the objective, without a copy.
 pub struct Hosted<F> {
     /// The objective.
     pub objective: F,
@@ -17,7 +17,7 @@ pub struct Hosted<F> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
-    /// An objective whose Hessian is always the one that it says.
+    /// An objective that always uses its default Hessian.
     pub fn new(objective: F, inverse: Follower) -> Self {
         Self { objective, inverse, on_demand: false }
     }
@@ -27,7 +27,7 @@ impl<F: Objective<Vec<f64>> + SystemAt> Hosted<F> {
         Self::new(objective, Follower::constant(Box::new(Identity)))
     }
 
-    /// The exact Hessian is tried first, the projected one where that is indefinite: Longva et al. 2023.
+    /// Uses the exact Hessian first, and the projected one where that is indefinite (Longva et al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }

@@ -1,11 +1,11 @@
-//! Preconditioners that follow an objective under any driver of descent: bodies, cloth, whatever has a [`SystemAt`].
+//! Preconditioners that are updated to the Hessian during a descent, for any objective that implements [`SystemAt`].
 //!
-//! | file | type | what |
+//! | file | type | contents |
 //! |---|---|---|
 //! | `follower` | [`Follower`] | a preconditioner of the system at x |
 //! | | [`following`] | a direction around a follower |
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
-//! | `placed` | [`Placed`] | the same, its vectors and products at any place |
+//! | `placed` | [`Placed`] | the same, with vectors and products at any place |
 
 mod follower;
 mod here;
@@ -18,17 +18,17 @@ pub use follower::{Built, Follower, following};
 pub use here::Hosted;
 pub use placed::Placed;
 
-/// What a preconditioner can follow under vectors of type V: it knows who has the system, and x on the host.
+/// Gives a [`Follower`] the system and x on the host, for vectors of type V.
 ///
-/// Whatever has [`SystemAt`] is followed under `Vec<f64>`.
+/// Implemented for `Vec<f64>` and every type with [`SystemAt`].
 pub trait Follows<V> {
-    /// Who has the system.
+    /// The type that provides the system.
     type Host: SystemAt;
 
-    /// The same, and x as it takes it.
+    /// The provider of the system, and x on the host.
     ///
     /// # Errors
-    /// Those of the place where x is.
+    /// Those of the place that holds x.
     fn host_at<'a>(&'a mut self, x: &'a V) -> Result<(&'a mut Self::Host, &'a [f64]), DescentError>;
 }
 

@@ -1,7 +1,7 @@
-//! An objective of the host under vectors of any place.
+//! An objective on the host, with vectors at any place.
 //!
-//! Energies, slopes and Hessians are computed on the host. What a descent does with them (directions, steps, inner products, products with
-//! the Hessian, the preconditioner) happens where the backend says: an evaluation moves the points there and back, an assembly the values of the Hessian.
+//! Energies, gradients and Hessians are computed on the host. Directions, steps, inner products, products with
+//! the Hessian and the preconditioner run at the place. An evaluation moves the points to the host and the gradient back; an assembly moves the values of the Hessian to the place.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use coarsen_sparse::{Pattern, SystemAt};
 
 use super::{Follower, Follows};
 
-/// An objective with its Hessian and a preconditioner of it, for descents whose vectors live at a place.
+/// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors at a place.
 ///
-/// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. A place that fails makes the points NaN, which ends the descent; reading x
-/// afterwards says why.
+/// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the points become NaN, which ends the descent; reading x
+/// afterwards returns the error.
 /// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6 numbers a node and a second copy of the matrix.
 ///
 /// ```
@@ -45,7 +45,7 @@ pub struct Placed<F, B: Backend> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
-    /// An objective whose Hessian is always the one that it says, the preconditioner that Newton's method is to use, and the place.
+    /// An objective that always uses its default Hessian, the preconditioner for Newton's method, and the place.
     ///
     /// # Errors
     /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and those of the system.
@@ -63,12 +63,12 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Ok(Self { objective, on: on.clone(), inverse, hessian, pattern, points, numbers, on_demand: false })
     }
 
-    /// The exact Hessian is tried first, the projected one where that is indefinite: Longva et al. 2023.
+    /// Uses the exact Hessian first, and the projected one where that is indefinite (Longva et al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }
 
-    /// The Hessian at x, here and there; `renew` takes it into the preconditioner.
+    /// Computes the Hessian at x and moves it to the place; with `renew`, updates the preconditioner too.
     fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<(), DescentError> {
         self.look(x);
         let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
@@ -86,7 +86,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
-    /// x, on the host; NaN where the place fails.
+    /// Reads x to the host; NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
         if self.on.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
@@ -108,7 +108,7 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
         self.look(x);
         self.objective.gradient(&self.points, &mut self.numbers);
         if self.on.write(&self.numbers, g).is_err() {
-            g.fill(f64::NAN); // which ends the descent, where the gradient before would not
+            g.fill(f64::NAN); // ends the descent; the gradient of the last point would not
         }
     }
 

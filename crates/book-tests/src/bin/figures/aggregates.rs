@@ -1,4 +1,4 @@
-//! The mesh with every aggregate of its nodes in a colour.
+//! The mesh, with each aggregate in a colour.
 
 use std::error::Error;
 
@@ -8,15 +8,15 @@ use coarsen::sparse::{Graph, coloring};
 use crate::mesh::Mesh;
 use crate::picture::Picture;
 
-/// Pixels a unit of length, and around the picture.
+/// Pixels for a unit of length, and width of the margin.
 const SCALE: f64 = 190.0;
 const MARGIN: f64 = 22.0;
 
-/// Okabe and Ito 2008: told apart with any eyes. More colours than neighbouring aggregates need.
+/// The palette of Okabe and Ito 2008, which colour-blind people can distinguish.
 const COLOURS: [&str; 7] = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00"];
 
 // ANCHOR: of
-/// The aggregate of each node, `u32::MAX` where it has none, and how many there are.
+/// The aggregate of each node (`u32::MAX` if it has none), and the number of aggregates.
 pub(crate) fn of(mesh: &Mesh) -> Result<(Vec<u32>, usize), Box<dyn Error>> {
     let recipe = Multigrid { levels: 2, coarse_size: 10, ..Multigrid::smoothed_aggregation() };
     let m = recipe.build(&mesh.laplacian()?, &Cpu::new())?;
@@ -40,7 +40,7 @@ pub(crate) fn draw(mesh: &Mesh) -> Result<String, Box<dyn Error>> {
     };
     let size = (2.0 * MARGIN + 4.0 * SCALE, 2.0 * MARGIN + 2.0 * SCALE);
     let mut picture = Picture::new(size, &[("aggregates", count)]);
-    // Filled triangles and thick lines inside an aggregate run together into one patch.
+    // Filled triangles and thick lines inside an aggregate form one patch.
     for triangle in &mesh.triangles {
         if let Some(colour) = inside(triangle) {
             picture.triangle(triangle.map(at), colour);
@@ -71,7 +71,7 @@ fn edges(mesh: &Mesh) -> Vec<[usize; 2]> {
     edges
 }
 
-/// A colour for each aggregate, another one than its neighbours have.
+/// A colour for each aggregate, different from those of its neighbours.
 fn colours(
     aggregates: &[u32],
     count: usize,

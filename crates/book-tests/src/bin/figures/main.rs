@@ -1,11 +1,11 @@
-//! Draws the figures of the book from what the library does: `cargo run -p coarsen-book`.
+//! Draws figures of the book with results of the library: `cargo run -p coarsen-book`.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `mesh` | a half ring of triangles and its Laplacian |
-//! | `aggregates` | which nodes become one |
-//! | `residuals` | histories of conjugate gradients |
-//! | `picture` | lines, dots, words |
+//! | `aggregates` | the picture of the aggregates |
+//! | `residuals` | residuals of conjugate gradients |
+//! | `picture` | SVG: lines, discs, text |
 
 mod aggregates;
 mod mesh;
@@ -33,7 +33,7 @@ fn place(name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// What the picture in the book says of itself, by name.
+    /// A number stored in a picture of the book, by name.
     fn said(picture: &str, name: &str) -> usize {
         let text = std::fs::read_to_string(place(picture)).expect("a figure of the book");
         let tail = text.split(&format!("data-{name}=\"")).nth(1).expect("the name in the figure");
@@ -43,17 +43,17 @@ mod tests {
     #[test]
     fn aggregates_are_those_of_today() {
         let (_, count) = aggregates::of(&Mesh::half_ring(8, 30)).unwrap();
-        assert_eq!(said("aggregates.svg", "aggregates"), count, "`cargo run -p coarsen-book` draws it anew");
+        assert_eq!(said("aggregates.svg", "aggregates"), count, "`cargo run -p coarsen-book` draws it again");
     }
 
     #[test]
     fn residuals_are_those_of_today() {
         for run in Race::run("elasticity3d:10").unwrap().runs {
             let (now, then) = (run.iterations(), said("residuals.svg", run.slug));
-            // Round-off differs between machines, and an iteration with it.
+            // Round-off differs between machines and may change the count by one.
             assert!(
                 now.abs_diff(then) <= 1 + then / 20,
-                "{}: {now} iterations, {then} in the figure; `cargo run -p coarsen-book` draws it anew",
+                "{}: {now} iterations, {then} in the figure; `cargo run -p coarsen-book` draws it again",
                 run.name
             );
         }

@@ -3,20 +3,20 @@
 use coarsen::backend::conformance::noise;
 use coarsen::sparse::{Bsr, SparseError, assembly};
 
-/// How far a node strays from its place on the regular grid, as a share of the distance between two.
+/// Maximum displacement of a node from the regular grid, relative to the distance of two nodes.
 const STRAY: f64 = 0.2;
 
 /// Points in the plane and triangles between them.
 pub(crate) struct Mesh {
     pub(crate) points: Vec<[f64; 2]>,
     pub(crate) triangles: Vec<[usize; 3]>,
-    /// Nodes with a given value.
+    /// Nodes with a prescribed value.
     pub(crate) held: Vec<bool>,
 }
 
 impl Mesh {
-    /// The upper half of a ring with inner radius 1 and outer radius 2, `across` by `along` nodes, a little disordered; held at its
-    /// right foot.
+    /// The upper half of a ring with inner radius 1 and outer radius 2, `across` by `along` nodes, slightly disordered, fixed at its
+    /// right end.
     pub(crate) fn half_ring(across: usize, along: usize) -> Self {
         let stray = noise(2 * across * along, 5);
         let inside = |i: usize, n: usize| f64::from(u8::from(i > 0 && i + 1 < n)) * STRAY;
@@ -34,7 +34,7 @@ impl Mesh {
             let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| j * across + i);
             let length =
                 |p: usize, q: usize| (points[p][0] - points[q][0]).hypot(points[p][1] - points[q][1]);
-            // Along the shorter diagonal.
+            // Split each quadrilateral along the shorter diagonal.
             let two =
                 if length(a, c) < length(b, d) { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
             triangles.extend(two);
@@ -43,7 +43,7 @@ impl Mesh {
         Self { points, triangles, held }
     }
 
-    /// ∫ ∇Nᵢ · ∇Nⱼ for free nodes, rows of the identity for held ones.
+    /// ∫ ∇Nᵢ · ∇Nⱼ for free nodes, rows of the identity for fixed ones.
     pub(crate) fn laplacian(&self) -> Result<Bsr<f64>, SparseError> {
         let n = self.points.len();
         let mut entries: Vec<(u32, u32, f64)> =

@@ -1,4 +1,4 @@
-//! Just enough SVG: lines, dots, words.
+//! A small SVG writer: lines, discs, text.
 
 /// A picture being drawn; coordinates are pixels, y downwards.
 pub(crate) struct Picture {
@@ -6,7 +6,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// A white sheet that carries named numbers, for tests to find.
+    /// An empty picture with named numbers as attributes, which tests read.
     pub(crate) fn new((width, height): (f64, f64), numbers: &[(&str, usize)]) -> Self {
         let data: String = numbers.iter().map(|(name, n)| format!(" data-{name}=\"{n}\"")).collect();
         Self {
@@ -37,14 +37,14 @@ impl Picture {
         );
     }
 
-    /// Words whose `anchor` (start, middle, end) is at a point.
+    /// Text whose `anchor` (start, middle, end) is at a point.
     pub(crate) fn words(&mut self, (x, y): (f64, f64), anchor: &str, words: &str) {
         self.svg += &format!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#333\">{words}</text>\n"
         );
     }
 
-    /// The file.
+    /// The text of the file.
     pub(crate) fn finish(self) -> String {
         self.svg + "</svg>\n"
     }

@@ -1,9 +1,9 @@
-//! `coarsen solve --problem cloth-contact:200 --steps 20`: a system that changes from step to step, and a preconditioner that follows.
+//! `coarsen solve --problem cloth-contact:200 --steps 20`: a system that changes from step to step, and a preconditioner that is updated.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `mod` | the loop over the steps |
-//! | `table` | a line a step, for people and for machines |
+//! | `table` | one line for each step, as text and as JSON |
 //! | `picture` | iterations, decisions and seconds over the steps |
 
 mod picture;
@@ -26,7 +26,7 @@ use crate::report::json::write_json;
 use crate::run::follower::Follower;
 use table::{Row, Table};
 
-/// Whether the command line asks for a sequence.
+/// Whether the command line selects a sequence.
 pub(crate) fn is_asked(options: &Solve) -> bool {
     options.steps.is_some() || options.given.source.problem.as_deref().is_some_and(Sequence::is_named)
 }
@@ -80,7 +80,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
-        // A solve that failed says nothing of what the preconditioner is worth: untold, it makes the next step build.
+        // The iterations of a failed solve do not measure the preconditioner. Without a count the next step builds.
         if report.outcome == Outcome::Converged {
             policy.learn(report.iterations);
         }
@@ -90,7 +90,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             touched: sequence.touched().len(),
             action: action.name(),
             because: match options.follow {
-                Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: asked for", action.name()),
+                Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: requested", action.name()),
                 _ => policy.log().last().map(ToString::to_string).unwrap_or_default(),
             },
             reused,
@@ -111,7 +111,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     Ok(Table::new(options, threads, &sequence, &follower, rows))
 }
 
-/// Refuses options that a sequence would ignore.
+/// Rejects options that a sequence would ignore.
 fn check(options: &Solve) -> Result<(), Failure> {
     let given = &options.given;
     if given.source.problem.is_none() {
@@ -125,7 +125,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (given.null_space != NullSpace::None, "--null-space"),
         (matches!(given.rhs, Rhs::File(_)), "a file for --rhs"),
         (!matches!(options.method, Method::Auto | Method::Cg), "--method other than cg"),
-        (matches!(options.precond, Precond::None), "--precond none (there is nothing to follow)"),
+        (matches!(options.precond, Precond::None), "--precond none (there is no preconditioner to update)"),
         (matches!(options.precision, Precision::F32), "--precision f32"),
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.out.is_some(), "--out"),

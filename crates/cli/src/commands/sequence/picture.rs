@@ -1,4 +1,4 @@
-//! Two panels over the steps: iterations with a mark for what was done before each solve, and seconds of setup and solve.
+//! Two plots over the steps: iterations, with a mark for the action before each solve, and seconds of setup and solve.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const SIZE: (u32, u32) = (900, 620);
 const INK: RGBColor = RGBColor(60, 60, 60);
 const FAINT: RGBColor = RGBColor(225, 225, 225);
 
-/// What was done, and its colour: those of Okabe & Ito.
+/// The actions and their colours, from the palette of Okabe & Ito.
 const ACTIONS: [(&str, RGBColor); 4] = [
     ("build", RGBColor(213, 94, 0)),
     ("update", RGBColor(230, 159, 0)),
@@ -37,7 +37,7 @@ pub(super) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
 fn draw(file: &Path, table: &Table) -> Drawn {
     let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
     canvas.fill(&WHITE)?;
-    let title = format!("{} with {}, followed by {}", table.source, name(table.precond), name(table.follow));
+    let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.follow));
     let canvas = canvas.titled(&title, ("sans-serif", 18).into_font().color(&INK))?;
     let [above, below] = &canvas.split_evenly((2, 1))[..] else { return Ok(()) };
     iterations(above, &table.rows)?;

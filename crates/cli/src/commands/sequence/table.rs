@@ -1,4 +1,4 @@
-//! What happened in every step.
+//! The table of a sequence.
 
 use std::fmt;
 
@@ -17,10 +17,10 @@ pub(crate) struct Row {
     pub(crate) step: usize,
     /// Pairs of nodes in contact.
     pub(crate) pairs: usize,
-    /// Block rows whose pairs came or went.
+    /// Block rows whose pairs appeared or disappeared.
     pub(crate) touched: usize,
     pub(crate) action: &'static str,
-    /// Why that was done.
+    /// The reason for the action.
     pub(crate) because: String,
     pub(crate) reused: String,
     pub(crate) assembly_seconds: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Table {
     pub(crate) source: String,
     n: usize,
     pub(crate) precond: Precond,
-    /// Why `auto` chose its form.
+    /// The reason for the choice of `auto`.
     because: &'static str,
     pub(crate) follow: Follow,
     threads: usize,
@@ -80,7 +80,7 @@ impl Table {
         self.rows.iter().find(|row| !row.converged())
     }
 
-    /// The sum of some column.
+    /// The sum of a column.
     fn sum(&self, column: fn(&Row) -> f64) -> f64 {
         self.rows.iter().map(column).sum()
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Table {
         let [unknowns, steps, threads] = [(*n, "unknown"), (self.rows.len(), "step"), (*threads, "thread")]
             .map(|(n, what)| count(n, what));
         writeln!(f, "{source}: {unknowns}, {steps}, to {tolerance:.0e}")?;
-        writeln!(f, "cg with {precond}{because}, followed by {follow}, on {threads}\n")?;
+        writeln!(f, "cg with {precond}{because}, policy {follow}, on {threads}\n")?;
         writeln!(
             f,
             "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"
@@ -122,7 +122,7 @@ impl fmt::Display for Table {
                 .map(|column| self.sum(column));
         let iterations = self.sum(|row| row.iterations as f64);
         writeln!(f, "all {:>51} {assembly:>10.3} {setup:>8.3} {iterations:>11} {solve:>8.3}", "")?;
-        writeln!(f, "\nsetup and solve together {:.3} s; why:", setup + solve)?;
+        writeln!(f, "\nsetup and solve together {:.3} s; decisions:", setup + solve)?;
         self.rows.iter().try_for_each(|row| writeln!(f, "{:>4}  {}", row.step, row.because))
     }
 }
