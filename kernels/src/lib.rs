@@ -1,7 +1,7 @@
 //! OpenCL C sources as constants.
 //!
-//! They are compiled by the driver of the device, each list of this crate as one program. Every kernel bears the prefix
-//! `coarsen_` (a kernel called `dot` would collide with the language) and names its twin in Rust.
+//! They are compiled by the driver of the device, each list of this crate as one program. Every kernel bears
+//! the prefix `coarsen_` (a kernel called `dot` would collide with the language) and names its twin in Rust.
 //!
 //! | file | what |
 //! |---|---|

@@ -14,9 +14,9 @@ use crate::{Costs, Kind, Method, NoFactor, attainable};
 
 /// Solves a system by the method with the cheapest forecast, and bounds the cost of wrong forecasts.
 ///
-/// *Use* for a system that is solved once, or to find a solver for many similar ones. For a sequence of systems with one pattern, a solver
-/// that is kept and updated is cheaper.
-/// *Cost* at most three times that of the cheaper of the methods tried and a sparse factor, in the units of [`Costs`], if a factor is possible
+/// *Use* for a system that is solved once, or to find a solver for many similar ones. For a sequence of
+/// systems with one pattern, a solver that is kept and updated is cheaper. *Cost* at most three times that of
+/// the cheaper of the methods tried and a sparse factor, in the units of [`Costs`], if a factor is possible
 /// ([`Rental`](crate::Rental)). Memory of one hierarchy, or of one factor up to `memory`.
 ///
 /// ```
@@ -36,8 +36,8 @@ pub struct Auto {
     pub tolerance: f64,
     /// Maximum number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// Memory limit in bytes for a factor where iterations are an alternative ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`],
-    /// independent of the free memory.
+    /// Memory limit in bytes for a factor where iterations are an alternative
+    /// ([`Wish::memory`](crate::Wish::memory)). The default is [`MEMORY`], independent of the free memory.
     pub memory: usize,
 }
 
@@ -85,7 +85,8 @@ pub struct Solved {
     pub true_residual: f64,
     /// The requested tolerance.
     pub tolerance: f64,
-    /// The smallest residual that f64 allows at this x, where it is above the tolerance and the solve ended because of it.
+    /// The smallest residual that f64 allows at this x, where it is above the tolerance and the solve ended
+    /// because of it.
     pub floor: Option<f64>,
     /// Iterations of all methods.
     pub iterations: usize,
@@ -111,7 +112,8 @@ impl Solved {
         }
     }
 
-    /// The reason why the cost had no bound, if it had none: no factor was possible, or its size is not known in advance.
+    /// The reason why the cost had no bound, if it had none: no factor was possible, or its size is not known
+    /// in advance.
     pub fn unbounded(&self) -> Option<NoFactor> {
         match &self.course {
             Some(course) => course.unbounded,
@@ -202,7 +204,8 @@ impl Auto {
     /// Returns the best x for every outcome; [`Solved::true_residual`] is recomputed from it.
     ///
     /// # Errors
-    /// [`AutoError::System`] for shapes that do not match and for NaN in b, before x is changed; [`AutoError::Setup`] if no preconditioner could be set up.
+    /// [`AutoError::System`] for shapes that do not match and for NaN in b, before x is changed;
+    /// [`AutoError::Setup`] if no preconditioner could be set up.
     pub fn solve<'a>(
         &self,
         system: impl Into<System<'a, f64>>,

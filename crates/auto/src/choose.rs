@@ -6,8 +6,9 @@
 //! | symmetric, not positive definite | direct up to `HARD` unknowns, else minres | jacobi where the diagonal is positive, else none |
 //! | unsymmetric | direct up to `HARD` unknowns, else gmres | ilu0, else jacobi, else none |
 //!
-//! A [`Plan`] starts by a forecast, and [`Rental`](crate::Rental) bounds the cost of wrong forecasts. A direct method is excluded
-//! by these options: a preconditioner, a null space, a precision other than f64, a device; and by a component without constraints.
+//! A [`Plan`] starts by a forecast, and [`Rental`](crate::Rental) bounds the cost of wrong forecasts. A
+//! direct method is excluded by these options: a preconditioner, a null space, a precision other than f64, a
+//! device; and by a component without constraints.
 
 use std::fmt;
 
@@ -16,7 +17,8 @@ use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use crate::rent::{NoFactor, Price};
 use crate::{Costs, Kind, Method};
 
-/// Number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than any analysis.
+/// Number of unknowns up to which a symmetric matrix is factorised at once, since a factor is faster than any
+/// analysis.
 const QUICK: usize = 300;
 
 /// Number of unknowns up to which a factor is preferred to iterations without a reliable preconditioner.
@@ -31,8 +33,9 @@ pub struct Wish {
     pub iterate: bool,
     /// Whether smoothed aggregation is variable (a K-cycle).
     pub varies: bool,
-    /// Memory limit in bytes for a factor where iterations are an alternative: for symmetric matrices with more than 300 unknowns that may be positive definite. For
-    /// other matrices with up to 20,000 unknowns no other method is reliable, and a factor is always tried.
+    /// Memory limit in bytes for a factor where iterations are an alternative: for symmetric matrices with
+    /// more than 300 unknowns that may be positive definite. For other matrices with up to 20,000 unknowns no
+    /// other method is reliable, and a factor is always tried.
     pub memory: usize,
 }
 
@@ -162,7 +165,8 @@ pub struct Plan {
 }
 
 impl Choice {
-    /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there are alternatives; its argument says whether a factor is one of them.
+    /// Chooses for a square matrix of `n` unknowns. `measure` computes the costs and is called only if there
+    /// are alternatives; its argument says whether a factor is one of them.
     pub fn new(wish: Wish, n: usize, diagnosis: &Diagnosis, measure: impl FnOnce(bool) -> Costs) -> Self {
         let values = diagnosis.values.as_ref();
         let definite = values.filter(|v| v.symmetry.holds() && maybe_positive(v));

@@ -1,8 +1,9 @@
 //! The cost of setups, iterations and factors, from sizes and from the pattern of the matrix.
 //!
-//! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants are fitted to the
-//! seconds that `cargo bench -p coarsen-benches --bench work` prints together with the work. Only ratios
-//! matter, and no clock is used when a system is solved. A factorisation runs on one core; its constants take this into account.
+//! The unit is one byte moved between memory and processor when two cores share 17 GB/s: 60 ps. The constants
+//! are fitted to the seconds that `cargo bench -p coarsen-benches --bench work` prints together with the
+//! work. Only ratios matter, and no clock is used when a system is solved. A factorisation runs on one core;
+//! its constants take this into account.
 //!
 //! | letter | meaning |
 //! |---|---|
@@ -24,7 +25,8 @@ const PER_ROW: f64 = 20.0;
 const ITERATION: f64 = 2.4;
 const START: f64 = 4e4;
 
-/// Cost of an application in products with A: of a hierarchy, for each unit of its operator complexity; of IC(0), whose sweeps are serial.
+/// Cost of an application in products with A: of a hierarchy, for each unit of its operator complexity; of
+/// IC(0), whose sweeps are serial.
 const CYCLE: f64 = 3.5;
 const SWEEPS: f64 = 3.5;
 
@@ -37,14 +39,16 @@ const BLOCKS: f64 = 300.0;
 const SCALARS: f64 = 350.0;
 const HIERARCHY_START: f64 = 2e7;
 
-/// Expected iterations with smoothed aggregation: for most systems, and for scalar systems with the most uneven couplings.
+/// Expected iterations with smoothed aggregation: for most systems, and for scalar systems with the most
+/// uneven couplings.
 const ITERATIONS: f64 = 30.0;
 const UNEVEN: f64 = 70.0;
 
 /// Assumed operator complexity of a hierarchy before it is built.
 const COMPLEXITY: f64 = 1.5;
 
-/// Ordering: cost for each node; and for each stored block times the root of the width in nodes (search for separators), with blocks and with scalars.
+/// Ordering: cost for each node; and for each stored block times the root of the width in nodes (search for
+/// separators), with blocks and with scalars.
 const ORDERING_NODE: f64 = 5e3;
 const ORDERING_BLOCK: f64 = 250.0;
 const ORDERING_SCALAR: f64 = 100.0;
@@ -54,8 +58,9 @@ const FACTOR_ROW: f64 = 1.3e4;
 const FACTOR_ENTRY: f64 = 200.0;
 const FACTOR_FLOP: f64 = 0.6;
 
-/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. These lie between a band matrix and a square or cube
-/// with nested dissection, whose largest front has width w and whose other fronts are smaller.
+/// Operations of a factor divided by w³ (n/w)^½, and its entries divided by n w (w/n)^¼. These lie between a
+/// band matrix and a square or cube with nested dissection, whose largest front has width w and whose other
+/// fronts are smaller.
 const WIDTH_FLOPS: f64 = 6.0;
 const WIDTH_ENTRIES: f64 = 1.5;
 
@@ -74,7 +79,8 @@ pub struct Costs {
     pub block: usize,
     /// Evenness of the couplings of a row: 1 if all are equal, near 0 if a few dominate; 1 for blocks.
     pub evenness: f64,
-    /// Unknowns divided by the levels of a breadth-first search: the width of a band; infinite if it was not computed.
+    /// Unknowns divided by the levels of a breadth-first search: the width of a band; infinite if it was not
+    /// computed.
     pub width: f64,
 }
 
@@ -161,8 +167,8 @@ impl Costs {
 /// Number of rows that [`evenness`] samples.
 const SAMPLE: usize = 4096;
 
-/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by its strongest, averaged over rows with couplings. It does not depend on the units of the
-/// unknowns. It is 1 if a diagonal entry is not positive.
+/// The mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by its strongest, averaged over rows with
+/// couplings. It does not depend on the units of the unknowns. It is 1 if a diagonal entry is not positive.
 fn evenness(a: &Bsr<f64>) -> f64 {
     let n = a.shape().0;
     let (mut sum, mut rows) = (0.0, 0_usize);
@@ -184,9 +190,11 @@ fn evenness(a: &Bsr<f64>) -> f64 {
     if rows == 0 { 1.0 } else { sum / rows as f64 }
 }
 
-/// Unknowns divided by the levels of a breadth-first search from an end of the graph, in the component of the first longest row.
+/// Unknowns divided by the levels of a breadth-first search from an end of the graph, in the component of the
+/// first longest row.
 ///
-/// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be symmetric.
+/// *Cost* two searches; the second starts from the last node of the first. The pattern is assumed to be
+/// symmetric.
 fn width(a: &Bsr<f64>) -> f64 {
     let pattern = a.pattern();
     let longest = |i: &usize| (pattern.row(*i).len(), std::cmp::Reverse(*i));

@@ -63,7 +63,8 @@ impl<'a> Work<'a> {
     /// Takes x if it is better than the one before, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome, narrow: bool) -> End {
         let residual = relative_residual(self.system.matrix, self.b, &x);
-        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the residual does not.
+        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the
+        // residual does not.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.residual || !self.residual.is_finite() {
             (self.x, self.residual) = (x, residual);
@@ -112,7 +113,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A method without a meter, with the first preconditioner that can be set up; the next one if it breaks down or stagnates.
+    /// A method without a meter, with the first preconditioner that can be set up; the next one if it breaks
+    /// down or stagnates.
     pub(crate) fn unwatched(&mut self, method: Method, kinds: &[Kind]) -> Result<(Kind, End), AutoError> {
         let (mut failed, mut ended) = (None, None);
         for &kind in kinds {

@@ -43,7 +43,8 @@ pub trait Steps {
     /// An error that ends the run, such as a failed device.
     type Error;
 
-    /// Sets up a preconditioner, calls [`Meter::built`], and iterates until the tolerance is reached or [`Meter::look`] breaks.
+    /// Sets up a preconditioner, calls [`Meter::built`], and iterates until the tolerance is reached or
+    /// [`Meter::look`] breaks.
     ///
     /// # Errors
     /// Errors of the machine only; the numerical outcome is returned.
@@ -69,7 +70,8 @@ pub struct Terms {
 
 /// Solves by a plan; `order` orders the matrix for a factor, at most once.
 ///
-/// *Cost* at most three times that of the cheaper of the methods tried and the factor, if one is possible ([`Rental`]).
+/// *Cost* at most three times that of the cheaper of the methods tried and the factor, if one is possible
+/// ([`Rental`]).
 ///
 /// # Errors
 /// Those of `steps`.
@@ -142,7 +144,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.turns()
     }
 
-    /// Continues the trial, for which `kind` was given up. If the trial exceeds its forecast, continues `kind`, compared with the factor only.
+    /// Continues the trial, for which `kind` was given up. If the trial exceeds its forecast, continues
+    /// `kind`, compared with the factor only.
     fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
         if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
             return Ok(Some(done));
@@ -170,7 +173,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         }
     }
 
-    /// Whether the factor is bought before a setup when no other method runs; orders the matrix if the rule requires it.
+    /// Whether the factor is bought before a setup when no other method runs; orders the matrix if the rule
+    /// requires it.
     fn buys_before(&mut self, setup: f64) -> bool {
         if self.rental.before(setup, true) == Advice::Order {
             self.ordered();
@@ -187,7 +191,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         !matches!(self.rental.price(), Price::Known { whole, .. } if whole <= 2.0 * rent)
     }
 
-    /// Tries a preconditioner, and repeats in f64 if f32 may be the cause of a failure; `None` if another attempt should follow.
+    /// Tries a preconditioner, and repeats in f64 if f32 may be the cause of a failure; `None` if another
+    /// attempt should follow.
     fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
         let setup = self.plan.costs.setup(kind);
         let tried = self.rental.ledger.rent() > 0.0;
@@ -228,7 +233,8 @@ impl<S: Steps> Drive<'_, '_, S> {
             (end @ (End::Converged | End::Stopped | End::Singular), _) => {
                 Ok(Some((Last::Iterations(kind), end)))
             }
-            // Refinement with a factor reaches a lower residual than stagnating iterations; it may cost at most twice the work so far.
+            // Refinement with a factor reaches a lower residual than stagnating iterations; it may cost at
+            // most twice the work so far.
             (End::Floor, _) if self.is_dear() => Ok(Some((Last::Iterations(kind), End::Floor))),
             (end @ (End::Indefinite | End::Limit | End::Floor), _) => {
                 self.events.push(Event::Failed { kind, end });
@@ -277,7 +283,8 @@ impl<S: Steps> Drive<'_, '_, S> {
         self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
         self.rental.ledger.charge(Item::Factor, factor);
         let Factored { end, twice } = self.steps.factor()?;
-        // The price is that of the Cholesky factor; the cost of one that fails comes on top and is outside the bound.
+        // The price is that of the Cholesky factor; the cost of one that fails comes on top and is outside
+        // the bound.
         if twice {
             self.rental.ledger.charge(Item::Factor, factor);
         }

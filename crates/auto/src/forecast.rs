@@ -7,9 +7,10 @@
 //! | κ | `condition` | condition number of M⁻¹A, estimated from below by Ritz values |
 //! | ε | `goal` = ln ε | tolerance for the relative residual |
 //!
-//! There are two forecasts of the total. The first, k + (ln ε − ln ‖rₖ‖) / s, is too high on a plateau before the smallest eigenvalue is found, and too
-//! low if convergence slows down later. The second, ½ √κ ln(2/ε) (Saad 2003, (6.128)), is too low until the smallest eigenvalue
-//! is found, and too high if only few eigenvalues are small. The forecast is a weighted geometric mean of the two.
+//! There are two forecasts of the total. The first, k + (ln ε − ln ‖rₖ‖) / s, is too high on a plateau before
+//! the smallest eigenvalue is found, and too low if convergence slows down later. The second, ½ √κ ln(2/ε)
+//! (Saad 2003, (6.128)), is too low until the smallest eigenvalue is found, and too high if only few
+//! eigenvalues are small. The forecast is a weighted geometric mean of the two.
 
 /// The weight of the slope in the forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
@@ -37,8 +38,8 @@ impl Forecast {
         self.logs.push(relative.ln());
     }
 
-    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite with fewer than two
-    /// residuals.
+    /// Iterations in total; `condition` is an estimate of the condition number of M⁻¹A from below. Infinite
+    /// with fewer than two residuals.
     pub fn total(&self, condition: Option<f64>) -> f64 {
         let drawn = draw_on(&self.logs, self.goal);
         match condition.filter(|c| *c >= 1.0) {

@@ -33,9 +33,9 @@ impl fmt::Display for Item {
 
 /// Work by item, in the order in which it was begun.
 ///
-/// The unit is one byte moved between memory and processor; an operation counts as the bytes that could be moved in the same time
-/// ([`cost`](crate::Costs)). Work is computed from sizes and not measured, so the same matrix is always solved in the same way.
-/// *Cost* a few entries; adding is linear in them.
+/// The unit is one byte moved between memory and processor; an operation counts as the bytes that could be
+/// moved in the same time ([`cost`](crate::Costs)). Work is computed from sizes and not measured, so the same
+/// matrix is always solved in the same way. *Cost* a few entries; adding is linear in them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     entries: Vec<(Item, f64)>,

@@ -1,8 +1,9 @@
 //! `auto`: automatic choice of a solver, with a bound on the cost of wrong forecasts.
 //!
-//! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the system. The number of iterations of a method is not known
-//! before it runs, so forecasts are made while it runs. A [`Rental`] ensures that the total work is at most three times
-//! that of the cheaper of the methods tried and a sparse factor.
+//! [`Auto::choose`] analyses a system and returns its choice with the reasons; [`Auto::solve`] solves the
+//! system. The number of iterations of a method is not known before it runs, so forecasts are made while it
+//! runs. A [`Rental`] ensures that the total work is at most three times that of the cheaper of the methods
+//! tried and a sparse factor.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The monitor of a running method: it records the work of iterations, makes forecasts, and decides whether to continue.
+//! The monitor of a running method: it records the work of iterations, makes forecasts, and decides whether
+//! to continue.
 
 use std::ops::ControlFlow;
 
@@ -16,14 +17,16 @@ const LEAST: usize = 10;
 /// The same for smoothed aggregation, for which a forecast follows in every later iteration.
 const LEAST_OF_A_HIERARCHY: usize = 8;
 
-/// When the work so far reaches this fraction of the cost of the next preconditioner, the forecast for the remaining work may be this many times that cost. Early forecasts
-/// are inaccurate and late ones cost iterations. The numbers are fitted to the gallery with costs perturbed by up to a quarter.
+/// When the work so far reaches this fraction of the cost of the next preconditioner, the forecast for the
+/// remaining work may be this many times that cost. Early forecasts are inaccurate and late ones cost
+/// iterations. The numbers are fitted to the gallery with costs perturbed by up to a quarter.
 const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
 /// Length of the first turn, relative to the expected cost of smoothed aggregation.
 pub(crate) const FIRST_TURN: f64 = 2.0;
 
-/// A turn may be 1.5 times as long if the forecast fits into it, and ends at half if the forecast exceeds this many turns.
+/// A turn may be 1.5 times as long if the forecast fits into it, and ends at half if the forecast exceeds
+/// this many turns.
 const HOPELESS: f64 = 4.0;
 
 /// Orders the matrix; returns the sizes of its factor, or the reason why there is none.
@@ -34,7 +37,8 @@ pub type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
 pub(crate) enum Verdict {
     /// The factor is bought.
     Buy,
-    /// The next preconditioner, or the earlier trial, has a cheaper forecast; with the forecast of the total iterations of this one.
+    /// The next preconditioner, or the earlier trial, has a cheaper forecast; with the forecast of the total
+    /// iterations of this one.
     GiveUp(f64),
     /// Its budget is spent.
     Turn,
@@ -46,7 +50,8 @@ const BACK: f64 = 4.0;
 /// The alternatives to a running method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
-    /// A factor, and the trial with its forecast when it was given up; infinite if the trial is no longer an alternative.
+    /// A factor, and the trial with its forecast when it was given up; infinite if the trial is no longer an
+    /// alternative.
     Factor { trial: f64 },
     /// A factor, and a stronger preconditioner: cost of its setup, and of setup and iterations.
     Next { setup: f64, whole: f64 },
@@ -83,7 +88,8 @@ impl Meter<'_> {
 
     /// Called in every iteration; returns `Break` to stop the method.
     ///
-    /// *Cost* a logarithm, and at about every tenth call a forecast, whose Ritz values take time linear in the iterations so far.
+    /// *Cost* a logarithm, and at about every tenth call a forecast, whose Ritz values take time linear in
+    /// the iterations so far.
     pub fn look<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
             let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
@@ -92,7 +98,8 @@ impl Meter<'_> {
         self.see(it.number, it.relative.wide(), &condition)
     }
 
-    /// [`look`](Self::look) with plain numbers: the iteration (0 for the guess), its relative residual, and an estimate of the condition number from below, if there is one.
+    /// [`look`](Self::look) with plain numbers: the iteration (0 for the guess), its relative residual, and
+    /// an estimate of the condition number from below, if there is one.
     pub fn see(
         &mut self,
         number: usize,
@@ -181,7 +188,8 @@ impl Meter<'_> {
 /// Orders the matrix, adds the work, and records the result.
 pub(crate) fn order(plan: &Plan, rental: &mut Rental, order: &mut Order<'_>, events: &mut Vec<Event>) {
     let sized = order().and_then(|figures| {
-        // `products` depends on the caches of the machine and is not used, so that a matrix is always solved in the same way.
+        // `products` depends on the caches of the machine and is not used, so that a matrix is always solved
+        // in the same way.
         let bytes = figures.bytes;
         if bytes > plan.memory {
             return Err(NoFactor::TooLarge { bytes, allowed: plan.memory });

@@ -1,8 +1,9 @@
 //! Renting or buying: when a factor is ordered, and when it is computed.
 //!
-//! Iterations are like rent, and their number is not known in advance. A factor is like a purchase; its price is known after the
-//! ordering. A rule that buys when the rent has reached the price costs at most twice the cheaper of the two (the ski rental problem).
-//! Here a forecast decides when to buy: as early as half of the price, or as late as twice the price. The cost is then at most three times the cheaper of the two.
+//! Iterations are like rent, and their number is not known in advance. A factor is like a purchase; its price
+//! is known after the ordering. A rule that buys when the rent has reached the price costs at most twice the
+//! cheaper of the two (the ski rental problem). Here a forecast decides when to buy: as early as half of the
+//! price, or as late as twice the price. The cost is then at most three times the cheaper of the two.
 //!
 //! | letter | here | meaning |
 //! |---|---|---|
@@ -18,10 +19,11 @@
 //! | order | after an iteration: R ≥ C₀ and the forecast for the remaining iterations is above the estimated cost of the factor, or R ≥ 2 C₀. Before a setup, with R ≥ O/2: R with the setup would exceed 2 C₀, or the estimated factor is cheaper than a hierarchy. The setup counts as rent if there is no alternative to it |
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
-//! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work is at most 3 R and 3 C + g. If the
-//! factor ends it: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier
-//! attempts costs C. There is no bound if no factor is possible: an option excludes it, its fill-in is
-//! unknown, it needs too much memory, or it fails. C is the cost of the successful factorisation, without a failed one before it.
+//! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work
+//! is at most 3 R and 3 C + g. If the factor ends it: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at most 3
+//! R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. There is no bound
+//! if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much memory, or it
+//! fails. C is the cost of the successful factorisation, without a failed one before it.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 
@@ -86,7 +88,8 @@ pub enum Advice {
 /// If the forecast is below this fraction of F, iterations continue.
 const SOON: f64 = 0.5;
 
-/// If the forecast is above this multiple of F, the factor is bought at C/2; above 1 because early forecasts are too high.
+/// If the forecast is above this multiple of F, the factor is bought at C/2; above 1 because early forecasts
+/// are too high.
 const FAR: f64 = 1.2;
 
 /// The work so far, and the price of a factor.
@@ -148,7 +151,8 @@ impl Rental {
         }
     }
 
-    /// The action after an iteration; `rest` is the forecast for the work of the remaining iterations, if known.
+    /// The action after an iteration; `rest` is the forecast for the work of the remaining iterations, if
+    /// known.
     pub fn after(&self, rest: Option<f64>) -> Advice {
         let rent = self.ledger.rent();
         match self.price {

@@ -9,8 +9,9 @@ use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer
 
 /// A place where vectors, matrices and small inverses live and meet.
 ///
-/// Precision has two numbers: `Real`, of the vectors and of all sums, and `Stored`, of matrices and blocks, rounded once on
-/// the way in. A value, cheap to clone (a device handle); features only decide which types exist.
+/// Precision has two numbers: `Real`, of the vectors and of all sums, and `Stored`, of matrices and blocks,
+/// rounded once on the way in. A value, cheap to clone (a device handle); features only decide which types
+/// exist.
 ///
 /// ```
 /// use coarsen_backend::{Backend, Cpu};
@@ -41,7 +42,8 @@ pub trait Backend: Clone + Send + 'static {
     /// What reports call it: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve here, and smoothers without an order.
+    /// Whether the host waits where it reads a vector: methods then prefer a dense product there to a solve
+    /// here, and smoothers without an order.
     fn is_remote(&self) -> bool {
         false
     }
@@ -61,7 +63,8 @@ pub trait Backend: Clone + Send + 'static {
     /// A copy of row sets.
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
 
-    /// P and Pᵀ, rounded to `Stored`; `transpose` is the plan of P's pattern. The provided one stores two matrices.
+    /// P and Pᵀ, rounded to `Stored`; `transpose` is the plan of P's pattern. The provided one stores two
+    /// matrices.
     ///
     /// # Errors
     /// As [`matrix`](Self::matrix).
@@ -76,11 +79,12 @@ pub trait Backend: Clone + Send + 'static {
     /// The row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// A Gauss-Seidel smoother of this place's own, of one sweep a step, for a symmetric A; `None` if sweeps over whole rows are better.
+    /// A Gauss-Seidel smoother of this place's own, of one sweep a step, for a symmetric A; `None` if sweeps
+    /// over whole rows are better.
     ///
-    /// The CPU returns one that stores half of A. A [`NumericPlace`] returns `None`, because it writes A itself.
-    /// The caller has checked that A is finite and symmetric to round-off, and ω is between 0 and 2; the place does not check again.
-    /// *Cost* two passes over the pattern and one over half of A.
+    /// The CPU returns one that stores half of A. A [`NumericPlace`] returns `None`, because it writes A
+    /// itself. The caller has checked that A is finite and symmetric to round-off, and ω is between 0 and 2;
+    /// the place does not check again. *Cost* two passes over the pattern and one over half of A.
     ///
     /// # Errors
     /// [`Error::NotSquare`], those of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
@@ -122,9 +126,10 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
 
     /// One sweep of x_i ← x_i + ω D_i (b − A x)_i in place, over all row sets in the direction of `sweep`.
     ///
-    /// Rows of one chunk see each other's new values (Gauss-Seidel); the sets guarantee that chunks of one set are not coupled, so
-    /// the result does not depend on who runs first. D holds the inverses of the diagonal blocks for Gauss-Seidel.
-    /// *Cost* one pass over A, b, x and D. *Panics* when A is not square or the sets belong to another pattern.
+    /// Rows of one chunk see each other's new values (Gauss-Seidel); the sets guarantee that chunks of one
+    /// set are not coupled, so the result does not depend on who runs first. D holds the inverses of the
+    /// diagonal blocks for Gauss-Seidel. *Cost* one pass over A, b, x and D. *Panics* when A is not square or
+    /// the sets belong to another pattern.
     fn relax(
         &self,
         rows: &B::Rows,
@@ -135,11 +140,12 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
         x: &mut B::Vector,
     );
 
-    /// One step of a relaxation that needs no order: s ← β s + ω D (b − A x), y ← x + s. With β = 0 the old s is not read.
+    /// One step of a relaxation that needs no order: s ← β s + ω D (b − A x), y ← x + s. With β = 0 the old s
+    /// is not read.
     ///
-    /// Jacobi and SPAI-0 are β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on a CPU one pass over
-    /// A, D, b, x and s, writing s and y; the default makes four passes over vectors more. *Panics* when A is not square or D
-    /// does not fit it.
+    /// Jacobi and SPAI-0 are β = 0; Chebyshev and heavy-ball iterations keep their last step in s. *Cost* on
+    /// a CPU one pass over A, D, b, x and s, writing s and y; the default makes four passes over vectors
+    /// more. *Panics* when A is not square or D does not fit it.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
     fn relax_into(
         &self,
@@ -160,8 +166,8 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// New values for the same pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern, [`Error::Shape`] for another block size, [`Error::Range`] for values that storage cannot hold; the
-    /// old values then stay.
+    /// [`Error::Pattern`] for another pattern, [`Error::Shape`] for another block size, [`Error::Range`] for
+    /// values that storage cannot hold; the old values then stay.
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
 }
 
@@ -180,20 +186,24 @@ pub trait Blocks<B: Backend>: Send {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// A place that computes the numeric phase of a setup itself: the matrix changes there, and nothing but small numbers and the coarsest matrix travels.
+/// A place that computes the numeric phase of a setup itself: the matrix changes there, and nothing but small
+/// numbers and the coarsest matrix travels.
 ///
-/// Structure stays with the host, which made it. *Implement* where moving values costs more than computing with them: on a device.
+/// Structure stays with the host, which made it. *Implement* where moving values costs more than computing
+/// with them: on a device.
 pub trait NumericPlace: Backend {
     /// Which blocks of A and P each block of Pᵀ A P is the sum of, for one pattern of each.
     type Galerkin;
 
-    /// The plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without a basis function, sorted.
+    /// The plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without a basis
+    /// function, sorted.
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::Pattern`] where they do not belong together, and those of a device.
     fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
 
-    /// A_c = Pᵀ A P for the matrices that the plan was made for; dead unknowns get a diagonal of the size of their node's.
+    /// A_c = Pᵀ A P for the matrices that the plan was made for; dead unknowns get a diagonal of the size of
+    /// their node's.
     ///
     /// # Errors
     /// [`Error::Device`] when the place has failed.
@@ -208,7 +218,8 @@ pub trait NumericPlace: Backend {
     /// Values of one matrix for another of the same pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
+    /// failed.
     fn copy_values(&self, from: &Self::Matrix, to: &mut Self::Matrix) -> Result<(), Error>;
 
     /// Values of a matrix for one of the host of the same pattern.
@@ -217,7 +228,8 @@ pub trait NumericPlace: Backend {
     /// As [`copy_values`](Self::copy_values).
     fn read_values<T: Real>(&self, from: &Self::Matrix, to: &mut Bsr<T>) -> Result<(), Error>;
 
-    /// D = the inverses of the diagonal blocks of A; returns max Σⱼ |aᵢⱼ| / |aᵢᵢ| over the rows of a matrix of scalars, a bound of its ρ(D⁻¹A).
+    /// D = the inverses of the diagonal blocks of A; returns max Σⱼ |aᵢⱼ| / |aᵢᵢ| over the rows of a matrix
+    /// of scalars, a bound of its ρ(D⁻¹A).
     ///
     /// # Errors
     /// As [`DenseBlocks::invert_diagonal`](DenseBlocks::invert_diagonal) and

@@ -1,7 +1,7 @@
 //! The laws of a backend: every primitive equals the plain loops of [`Reference`].
 //!
-//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file makes one test per law. The second argument is the
-//! tolerance that the precision of the place allows, relative to the size of the terms.
+//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file makes one test per law. The second
+//! argument is the tolerance that the precision of the place allows, relative to the size of the terms.
 
 use std::sync::Arc;
 

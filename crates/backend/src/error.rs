@@ -183,7 +183,8 @@ impl std::fmt::Debug for SetupError {
 }
 
 impl SetupError {
-    /// Whether a setup goes on with its next step: what methods of several steps ask between them, before anything that they cannot take back.
+    /// Whether a setup goes on with its next step: what methods of several steps ask between them, before
+    /// anything that they cannot take back.
     ///
     /// # Errors
     /// [`SetupError::Cancelled`] once [`System::cancel`] is raised.
@@ -191,7 +192,8 @@ impl SetupError {
         if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
     }
 
-    /// The same error with the level of a hierarchy on which it happened; level 0 is the given matrix, whose rows need no name.
+    /// The same error with the level of a hierarchy on which it happened; level 0 is the given matrix, whose
+    /// rows need no name.
     pub fn on_level(self, level: usize) -> Self {
         match level {
             0 => self,

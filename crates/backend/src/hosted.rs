@@ -8,9 +8,9 @@ use crate::{Backend, Reused, SetupError, Update};
 
 /// A preconditioner of host vectors, for the vectors of a place: reads r, applies, writes z.
 ///
-/// *Use* for methods that have no form of their own at a place, as sparse factors. *Not* where the host would wait often
-/// ([`Backend::is_remote`]): each application waits for r.
-/// *Cost* two copies of a vector beside the application, across the bus where the place is remote; two host vectors. No allocation.
+/// *Use* for methods that have no form of their own at a place, as sparse factors. *Not* where the host would
+/// wait often ([`Backend::is_remote`]): each application waits for r. *Cost* two copies of a vector beside
+/// the application, across the bus where the place is remote; two host vectors. No allocation.
 ///
 /// A place that fails while numbers are read or written leaves NaN, which ends a solve.
 ///

@@ -1,8 +1,9 @@
 //! Where a solve runs, and how what is built on the host gets there.
 //!
-//! A backend is a value: [`Cpu::new()`](Cpu::new), a device. Setup works on host matrices ([`Setup`]) and moves its results through
-//! [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`]; application uses only what the traits here offer, so one
-//! text of a method serves every backend. `conformance!` is the suite that a backend must pass.
+//! A backend is a value: [`Cpu::new()`](Cpu::new), a device. Setup works on host matrices ([`Setup`]) and
+//! moves its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`]; application uses
+//! only what the traits here offer, so one text of a method serves every backend. `conformance!` is the suite
+//! that a backend must pass.
 //!
 //! | file | what |
 //! |---|---|

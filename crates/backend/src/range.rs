@@ -6,9 +6,11 @@ use coarsen_sparse::Bsr;
 
 use crate::{DenseBlocks, SetupError};
 
-/// Refuses finite values whose largest becomes infinite or zero in storage; values of which one is not finite are for others to refuse.
+/// Refuses finite values whose largest becomes infinite or zero in storage; values of which one is not finite
+/// are for others to refuse.
 ///
-/// What a place checks before it stores, as a function of its own: a method of several parts asks before it hands on the first.
+/// What a place checks before it stores, as a function of its own: a method of several parts asks before it
+/// hands on the first.
 ///
 /// # Errors
 /// [`Error::Range`] names `what` and its largest value.
@@ -45,7 +47,8 @@ pub fn check_storable<T: Real, S: Real>(what: &'static str, a: &Bsr<T>) -> Resul
     Ok(within::<T, S>(what, largest)?)
 }
 
-/// [`check_range`] of every row of every block: a row that is zero in storage leaves its unknown as it is, whatever other rows hold.
+/// [`check_range`] of every row of every block: a row that is zero in storage leaves its unknown as it is,
+/// whatever other rows hold.
 ///
 /// *Cost* one pass, none where both precisions are the same.
 ///

@@ -7,10 +7,10 @@ use coarsen_sparse::Pattern;
 
 /// An order of relaxation: sets one after the other; in a set, chunks at once; in a chunk, rows in order.
 ///
-/// Chunks of one set are not coupled by the pattern, in either direction, so what a sweep computes does not depend on threads. On a CPU
-/// a few thick chunks in natural order need two or three sets and keep most of the natural order (slabs of a
-/// grid couple only to their neighbours); on a device single rows are coloured. The number of chunks depends on the
-/// matrix alone, never on threads.
+/// Chunks of one set are not coupled by the pattern, in either direction, so what a sweep computes does not
+/// depend on threads. On a CPU a few thick chunks in natural order need two or three sets and keep most of
+/// the natural order (slabs of a grid couple only to their neighbours); on a device single rows are coloured.
+/// The number of chunks depends on the matrix alone, never on threads.
 ///
 /// ```
 /// use coarsen_backend::RowSets;

@@ -31,18 +31,19 @@ pub trait Setup<T: Real, B: Backend> {
 pub trait Update<T: Real> {
     /// Takes new values, and finds out itself whether the structure is still the same.
     ///
-    /// Every check that can fail runs before the first write: after an error the old state is still usable. With
-    /// unchanged values no bit changes.
+    /// Every check that can fail runs before the first write: after an error the old state is still usable.
+    /// With unchanged values no bit changes.
     ///
     /// # Errors
     /// As the build.
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError>;
 
-    /// Takes new values of some rows: `touched` names, in increasing order, the block rows whose entries or contact pairs changed since the last
-    /// build, update or patch. Both ends of a pair are touched.
+    /// Takes new values of some rows: `touched` names, in increasing order, the block rows whose entries or
+    /// contact pairs changed since the last build, update or patch. Both ends of a pair are touched.
     ///
-    /// Rows that are not named are taken to be as they were, and not checked. Where they are not, parts that are redone see them as they are and others as they
-    /// were: the stiffness of pairs that last may turn so, at the price of iterations, and NaN shows in the residual of the next solve. Of an elastic matrix that
+    /// Rows that are not named are taken to be as they were, and not checked. Where they are not, parts that
+    /// are redone see them as they are and others as they were: the stiffness of pairs that last may turn so,
+    /// at the price of iterations, and NaN shows in the residual of the next solve. Of an elastic matrix that
     /// drifts as a whole, give the one of the last build or update.
     ///
     /// Methods that keep parts apart redo those parts alone; the others update as a whole.

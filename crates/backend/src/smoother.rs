@@ -5,18 +5,22 @@ use coarsen_sparse::Bsr;
 
 use crate::{Backend, DenseBlocks, NumericPlace, SetupError};
 
-/// A smoother of A x = b for one level of a hierarchy: x ← x + N (b − A x) before the coarse correction, x ← x + Nᵀ (b − A x) after it.
+/// A smoother of A x = b for one level of a hierarchy: x ← x + N (b − A x) before the coarse correction, x ←
+/// x + Nᵀ (b − A x) after it.
 ///
-/// The cycle is symmetric because Nᵀ follows the correction. It is positive definite if N converges in the energy norm (Tamstorf,
-/// Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before the correction and backward after it. Polynomials in A are their own adjoints.
-/// As a [`Preconditioner`] the smoother is used alone, from a zero guess.
+/// The cycle is symmetric because Nᵀ follows the correction. It is positive definite if N converges in the
+/// energy norm (Tamstorf, Jones, McCormick 2015, §7). Gauss-Seidel sweeps forward before the correction and
+/// backward after it. Polynomials in A are their own adjoints. As a [`Preconditioner`] the smoother is used
+/// alone, from a zero guess.
 ///
-/// *Implement* the six required methods; `crates/relax/src/damped_jacobi.rs` is an example. The provided methods are optional: they save a pass
-/// over A, or pass data to the coarsening. `Box<dyn Smoother<T, B>>` is what a hierarchy keeps.
+/// *Implement* the six required methods; `crates/relax/src/damped_jacobi.rs` is an example. The provided
+/// methods are optional: they save a pass over A, or pass data to the coarsening. `Box<dyn Smoother<T, B>>`
+/// is what a hierarchy keeps.
 ///
-/// An update has two phases, so that all levels change together or none does: [`prepare`](Self::prepare) makes every check, [`commit`](Self::commit)
-/// puts the new numbers to use. Both receive the same matrix, of the pattern and block size of the build. If the second does not follow the first, the
-/// smoother works as before, to the last bit.
+/// An update has two phases, so that all levels change together or none does: [`prepare`](Self::prepare)
+/// makes every check, [`commit`](Self::commit) puts the new numbers to use. Both receive the same matrix, of
+/// the pattern and block size of the build. If the second does not follow the first, the smoother works as
+/// before, to the last bit.
 pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// A, of which the cycle computes residuals.
     fn operator(&self) -> &dyn LinearOperator<B::Vector>;
@@ -27,7 +31,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// x ← x + N (b − A x): one step from the given x.
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector);
 
-    /// Computes and checks everything that follows from the new A. Numbers that the smoother uses stay as they are.
+    /// Computes and checks everything that follows from the new A. Numbers that the smoother uses stay as
+    /// they are.
     ///
     /// # Errors
     /// As the build. [`SetupError::NotHere`] if the smoother has no matrix.
@@ -39,10 +44,12 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// [`Error::Device`] alone, after which the place cannot be used any more.
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Bytes of the numbers on the host and at the place, with the copy of A. Patterns may be shared and do not count.
+    /// Bytes of the numbers on the host and at the place, with the copy of A. Patterns may be shared and do
+    /// not count.
     fn bytes(&self) -> usize;
 
-    /// [`pre_smooth`](Self::pre_smooth), and r = b − A x. *Override* if the residual is cheaper in the same pass.
+    /// [`pre_smooth`](Self::pre_smooth), and r = b − A x. *Override* if the residual is cheaper in the same
+    /// pass.
     fn pre_smooth_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
         self.pre_smooth(b, x);
         self.operator().residual(b, x, r);
@@ -63,10 +70,12 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         SmootherFacts::default()
     }
 
-    /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the smoother computes the rest there.
+    /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
+    /// smoother computes the rest there.
     ///
     /// # Errors
-    /// As the build, and [`SetupError::NotHere`] if the smoother is updated on the host only. After an error it must be updated again before use.
+    /// As the build, and [`SetupError::NotHere`] if the smoother is updated on the host only. After an error
+    /// it must be updated again before use.
     fn update_on_device(
         &mut self,
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
@@ -79,13 +88,15 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     }
 }
 
-/// By-products of a smoother's setup, for the matrix of its build or of its last [`prepare`](Smoother::prepare).
+/// By-products of a smoother's setup, for the matrix of its build or of its last
+/// [`prepare`](Smoother::prepare).
 pub struct SmootherFacts<'a, T> {
     /// A bound of ρ(D⁻¹A), D being the block diagonal of A.
     pub radius: Option<f64>,
     /// D⁻¹.
     pub inverses: Option<&'a DenseBlocks<T>>,
-    /// The set of each node, from 0 on, for smoothers that solve sets of coupled nodes exactly; `u32::MAX` for nodes in no set.
+    /// The set of each node, from 0 on, for smoothers that solve sets of coupled nodes exactly; `u32::MAX`
+    /// for nodes in no set.
     pub sets: Option<&'a [u32]>,
 }
 

@@ -25,8 +25,8 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     /// New numbers on the same structure; `transpose` is the plan of P's pattern.
     ///
     /// # Errors
-    /// [`SetupError::Matrix`] for a prolongation of another structure or numbers that storage cannot hold. After an error
-    /// the transfer must take new numbers before it is used.
+    /// [`SetupError::Matrix`] for a prolongation of another structure or numbers that storage cannot hold.
+    /// After an error the transfer must take new numbers before it is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
     /// Bytes of the numbers it holds at the place.

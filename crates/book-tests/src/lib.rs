@@ -1,7 +1,7 @@
 //! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter.
 //!
-//! There is one module for each chapter, in the order of `book/src/SUMMARY.md`. `tests/book.rs` of the workspace fails if a chapter is missing here.
-//! `cargo run -p coarsen-book` draws the figures.
+//! There is one module for each chapter, in the order of `book/src/SUMMARY.md`. `tests/book.rs` of the
+//! workspace fails if a chapter is missing here. `cargo run -p coarsen-book` draws the figures.
 
 #[doc = include_str!("../../../book/src/introduction.md")]
 pub mod introduction {}

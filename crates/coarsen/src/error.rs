@@ -18,7 +18,8 @@ use coarsen_sparse::SparseError;
 
 use crate::Unavailable;
 
-/// Any error of this library, with the message of the crate it comes from. Use it as the error type of `main` and of functions.
+/// Any error of this library, with the message of the crate it comes from. Use it as the error type of `main`
+/// and of functions.
 ///
 /// It is `Send + Sync`, so it can be returned from a thread pool; `Box<dyn Error>` cannot.
 ///

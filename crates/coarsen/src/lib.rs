@@ -1,7 +1,8 @@
 //! Solvers for large sparse linear systems from simulations: cloth, soft bodies, heat, structures, contact.
 //!
-//! A solve has three parts: an operator A; a preconditioner M, built from A at a place ([`backend`]); and a Krylov method,
-//! which owns its work vectors. It returns a [`Report`] with the residual recomputed from the returned x.
+//! A solve has three parts: an operator A; a preconditioner M, built from A at a place ([`backend`]); and a
+//! Krylov method, which owns its work vectors. It returns a [`Report`] with the residual recomputed from the
+//! returned x.
 //!
 //! ```
 //! use coarsen::prelude::*;
@@ -15,8 +16,9 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices; `sprs`, `nalgebra-sparse` and `faer` for conversions.
-//! Without optimisation solvers are slow: set `opt-level = 1` in `[profile.dev]`.
+//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. Features: `opencl` for devices;
+//! `sprs`, `nalgebra-sparse` and `faer` for conversions. Without optimisation solvers are slow: set
+//! `opt-level = 1` in `[profile.dev]`.
 //!
 //! Each layer is a crate, re-exported here under a short name:
 //!

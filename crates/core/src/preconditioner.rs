@@ -5,7 +5,8 @@ use crate::{Dot, Vector};
 /// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The same symmetric positive (semi-)definite linear map at every application: what `Cg` and `Minres` need.
+    /// The same symmetric positive (semi-)definite linear map at every application: what `Cg` and `Minres`
+    /// need.
     Symmetric,
     /// The same linear map at every application: what `Gmres` and `BiCgStab` need.
     Linear,

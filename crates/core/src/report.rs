@@ -20,7 +20,8 @@ pub enum Outcome {
     Stopped,
     /// A direction p with pᵀAp below zero by more than round-off: A is not positive definite.
     IndefiniteOperator,
-    /// A residual r with rᵀM⁻¹r below zero by more than round-off: the preconditioner is not positive definite.
+    /// A residual r with rᵀM⁻¹r below zero by more than round-off: the preconditioner is not positive
+    /// definite.
     IndefinitePreconditioner,
     /// A recurrence would divide by zero (a singular matrix, or a breakdown of the Lanczos process).
     Breakdown,

@@ -4,7 +4,8 @@ use std::ops::{Add, Div, Mul, Neg};
 
 use crate::Real;
 
-/// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between machines.
+/// A scalar of a recurrence: a number on the host, a queue slot on a device, a pending all-reduce between
+/// machines.
 ///
 /// [`Scalar::read`] and [`Vector::wait_for`](crate::Vector::wait_for) wait for the number. Arithmetic, and
 /// operations that take the scalar as a factor, need not wait: on a device they are enqueued behind it.

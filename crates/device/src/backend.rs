@@ -45,7 +45,8 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         DeviceRows::new(self, sets)
     }
 
-    /// Colours of single rows where thousands of items run in step; where cores run them, the chunks of a CPU.
+    /// Colours of single rows where thousands of items run in step; where cores run them, the chunks of a
+    /// CPU.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         if self.device().accelerator {
             RowSets::chunked(pattern, 1)

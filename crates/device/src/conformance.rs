@@ -1,4 +1,5 @@
-//! What every driver is tested for, beside the laws of a place ([`conformance`](mod@coarsen_backend::conformance)).
+//! What every driver is tested for, beside the laws of a place
+//! ([`conformance`](mod@coarsen_backend::conformance)).
 //!
 //! A function takes a device that computes in `f32`, makes places on it, and panics where a promise of
 //! [`Driver`](crate::Driver) is broken.

@@ -22,10 +22,11 @@ const MOST: usize = (SOUND / FAULTS) as usize;
 
 /// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, plain or with a contact part, inverted there.
 ///
-/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) waits for nothing. A block that cannot be inverted is
-/// taken for the unit matrix until the next update; [`check`](Self::check) names it.
-/// *Cost* b² values a node of memory; an update reads the diagonal blocks and writes their inverses, by elimination with scaled partial pivoting as on the
-/// host, in `f64` where the device has it.
+/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) waits for
+/// nothing. A block that cannot be inverted is taken for the unit matrix until the next update;
+/// [`check`](Self::check) names it. *Cost* b² values a node of memory; an update reads the diagonal blocks
+/// and writes their inverses, by elimination with scaled partial pivoting as on the host, in `f64` where the
+/// device has it.
 pub struct DeviceJacobi<V: Real, S: Real = V> {
     blocks: DeviceBlocks<V, S>,
     inversion: Inversion,
@@ -36,8 +37,9 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     /// Block Jacobi of a matrix, checked.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows on, [`Error::Memory`] where D does not fit,
-    /// [`Error::Build`] of the driver, and those of [`check`](Self::check).
+    /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows
+    /// on, [`Error::Memory`] where D does not fit, [`Error::Build`] of the driver, and those of
+    /// [`check`](Self::check).
     pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
             let (name, range) = ("DeviceJacobi::omega", "above 0 and finite");
@@ -56,11 +58,12 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
 
     /// The inverses of another matrix of the same size. No wait.
     ///
-    /// *Cost* beside that of an update: where `a` has another layout than the matrix before, or contact where that had none, its kernels are compiled
-    /// unless the place has them.
+    /// *Cost* beside that of an update: where `a` has another layout than the matrix before, or contact where
+    /// that had none, its kernels are compiled unless the place has them.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when
+    /// the place has failed.
     pub fn update_on_device(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
@@ -68,7 +71,8 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     /// Whether every diagonal block of the last update had an inverse with a positive diagonal. One wait.
     ///
     /// # Errors
-    /// [`SetupError::SingularBlock`], [`SetupError::NotPositive`] name the first that had not; [`Error::Device`] when the place has failed.
+    /// [`SetupError::SingularBlock`], [`SetupError::NotPositive`] name the first that had not;
+    /// [`Error::Device`] when the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }

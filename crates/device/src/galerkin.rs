@@ -1,8 +1,9 @@
 //! Pᵀ A P in the memory of the device.
 //!
-//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded once. A refresh is two launches with one item per row of a
-//! block, and a third if unknowns have no basis function. The kernels sum in the order of the lists: no atomic operation, no search, and the same
-//! bits at every run.
+//! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded
+//! once. A refresh is two launches with one item per row of a block, and a third if unknowns have no basis
+//! function. The kernels sum in the order of the lists: no atomic operation, no search, and the same bits at
+//! every run.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ enum Step {
 
 const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
 
-/// A_c = Pᵀ A P for one pattern of each, in device memory: the counterpart of [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
+/// A_c = Pᵀ A P for one pattern of each, in device memory: the counterpart of
+/// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
 /// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin).
 /// *Memory* 8 bytes per block product, and A P in the precision of vectors.
@@ -75,11 +77,12 @@ impl List {
 }
 
 impl<V: Real> DeviceGalerkin<V> {
-    /// The plan for the patterns, layouts and block sizes of A, P and A_c; `dead` are scalar unknowns of A_c without a basis function, sorted.
+    /// The plan for the patterns, layouts and block sizes of A, P and A_c; `dead` are scalar unknowns of A_c
+    /// without a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] if they do not fit together, [`Error::TooLarge`] if `u32` cannot number products,
-    /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
+    /// [`Error::Shape`] and [`Error::Pattern`] if they do not fit together, [`Error::TooLarge`] if `u32`
+    /// cannot number products, [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
         [a, p, coarse]: [&DeviceMatrix<V, S>; 3],
@@ -150,7 +153,8 @@ impl<V: Real> DeviceGalerkin<V> {
     /// New values of the coarse matrix. No wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] when the place has
+    /// failed.
     pub(crate) fn run<S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -1,20 +1,21 @@
-//! Vectors, matrices and preconditioners in the memory of a device, for the same Krylov methods as on the host.
+//! Vectors, matrices and preconditioners in the memory of a device, for the same Krylov methods as on the
+//! host.
 //!
 //! [`OnDevice`] is the place: a device, an in-order queue, and the compiled kernels. Operations enqueue work
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. So the host
 //! waits only when it reads a number; [`OnDevice::counters`] counts these waits.
 //!
 //! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers,
-//! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a list
-//! of [`Device`]s.
+//! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a
+//! list of [`Device`]s.
 //!
 //! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure
 //! and runs nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the
 //! methods of [`OnDevice`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! place cannot be used again; make a new one.
 //!
-//! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend): every method that is generic
-//! over a backend is set up on the host and applied here.
+//! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend): every method that is
+//! generic over a backend is set up on the host and applied here.
 //!
 //! | file | what |
 //! |---|---|

@@ -13,8 +13,8 @@ const LEAST: usize = 8;
 
 /// The bytes of a place: all, and those in use.
 ///
-/// A driver may accept an allocation that does not fit and fail when the memory is used. So each request is first compared with the size that the
-/// device reports.
+/// A driver may accept an allocation that does not fit and fail when the memory is used. So each request is
+/// first compared with the size that the device reports.
 pub(crate) struct Memory {
     all: u64,
     /// The most that one buffer may have.
@@ -113,8 +113,8 @@ impl Memory {
 
 /// The same numbers in another precision, by this thread alone.
 ///
-/// The caller holds the lock of the queue. A thread of a pool that waits for other threads runs other tasks meanwhile. Such a task may lock the
-/// same queue, and the thread would then wait for itself.
+/// The caller holds the lock of the queue. A thread of a pool that waits for other threads runs other tasks
+/// meanwhile. Such a task may lock the same queue, and the thread would then wait for itself.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }

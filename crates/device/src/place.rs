@@ -12,14 +12,14 @@ use crate::{Device, DeviceError};
 /// A device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
 /// compiled kernels.
 ///
-/// Clones are the same place. Operands of one operation must be of one place (it *panics* otherwise), and they keep the place
-/// alive. Sums follow a tree that depends on the length alone, in `f64` if the device has it: every run on one device gives
-/// the same bits.
+/// Clones are the same place. Operands of one operation must be of one place (it *panics* otherwise), and
+/// they keep the place alive. Sums follow a tree that depends on the length alone, in `f64` if the device has
+/// it: every run on one device gives the same bits.
 ///
-/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of its products:
-/// a few tenths of a second each the first time, a millisecond if they are in the cache (a folder of the user, or the folder
-/// in `COARSEN_CACHE`).
-/// *Use* one place for as long as possible. A place may be shared by threads; their commands interleave.
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of
+/// its products: a few tenths of a second each the first time, a millisecond if they are in the cache (a
+/// folder of the user, or the folder in `COARSEN_CACHE`). *Use* one place for as long as possible. A place
+/// may be shared by threads; their commands interleave.
 pub struct OnDevice<V, S = V> {
     shared: Arc<Shared<V>>,
     stored: PhantomData<fn() -> S>,
@@ -34,8 +34,8 @@ impl<T: Real> OnDevice<T, T> {
     /// A place on a device.
     ///
     /// # Errors
-    /// [`DeviceError::Precision`] when the device lacks `T`, [`DeviceError::Core`] when its compiler refuses the kernels
-    /// ([`Error::Build`]) or a driver call fails.
+    /// [`DeviceError::Precision`] when the device lacks `T`, [`DeviceError::Core`] when its compiler refuses
+    /// the kernels ([`Error::Build`]) or a driver call fails.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         if !device.computes::<T>() {
             return Err(DeviceError::Precision { precision: T::NAME, found: 1 });

@@ -171,7 +171,8 @@ impl Program {
         self.local.min(self.kernel(entry).most)
     }
 
-    /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits every time.
+    /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits
+    /// every time.
     pub(crate) fn groups(&self, n: usize) -> usize {
         n.div_ceil(ENTRIES).clamp(1, GROUPS)
     }

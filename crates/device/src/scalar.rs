@@ -12,9 +12,10 @@ use crate::slots::{MINUS_ONE, ONE, ZERO};
 
 /// A scalar in a slot of device memory.
 ///
-/// Arithmetic enqueues a kernel of one item that writes a new slot; nobody waits. Slots are counted and reused, so a
-/// recurrence allocates nothing once it runs. Reading one waits for the device; several are read with one wait by
-/// [`Vector::wait_for`](coarsen_core::Vector::wait_for). After a failure of the place it reads as NaN.
+/// Arithmetic enqueues a kernel of one item that writes a new slot; nobody waits. Slots are counted and
+/// reused, so a recurrence allocates nothing once it runs. Reading one waits for the device; several are read
+/// with one wait by [`Vector::wait_for`](coarsen_core::Vector::wait_for). After a failure of the place it
+/// reads as NaN.
 pub struct DeviceScalar<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) slot: u32,

@@ -1,7 +1,7 @@
 //! Work groups of the size that suits a device.
 //!
-//! Entry-wise kernels and products run in groups of any size and give the same bits in all of them; how fast they are depends on the device. Sums are
-//! left alone: their bits depend on the width of a group.
+//! Entry-wise kernels and products run in groups of any size and give the same bits in all of them; how fast
+//! they are depends on the device. Sums are left alone: their bits depend on the width of a group.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,10 +22,11 @@ const BAND: usize = 4;
 const CALLS: usize = 7;
 
 impl<V: Real> OnDevice<V> {
-    /// Measures which size of a work group is the fastest for a vector operation and a product together, takes it, and keeps it in
-    /// the cache for places to come; returns it.
+    /// Measures which size of a work group is the fastest for a vector operation and a product together,
+    /// takes it, and keeps it in the cache for places to come; returns it.
     ///
-    /// *Cost* some seconds at the first time, most of them in the compiler of the device. *Use* once on a new device.
+    /// *Cost* some seconds at the first time, most of them in the compiler of the device. *Use* once on a new
+    /// device.
     ///
     /// # Errors
     /// [`Error::Memory`] and [`Error::Device`].

@@ -19,8 +19,9 @@ const PAIRS: usize = SUMS / 2;
 
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
-/// Operations enqueue kernels and return at once. Entry-wise operations give the bits of `Vec<T>`; sums add their terms in another order than
-/// the host. The place keeps the first failure; see the documentation of this crate.
+/// Operations enqueue kernels and return at once. Entry-wise operations give the bits of `Vec<T>`; sums add
+/// their terms in another order than the host. The place keeps the first failure; see the documentation of
+/// this crate.
 pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) memory: Buffer,

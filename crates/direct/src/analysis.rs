@@ -11,7 +11,8 @@ use crate::{Direct, DirectError, Factor, Figures, Method};
 
 /// The ordering of a matrix and the structure of its factor, made by [`Direct::analyse`].
 ///
-/// It says what the factor takes before any number is computed, and becomes the factor without ordering again.
+/// It says what the factor takes before any number is computed, and becomes the factor without ordering
+/// again.
 ///
 /// ```
 /// use coarsen_direct::Direct;
@@ -54,8 +55,8 @@ impl Analysis {
 
     /// Factors `a`: the matrix that was analysed, or other values on its pattern.
     ///
-    /// *Cost* the numeric factorisation, with an ordering only where another method is taken: other values may ask for it, and
-    /// [`Method::Auto`] leaves a method that fails.
+    /// *Cost* the numeric factorisation, with an ordering only where another method is taken: other values
+    /// may ask for it, and [`Method::Auto`] leaves a method that fails.
     ///
     /// # Errors
     /// As [`Direct::factor`], and [`DirectError::Pattern`] for a matrix of another pattern or block size.

@@ -9,8 +9,9 @@ use crate::{Analysis, DirectError, Engine, Factor, Figures};
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The cheapest that fits: Cholesky for symmetric matrices with a positive diagonal, LDLᵀ for other symmetric ones or
-    /// where Cholesky fails or is not accurate, LU for unsymmetric ones or where LDLᵀ is not accurate.
+    /// The cheapest that fits: Cholesky for symmetric matrices with a positive diagonal, LDLᵀ for other
+    /// symmetric ones or where Cholesky fails or is not accurate, LU for unsymmetric ones or where LDLᵀ is
+    /// not accurate.
     #[default]
     Auto,
     /// A = L Lᵀ: symmetric positive definite matrices.
@@ -23,12 +24,13 @@ pub enum Method {
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///
-/// *Use* up to some 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for indefinite
-/// systems, and as the coarsest level; beyond, fill grows like n log n and n^(4/3) and multigrid wins. Singular systems are
-/// refused: take a Krylov method with a null space, or [`Dense`](crate::Dense) for small ones.
-/// *Cost* Cholesky 2D: n log n entries, n^(3/2) operations; 3D: n^(4/3) entries, n² operations. Those are the bounds of nested
-/// dissection; minimum degree, used here, comes near them on meshes and guarantees nothing. Runs on the calling thread.
-/// *Reference* Davis, Rajamanickam and Sid-Lakhdar 2016, "A survey of direct methods for sparse linear systems".
+/// *Use* up to some 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
+/// indefinite systems, and as the coarsest level; beyond, fill grows like n log n and n^(4/3) and multigrid
+/// wins. Singular systems are refused: take a Krylov method with a null space, or [`Dense`](crate::Dense) for
+/// small ones. *Cost* Cholesky 2D: n log n entries, n^(3/2) operations; 3D: n^(4/3) entries, n² operations.
+/// Those are the bounds of nested dissection; minimum degree, used here, comes near them on meshes and
+/// guarantees nothing. Runs on the calling thread. *Reference* Davis, Rajamanickam and Sid-Lakhdar 2016, "A
+/// survey of direct methods for sparse linear systems".
 ///
 /// ```
 /// use coarsen_direct::{Direct, Method};
@@ -45,7 +47,8 @@ pub struct Direct {
     pub method: Method,
     /// At most this many steps of iterative refinement in a solve; 3 by default.
     pub refinements: usize,
-    /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6 by default.
+    /// The largest relative residual that a solve may return, above 0, infinite where the caller judges; 1e-6
+    /// by default.
     pub accept: f64,
     /// Whose code factors; [`Engine::Fastest`] by default.
     pub engine: Engine,
@@ -60,11 +63,13 @@ impl Default for Direct {
 impl Direct {
     /// Factors a square matrix of any square block size, in `f64`.
     ///
-    /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far from singular.
+    /// A trial solve along the near-kernel follows wherever the pivots do not show that the matrix is far
+    /// from singular.
     ///
     /// # Errors
-    /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column that is not finite, empty, unsymmetric, not positive or dependent;
-    /// [`DirectError::Memory`] when the factor does not fit.
+    /// [`DirectError::Parameter`] for a field out of range; otherwise [`DirectError`] names the row or column
+    /// that is not finite, empty, unsymmetric, not positive or dependent; [`DirectError::Memory`] when the
+    /// factor does not fit.
     pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();
@@ -82,8 +87,8 @@ impl Direct {
         Analysis::new(*self, method, &a.to::<f64>())
     }
 
-    /// The method that [`factor`](Self::factor) tries first, and what it will need: [`analyse`](Self::analyse) for those who
-    /// do not factor afterwards.
+    /// The method that [`factor`](Self::factor) tries first, and what it will need:
+    /// [`analyse`](Self::analyse) for those who do not factor afterwards.
     ///
     /// # Errors
     /// As [`analyse`](Self::analyse).

@@ -10,9 +10,9 @@ use crate::{Analysis, Direct, DirectError, Method};
 
 /// A factored matrix, made by [`Direct::factor`].
 ///
-/// [`solve`](Self::solve) refines and checks its residual; as a [`Preconditioner`] it is one pair of triangular solves
-/// without refinement, so that it stays linear (and symmetric for symmetric positive definite matrices), without
-/// allocation. [`refactor`](Self::refactor) follows new values.
+/// [`solve`](Self::solve) refines and checks its residual; as a [`Preconditioner`] it is one pair of
+/// triangular solves without refinement, so that it stays linear (and symmetric for symmetric positive
+/// definite matrices), without allocation. [`refactor`](Self::refactor) follows new values.
 ///
 /// *Memory* see [`figures`](Self::figures); two copies of the matrix and four vectors are part of it.
 pub struct Factor {
@@ -79,30 +79,31 @@ impl Factor {
         self.pivots.inertia
     }
 
-    /// The row whose pivot is smallest against the entries of that row, and the ratio: far below 1 for a part that hardly
-    /// anything holds; unknown for LU.
+    /// The row whose pivot is smallest against the entries of that row, and the ratio: far below 1 for a part
+    /// that hardly anything holds; unknown for LU.
     pub fn weakest_pivot(&self) -> Option<(usize, f64)> {
         self.pivots.weakest
     }
 
     /// x = A⁻¹ b, refined until the residual stops falling.
     ///
-    /// x₀ = M b, then x ← x + M (b − A x), at most [`Direct::refinements`] times; the best x is kept. M is the factored
-    /// inverse; b is scaled by a power of two, so that tiny and huge right-hand sides lose nothing.
-    /// *Cost* a step: one pass over L and its transpose, one product with A. No allocation.
-    /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12 (fixed precision).
+    /// x₀ = M b, then x ← x + M (b − A x), at most [`Direct::refinements`] times; the best x is kept. M is
+    /// the factored inverse; b is scaled by a power of two, so that tiny and huge right-hand sides lose
+    /// nothing. *Cost* a step: one pass over L and its transpose, one product with A. No allocation.
+    /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12 (fixed
+    /// precision).
     ///
     /// # Errors
-    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN in b, [`DirectError::Inaccurate`] when the residual
-    /// stays above [`Direct::accept`]. x is not touched then.
+    /// [`DirectError::Shape`], [`DirectError::RightHandSide`] for NaN in b, [`DirectError::Inaccurate`] when
+    /// the residual stays above [`Direct::accept`]. x is not touched then.
     pub fn solve<V: Real>(&mut self, b: &[V], x: &mut [V]) -> Result<Solved, DirectError> {
         self.solve_with(b, x, false)
     }
 
     /// [`solve`](Self::solve) from the x that is given: x ← x + M (b − A x).
     ///
-    /// An x that is close needs fewer steps, and what it has beyond the accuracy of M is kept. One that is not finite counts as zeros.
-    /// *Cost* as [`solve`](Self::solve), and one product with A.
+    /// An x that is close needs fewer steps, and what it has beyond the accuracy of M is kept. One that is
+    /// not finite counts as zeros. *Cost* as [`solve`](Self::solve), and one product with A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -145,11 +146,12 @@ impl Factor {
 
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as [`Direct::factor`]
-    /// does, and kept from there on.
+    /// The method stays, unless [`Method::Auto`] was asked for and it fails: the next one is taken then, as
+    /// [`Direct::factor`] does, and kept from there on.
     ///
-    /// *Cost* the numeric factorisation; no allocation, unless another method is taken or the pivots of LU choose more fill. After an error the
-    /// old factor stays in use: it is computed again from the old values, bit for bit.
+    /// *Cost* the numeric factorisation; no allocation, unless another method is taken or the pivots of LU
+    /// choose more fill. After an error the old factor stays in use: it is computed again from the old
+    /// values, bit for bit.
     ///
     /// # Errors
     /// As [`Direct::factor`] with this factor's [`method`](Self::method), and [`DirectError::Pattern`].

@@ -6,8 +6,8 @@ use crate::DirectError;
 
 /// One factorisation of one sparsity pattern: what both engines implement.
 pub(crate) trait Factorization: Send + Sync {
-    /// Computes the factors of a matrix of the planned pattern, in place of older ones; allocates on the first call only,
-    /// as far as the method can promise it.
+    /// Computes the factors of a matrix of the planned pattern, in place of older ones; allocates on the
+    /// first call only, as far as the method can promise it.
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError>;
     /// x = A⁻¹ x.
     fn solve(&mut self, x: &mut [f64]);
@@ -83,8 +83,8 @@ pub struct Figures {
     pub nnz: Option<usize>,
     /// Bytes of the factor, its structure and its copy of the matrix; without L and U for LU.
     pub bytes: usize,
-    /// Bytes of the buffer for dense products that each thread keeps which factors, about twice its last cache; 0 where no dense products are
-    /// made. One buffer serves all factors of a thread.
+    /// Bytes of the buffer for dense products that each thread keeps which factors, about twice its last
+    /// cache; 0 where no dense products are made. One buffer serves all factors of a thread.
     pub products: usize,
     /// Multiplications and additions of the numeric factorisation; unknown for LU.
     pub flops: Option<f64>,

@@ -6,7 +6,8 @@ use coarsen_sparse::Bsr;
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method};
 
-/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 / ε.
+/// Relative pivots above this need no trial solve: the condition number of the scaled matrix is far from 1 /
+/// ε.
 const STRONG_PIVOT: f64 = 1e-10;
 /// A trial solve along the near-kernel with a larger relative residual has fewer than three digits left.
 const SINGULAR: f64 = 1e-3;
@@ -72,8 +73,9 @@ impl Work {
         Solved { relative_residual: best, refinements: steps }
     }
 
-    /// Refuses a singular matrix: two steps of inverse iteration turn any right-hand side to the direction that A maps
-    /// closest to 0, and a solve along it leaves no digits where A is singular to working precision.
+    /// Refuses a singular matrix: two steps of inverse iteration turn any right-hand side to the direction
+    /// that A maps closest to 0, and a solve along it leaves no digits where A is singular to working
+    /// precision.
     pub(crate) fn examine(
         &mut self,
         factors: &mut dyn Factorization,
@@ -105,9 +107,11 @@ impl Work {
         Err(DirectError::Singular { row, residual })
     }
 
-    /// The row with the largest part in the combination of rows that vanishes: two steps of inverse iteration with Aᵀ.
+    /// The row with the largest part in the combination of rows that vanishes: two steps of inverse iteration
+    /// with Aᵀ.
     ///
-    /// Where a pivot was exactly 0, on a neighbour of A, its entries changed by relative 1e-10, which has none.
+    /// Where a pivot was exactly 0, on a neighbour of A, its entries changed by relative 1e-10, which has
+    /// none.
     fn dependent_row(
         &mut self,
         factors: &mut dyn Factorization,

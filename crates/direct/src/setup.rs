@@ -6,8 +6,8 @@ use coarsen_sparse::{SparseError, System};
 
 use crate::{Dense, Direct, DirectError, Factor, PseudoInverse};
 
-/// The factor of A, or of A + C with contact, as one pair of triangular solves without refinement. It stays on the host
-/// whatever the place: see [`Hosted`].
+/// The factor of A, or of A + C with contact, as one pair of triangular solves without refinement. It stays
+/// on the host whatever the place: see [`Hosted`].
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, UpdateExt};
@@ -31,11 +31,11 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
     }
 }
 
-/// New values on the same pattern are factored in the memory of the old ones ([`Factor::refactor`]); for another pattern the recipe
-/// factors anew.
+/// New values on the same pattern are factored in the memory of the old ones ([`Factor::refactor`]); for
+/// another pattern the recipe factors anew.
 ///
-/// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a factor whose method works is kept, where a build might now
-/// choose a cheaper one.
+/// *Deviation* from a new build: with [`Method::Auto`](crate::Method::Auto) a factor whose method works is
+/// kept, where a build might now choose a cheaper one.
 impl<T: Real> Update<T> for Factor {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

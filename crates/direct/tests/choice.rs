@@ -34,7 +34,8 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / norm(b)
 }
 
-/// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing, while LDLᵀ chooses its own.
+/// Nearly singular by its columns and badly scaled: the pivots of Cholesky stay positive and say nothing,
+/// while LDLᵀ chooses its own.
 fn misleading() -> Bsr<f64> {
     let [a, b, c] = [6826.666666666666, -0.0026041666666666665, 7.947285970052083e-8];
     small(&[&[a, b, c], &[b, 1.241763432820638e-9, 1e-300], &[c, 1e-300, 4.625929269271485e-18]])

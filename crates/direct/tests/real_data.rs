@@ -1,6 +1,7 @@
 //! Every square real matrix, solved to the residual that it allows.
 //!
-//! The matrices come from the folder that the environment variable COARSEN_DATA names; without it the tests pass and say so.
+//! The matrices come from the folder that the environment variable COARSEN_DATA names; without it the tests
+//! pass and say so.
 
 mod common;
 
@@ -64,7 +65,8 @@ fn read(name: &str) -> Option<Bsr<f64>> {
 
 /// Factors, and solves for b random, b = 1 and b = A · random; prints the recomputed relative residuals.
 ///
-/// Returned second: ε ‖|A| |x|‖ / ‖b‖, what rounding x to `f64` leaves of even the exact solution, up to a small factor.
+/// Returned second: ε ‖|A| |x|‖ / ‖b‖, what rounding x to `f64` leaves of even the exact solution, up to a
+/// small factor.
 fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     let a = read(name)?;
     let n = a.shape().0;

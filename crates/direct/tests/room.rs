@@ -1,4 +1,5 @@
-//! Room is asked for where it may be refused: the buffer for dense products before it is made, and the parts of a factor.
+//! Room is asked for where it may be refused: the buffer for dense products before it is made, and the parts
+//! of a factor.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,7 +20,8 @@ thread_local! {
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: calls are handed to `System` unchanged or refused; notes touch no memory that it hands out, and need none.
+// SAFETY: calls are handed to `System` unchanged or refused; notes touch no memory that it hands out, and
+// need none.
 unsafe impl GlobalAlloc for Strict {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let size = layout.size();
@@ -64,7 +66,8 @@ fn full(n: u32) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// As many bytes are asked for as the buffer takes, or a few more, where the system tells its caches; a thread makes it once.
+/// As many bytes are asked for as the buffer takes, or a few more, where the system tells its caches; a
+/// thread makes it once.
 #[test]
 fn the_buffer_is_as_large_as_what_is_asked_for() {
     if !Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists() {
@@ -79,7 +82,8 @@ fn the_buffer_is_as_large_as_what_is_asked_for() {
     assert_eq!(NOTED.get().0, 2);
 }
 
-/// Where a part of a factor is refused, the bytes named are about those, to a factor of three. Our own engine asks for fewer parts.
+/// Where a part of a factor is refused, the bytes named are about those, to a factor of three. Our own engine
+/// asks for fewer parts.
 #[test]
 fn refused_memory_is_named() {
     for (engine, parts) in [(Engine::Fastest, 2), (Engine::Own, 1)] {

@@ -77,7 +77,8 @@ fn updates_follow_values_patterns_and_contact() {
     assert!(left(&whole, &applied::<f64>(&mut dense, 20)) < 1e-10);
 }
 
-/// What is wrong with a matrix keeps the variant that all methods report it by; what only a factorisation knows keeps its sentence.
+/// What is wrong with a matrix keeps the variant that all methods report it by; what only a factorisation
+/// knows keeps its sentence.
 #[test]
 fn errors_are_those_of_a_setup() {
     let build = |a: &Bsr<f64>, direct: Direct| -> Result<Hosted<Cpu, Factor>, SetupError> {

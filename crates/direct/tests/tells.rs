@@ -21,7 +21,8 @@ fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// Each step lowers the residual; the first that does not is taken back and not counted, and no more are made, however many are allowed.
+/// Each step lowers the residual; the first that does not is taken back and not counted, and no more are
+/// made, however many are allowed.
 #[test]
 fn refinement_goes_on_while_the_residual_falls() {
     const MOST: usize = 20;
@@ -65,7 +66,8 @@ fn refinement_goes_on_while_the_residual_falls() {
     assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
 }
 
-/// A strong pivot needs no trial solve: what is tiny as a whole is factored, and a solution beyond the range is the fault of the right-hand side.
+/// A strong pivot needs no trial solve: what is tiny as a whole is factored, and a solution beyond the range
+/// is the fault of the right-hand side.
 #[test]
 fn what_is_tiny_as_a_whole_is_not_singular() {
     let tiny = 2.0_f64.powi(-1060);
@@ -77,7 +79,8 @@ fn what_is_tiny_as_a_whole_is_not_singular() {
     assert_eq!(x, [3.0]);
 }
 
-/// Where the elimination leaves nothing, the row named is the largest of the combination that vanishes, whatever the units.
+/// Where the elimination leaves nothing, the row named is the largest of the combination that vanishes,
+/// whatever the units.
 #[test]
 fn the_dependent_row_is_found_for_every_order_and_unit() {
     let named = |method: Method, a: &Bsr<f64>, row: usize, what: &str| {
@@ -111,7 +114,8 @@ fn the_dependent_row_is_found_for_every_order_and_unit() {
     // Twice one row is the other.
     named(Method::Ldlt, &small(&[&[1.0, 2.0], &[2.0, 4.0]]), 0, "the first of two");
     named(Method::Ldlt, &small(&[&[4.0, 2.0], &[2.0, 1.0]]), 1, "the second of two");
-    // A path that nothing holds: rows times their scales add up to 0. Where the last pivot is 0 to the bit, it may be that of any row.
+    // A path that nothing holds: rows times their scales add up to 0. Where the last pivot is 0 to the bit,
+    // it may be that of any row.
     let mut exact = 0;
     for (n, row) in (2..12).flat_map(|n| (0..n).map(move |row| (n, row))) {
         let scale = |i: u32| if i == row { 0.125 } else { 1.0 };
@@ -152,7 +156,8 @@ fn the_weakest_pivot_is_told() {
     assert_eq!(build(Method::Lu, &a).unwrap().weakest_pivot(), None);
 }
 
-/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands against the largest entry, |q|.
+/// Blocks of two of B hold the eigenvalues of [p q; q s]: both signs are counted, and the smaller one stands
+/// against the largest entry, |q|.
 #[test]
 fn pivots_of_two_are_eigenvalues() {
     for (p, q, s) in
@@ -167,7 +172,8 @@ fn pivots_of_two_are_eigenvalues() {
     }
 }
 
-/// One eigenvalue of a block of two stands for each of its rows: that of the other row is the weakest where all signs are turned.
+/// One eigenvalue of a block of two stands for each of its rows: that of the other row is the weakest where
+/// all signs are turned.
 #[test]
 fn a_block_of_two_has_a_pivot_for_each_row() {
     for (p, q, s) in [(0.25, 3.0, 0.5), (0.5, -6.0, 0.125), (1.0, 4.0, 2.0)] {
@@ -239,7 +245,8 @@ fn figures_count_the_factor() {
     assert!((figures.flops.unwrap() / 72_000.0 - 1.0).abs() < 0.05);
 }
 
-/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two copies of A and four vectors.
+/// Bytes are those of the arrays: of L, its indices and orders, of the lower triangle by columns, of two
+/// copies of A and four vectors.
 #[test]
 fn bytes_count_every_array() {
     let n = 100;
@@ -296,7 +303,8 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
     }
 }
 
-/// An eigenvalue of exactly minus the tolerance counts as 0, and so do those of the zero matrix: A⁺ stays symmetric and positive.
+/// An eigenvalue of exactly minus the tolerance counts as 0, and so do those of the zero matrix: A⁺ stays
+/// symmetric and positive.
 #[test]
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);

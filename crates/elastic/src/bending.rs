@@ -1,7 +1,8 @@
 //! Bending about the edges of cloth that is flat at rest: Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006,
 //! *A Quadratic Bending Model for Inextensible Surfaces*.
 //!
-//! For two triangles over the edge x₀ x₁, with tips x₂ and x₃ and areas A₀ and A₁, the energy is ½ k Σ x_aᵀ Q_ab x_b with
+//! For two triangles over the edge x₀ x₁, with tips x₂ and x₃ and areas A₀ and A₁, the energy is ½ k Σ x_aᵀ
+//! Q_ab x_b with
 //!
 //! > Q = 3 / (A₀ + A₁) c cᵀ    (1)
 //! > c = (c₀₃ + c₀₄, c₀₁ + c₀₂, −c₀₁ − c₀₃, −c₀₂ − c₀₄)    (2)
@@ -84,8 +85,8 @@ fn cotangent(p: [f64; 3], q: [f64; 3], r: [f64; 3]) -> f64 {
 pub type Bending = Elements<Vec<Hinge>, 4>;
 
 impl Elements<Vec<Hinge>, 4> {
-    /// The hinges of `triangles` whose nodes are at `rest` where nothing is bent, with stiffness k in N m; nodes that are `held` stay
-    /// at their `positions`.
+    /// The hinges of `triangles` whose nodes are at `rest` where nothing is bent, with stiffness k in N m;
+    /// nodes that are `held` stay at their `positions`.
     ///
     /// # Errors
     /// [`BodyError`] for corners that are no nodes and a k that is not positive.
@@ -175,7 +176,8 @@ mod tests {
         }
     }
 
-    /// A square folded about its diagonal: all angles are 45 degrees at the edge, so c = (2, 2, −2, −2), A₀ + A₁ = h².
+    /// A square folded about its diagonal: all angles are 45 degrees at the edge, so c = (2, 2, −2, −2), A₀ +
+    /// A₁ = h².
     #[test]
     fn the_diagonal_of_a_square() {
         let hinges = Hinge::all(&grid(5), at(5), 5e-5);

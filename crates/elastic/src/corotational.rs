@@ -12,9 +12,8 @@ use crate::potential::Energy;
 ///
 /// *Use* for moderate strains. *Not* for strong compression, where its resistance does not grow: use
 /// [`StableNeoHookean`](crate::StableNeoHookean). The Hessian is indefinite where two singular values have a
-/// small sum.
-/// *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", §3.4; eigensystem:
-/// Smith, de Goes & Kim 2019, §5.1.
+/// small sum. *Reference* Müller & Gross 2004; Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// solids", §3.4; eigensystem: Smith, de Goes & Kim 2019, §5.1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CoRotational;
 

@@ -67,8 +67,8 @@ pub trait Density: Sync {
 ///
 /// They follow from isotropy: a symmetric and an antisymmetric Q for each pair of singular directions, and
 /// three diagonal ones from a 3x3 matrix. Clamping the values at 0 is the projection of Teran et al. 2005
-/// without a numerical 9x9 eigensolver.
-/// *Reference* Smith, de Goes & Kim 2019, "Analytic eigensystems for isotropic distortion energies", ACM TOG 38(1), §4.
+/// without a numerical 9x9 eigensolver. *Reference* Smith, de Goes & Kim 2019, "Analytic eigensystems for
+/// isotropic distortion energies", ACM TOG 38(1), §4.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
     /// Eigenvalues, Pa.

@@ -2,7 +2,8 @@
 //!
 //! > f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² a    (2)
 //!
-//! Its minimiser is x_{n+1}, and v_{n+1} = (x_{n+1} − x_n) / h. Martin et al. 2011; Xian, Tong & Liu 2019, Eq. 2.
+//! Its minimiser is x_{n+1}, and v_{n+1} = (x_{n+1} − x_n) / h. Martin et al. 2011; Xian, Tong & Liu 2019,
+//! Eq. 2.
 
 use std::ops::Range;
 

@@ -13,7 +13,8 @@ use crate::potential::Energy;
 /// inverted elements.
 ///
 /// *Use* as the default for soft bodies. Its Hessian is indefinite under strong compression: project it.
-/// *Reference* Smith, de Goes & Kim 2018, "Stable Neo-Hookean flesh simulation", ACM TOG 37(2), Eq. 14 and §4.
+/// *Reference* Smith, de Goes & Kim 2018, "Stable Neo-Hookean flesh simulation", ACM TOG 37(2), Eq. 14 and
+/// §4.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StableNeoHookean;
 

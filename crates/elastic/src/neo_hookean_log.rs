@@ -8,7 +8,8 @@ use crate::density::{Density, Lame, Modes};
 use crate::mat3::{Svd, cofactor, determinant, square};
 use crate::potential::Energy;
 
-/// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or inverted.
+/// Neo-Hookean elasticity that resists compression without bound: ψ is infinite where an element is flat or
+/// inverted.
 ///
 /// *Use* where no element may ever invert, with a line search that respects the largest step; the energy of a
 /// start with an inverted element is infinite. Otherwise use [`StableNeoHookean`](crate::StableNeoHookean).

@@ -10,10 +10,10 @@ use crate::union::{Map, add_hessian, union};
 
 /// A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
 ///
-/// Its sparsity pattern is the union of both. A part whose pattern equals the union adds its Hessian in place; the other adds it
-/// through a map. Put the part with the largest pattern first.
-/// *Memory* the Hessian of a part once more, where its pattern is smaller than the union.
-/// *Use* [`Total`](crate::Total) for a list whose length is known only at run time.
+/// Its sparsity pattern is the union of both. A part whose pattern equals the union adds its Hessian in
+/// place; the other adds it through a map. Put the part with the largest pattern first. *Memory* the Hessian
+/// of a part once more, where its pattern is smaller than the union. *Use* [`Total`](crate::Total) for a list
+/// whose length is known only at run time.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Plus, Potential, Spring, Springs};

@@ -23,9 +23,8 @@ pub struct Spring {
 
 /// Springs between nodes.
 ///
-/// *Cost* of value, gradient and Hessian: linear in the number of springs.
-/// *Reference* Provot 1995; Liu et al. 2013, "Fast simulation of mass-spring systems", ACM TOG 32(6); projection: Choi & Ko
-/// 2002.
+/// *Cost* of value, gradient and Hessian: linear in the number of springs. *Reference* Provot 1995; Liu et
+/// al. 2013, "Fast simulation of mass-spring systems", ACM TOG 32(6); projection: Choi & Ko 2002.
 ///
 /// ```
 /// use coarsen_elastic::{Potential, Spring, Springs};

@@ -8,8 +8,8 @@
 //!
 //! > E = Σ V ψ(F),  ∂E/∂x_a = Σ V P ∇N_a,  ∂²E/∂x_a∂x_b = Σ V Σ_k λ_k (Q_k ∇N_a)(Q_k ∇N_b)ᵀ    (1)
 //!
-//! with the eigenvalues λ_k and eigenmatrices Q_k of ∂²ψ/∂F². Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids",
-//! chapter 4.
+//! with the eigenvalues λ_k and eigenmatrices Q_k of ∂²ψ/∂F². Sifakis & Barbič 2012, "FEM simulation of 3D
+//! deformable solids", chapter 4.
 
 use coarsen_mesh::Mesh;
 
@@ -135,7 +135,8 @@ impl<D: Density> Element<4> for Solid<D> {
         }
     }
 
-    /// det(F + α D) = 0 is a cubic in α: Smith & Schaefer 2015, "Bijective parameterization with free boundaries", §3.3.
+    /// det(F + α D) = 0 is a cubic in α: Smith & Schaefer 2015, "Bijective parameterization with free
+    /// boundaries", §3.3.
     fn max_step(&self, e: usize, x: &[[f64; 3]; 4], d: &[[f64; 3]; 4]) -> f64 {
         let (f, d) = (self.rest[e].deformation(x), self.rest[e].deformation(d));
         let along = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| (0..3).map(|i| dot(&a[i], &b[i])).sum();

@@ -10,10 +10,10 @@ use crate::union::{Map, add_hessian, union};
 
 /// Σ E_k of one or more energies of the same nodes, of one type or boxed.
 ///
-/// Its sparsity pattern is the union of all. A part whose pattern equals the union adds its Hessian in place; the others add it
-/// through a map. Put the part with the largest pattern first.
-/// *Memory* the Hessian of a part once more, where its pattern is smaller than the union.
-/// *Use* for parts that are chosen at run time; [`Plus`](crate::Plus) adds two parts whose types are known.
+/// Its sparsity pattern is the union of all. A part whose pattern equals the union adds its Hessian in place;
+/// the others add it through a map. Put the part with the largest pattern first. *Memory* the Hessian of a
+/// part once more, where its pattern is smaller than the union. *Use* for parts that are chosen at run time;
+/// [`Plus`](crate::Plus) adds two parts whose types are known.
 ///
 /// ```
 /// use coarsen_elastic::{Attachments, Potential, Spring, Springs, Total};
@@ -55,7 +55,8 @@ impl<P: Potential> Total<P> {
         &self.parts
     }
 
-    /// The parts, to change their parameters. Their sparsity patterns may change in [`renew`](Potential::renew) only.
+    /// The parts, to change their parameters. Their sparsity patterns may change in
+    /// [`renew`](Potential::renew) only.
     pub fn parts_mut(&mut self) -> &mut [P] {
         &mut self.parts
     }

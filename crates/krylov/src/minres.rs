@@ -11,8 +11,8 @@
 //! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
 //! | | `unit` | 1, or a power of two near ‖A‖ where squares would overflow or underflow: v, γ, δ and α are those of A / unit |
 //!
-//! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige & Saunders
-//! 1975 with a preconditioner.
+//! Letters and the order of steps are those of Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige
+//! & Saunders 1975 with a preconditioner.
 
 use std::mem;
 
@@ -28,18 +28,17 @@ use crate::start::{Workspace, check, round_off};
 
 /// MINRES for symmetric A, indefinite or singular, with symmetric positive definite M.
 ///
-/// Minimises ‖b − A x‖ in the norm of M⁻¹ over x₀ + the Krylov space of M⁻¹A, by the Lanczos process and Givens rotations.
-/// The stopping rule needs the 2-norm of the residual, which has a recurrence of its own:
-/// r ← s² r + (c η / γ) v.
-/// *Use* for symmetric indefinite systems (saddle points, shifted operators); for positive definite ones
-/// [`Cg`](crate::Cg) is cheaper and as fast.
-/// Without convergence it returns the iterate of smallest residual (within a factor 2).
-/// *Outcome* a negative (v, M⁻¹ v) ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner).
-/// The solve ends as [`Inconsistent`](Outcome::Inconsistent) if A r is nearly zero for a residual r ≠ 0 that
-/// no further step reduces while x grows: A is singular, b is not in its range, and x is the least-squares
-/// solution.
-/// *Cost* per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence test; 8 vectors.
-/// *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
+/// Minimises ‖b − A x‖ in the norm of M⁻¹ over x₀ + the Krylov space of M⁻¹A, by the Lanczos process and
+/// Givens rotations. The stopping rule needs the 2-norm of the residual, which has a recurrence of its own: r
+/// ← s² r + (c η / γ) v. *Use* for symmetric indefinite systems (saddle points, shifted operators); for
+/// positive definite ones [`Cg`](crate::Cg) is cheaper and as fast. Without convergence it returns the
+/// iterate of smallest residual (within a factor 2). *Outcome* a negative (v, M⁻¹ v) ends as
+/// [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). The solve ends as
+/// [`Inconsistent`](Outcome::Inconsistent) if A r is nearly zero for a residual r ≠ 0 that no further step
+/// reduces while x grows: A is singular, b is not in its range, and x is the least-squares solution. *Cost*
+/// per iteration: 1 apply of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence test; 8
+/// vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput. 33, §3
+/// (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
 /// use coarsen_core::{Identity, from_fn};

@@ -12,12 +12,11 @@ use crate::start::{Workspace, check};
 /// Richardson iteration, to run a multigrid cycle or a smoother on its own.
 ///
 /// Each iteration multiplies the error by I − ω M⁻¹A; it converges when all eigenvalues of this matrix lie
-/// inside the unit circle. The residual is computed from x in every iteration.
-/// *Use* to measure the convergence factor of a cycle. [`Cg`](crate::Cg) with the same M never needs more
-/// iterations on symmetric positive definite systems. A diverging run returns the iterate of smallest
-/// residual (within a factor 2).
-/// *Outcome* [`Stagnated`](Outcome::Stagnated) when a correction is below the round-off of x.
-/// *Cost* per iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait per convergence test; 3 vectors.
+/// inside the unit circle. The residual is computed from x in every iteration. *Use* to measure the
+/// convergence factor of a cycle. [`Cg`](crate::Cg) with the same M never needs more iterations on symmetric
+/// positive definite systems. A diverging run returns the iterate of smallest residual (within a factor 2).
+/// *Outcome* [`Stagnated`](Outcome::Stagnated) when a correction is below the round-off of x. *Cost* per
+/// iteration: 1 residual, 1 apply of M, 1 axpby; 3 reductions and one wait per convergence test; 3 vectors.
 /// *Reference* Saad 2003, §4.2.1.
 ///
 /// ```

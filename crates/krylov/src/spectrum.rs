@@ -76,8 +76,8 @@ impl<V: Vector> SpectralRadius<V> {
     /// ([`start_vector`]).
     ///
     /// # Errors
-    /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for the fields, for a D that is not positive definite,
-    /// and for a radius that is 0 or not finite (an A of zeros or with NaN).
+    /// [`Error::NotSquare`], [`Error::Shape`]; [`Error::Parameter`] for the fields, for a D that is not
+    /// positive definite, and for a radius that is 0 or not finite (an A of zeros or with NaN).
     pub fn estimate(
         &mut self,
         a: &dyn LinearOperator<V>,

@@ -1,7 +1,7 @@
 //! The eigenvalues of a Lanczos matrix by Sturm sequences.
 //!
-//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4);
-//! bisection on it needs no memory.
+//! The count of eigenvalues below s is the number of negative pivots of T − s I = L D Lᵀ (Golub & Van Loan
+//! 2013, §8.4); bisection on it needs no memory.
 
 use coarsen_core::RitzValues;
 

@@ -15,8 +15,8 @@ pub struct Grid<'a, T> {
     pub positions: Option<&'a [[f64; 3]]>,
     /// A bound of ρ(D⁻¹A), D the block diagonal of A, where the smoother has found one.
     pub radius: Option<f64>,
-    /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly: what it leaves to a coarser grid
-    /// are errors that are smooth across them.
+    /// The set of each node, `u32::MAX` for nodes in none, where the smoother solves sets of nodes exactly:
+    /// what it leaves to a coarser grid are errors that are smooth across them.
     pub sets: Option<&'a [u32]>,
     /// The inverses of the diagonal blocks, where the smoother has them.
     pub inverses: Option<&'a DenseBlocks<T>>,
@@ -72,10 +72,11 @@ pub struct Coarse<T, X = ()> {
     pub positions: Option<Vec<[f64; 3]>>,
     /// Which coarse nodes are neighbours, where the finer grid says so of its own.
     pub links: Option<Pattern>,
-    /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the hierarchy gives them a
-    /// diagonal entry of the size of their node's.
+    /// Coarse scalar unknowns without a basis function, sorted: their columns of P are zero, and the
+    /// hierarchy gives them a diagonal entry of the size of their node's.
     pub dead: Vec<u32>,
-    /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves; for methods that have aggregates.
+    /// The aggregate of each fine node, `u32::MAX` for nodes that relaxation alone solves; for methods that
+    /// have aggregates.
     pub aggregates: Option<Vec<u32>>,
     /// What the method itself wants to know of this step, on the next coarser grid and in updates.
     pub state: X,
@@ -92,14 +93,16 @@ impl<T, X> Coarse<T, X> {
 
 /// The one thing a multigrid method has to say.
 ///
-/// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement* [`coarsen`](Self::coarsen) and [`name`](Self::name); the rest
-/// only where it can be done better. *Copy*
-/// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or [`PlainAggregation`](crate::PlainAggregation), of one file each.
+/// The hierarchy does the rest: Galerkin products, smoothers, cycles, reuse. *Implement*
+/// [`coarsen`](Self::coarsen) and [`name`](Self::name); the rest only where it can be done better. *Copy*
+/// [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
+/// [`PlainAggregation`](crate::PlainAggregation), of one file each.
 pub trait Coarsening<T: Real>: Clone {
     /// What a step keeps beside the transfers; `()` for nothing.
     type State: Clone;
 
-    /// The next coarser grid, or `None` when this one cannot be coarsened further; `above` is what the step to `fine` has kept, none on the finest.
+    /// The next coarser grid, or `None` when this one cannot be coarsened further; `above` is what the step
+    /// to `fine` has kept, none on the finest.
     ///
     /// # Errors
     /// [`SetupError`] names the row or node that stands in the way.
@@ -114,7 +117,8 @@ pub trait Coarsening<T: Real>: Clone {
     /// The provided one coarsens anew, and takes the values where the pattern is the same.
     ///
     /// # Errors
-    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] where the method finds another pattern; `coarse` stays as it is then.
+    /// As [`coarsen`](Self::coarsen), and [`Error::Pattern`] where the method finds another pattern; `coarse`
+    /// stays as it is then.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
@@ -131,9 +135,11 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// The matrix of the coarse grid, where the method has one of its own: discretised there, or assembled by particles. `None` for the Galerkin product PᵀAP.
+    /// The matrix of the coarse grid, where the method has one of its own: discretised there, or assembled by
+    /// particles. `None` for the Galerkin product PᵀAP.
     ///
-    /// It is square, of the unknowns and blocks that P leads to, and in an update of the pattern that it had in the build; else the hierarchy refuses it.
+    /// It is square, of the unknowns and blocks that P leads to, and in an update of the pattern that it had
+    /// in the build; else the hierarchy refuses it.
     ///
     /// # Errors
     /// [`SetupError`] names the row or node that stands in the way.
@@ -146,10 +152,12 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(None)
     }
 
-    /// A term T of this level that its smoother and its coarsest solve see, and the next product does not: they work with A + T, PᵀAP is made of A alone.
+    /// A term T of this level that its smoother and its coarsest solve see, and the next product does not:
+    /// they work with A + T, PᵀAP is made of A alone.
     ///
-    /// One block a node, for all nodes; `above` is what the step to this level has kept. *Use* to make free motions of a coarse level regular: added to A
-    /// itself, such a term would stiffen real motions of every level below. None by default.
+    /// One block a node, for all nodes; `above` is what the step to this level has kept. *Use* to make free
+    /// motions of a coarse level regular: added to A itself, such a term would stiffen real motions of every
+    /// level below. None by default.
     ///
     /// # Errors
     /// [`SetupError`] names the row or node that stands in the way.
@@ -162,7 +170,8 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(None)
     }
 
-    /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`: contact that came or went.
+    /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`:
+    /// contact that came or went.
     fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
         let _ = (before, after);
         state.clone()

@@ -15,9 +15,10 @@ use crate::{Coarse, Coarsening, Grid};
 
 /// Points inside a box, and values beyond it given: coarse points are the second, fourth, ... of each axis.
 ///
-/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does not depend on it. *Cost* 9 (in the plane) or
-/// 27 (in space) weights of P a coarse point, levels of a quarter or an eighth of the points. *Leave it* where
-/// coefficients jump or one axis is much stiffer: algebraic methods follow them.
+/// The coarse matrix is Pᵀ A P. *Use* on structured grids of one mesh width; the contraction of a cycle does
+/// not depend on it. *Cost* 9 (in the plane) or 27 (in space) weights of P a coarse point, levels of a
+/// quarter or an eighth of the points. *Leave it* where coefficients jump or one axis is much stiffer:
+/// algebraic methods follow them.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -33,7 +34,8 @@ use crate::{Coarse, Coarsening, Grid};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometric {
-    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an axis that is not there.
+    /// Points along each axis on the finest level, the first axis varying fastest; 1 for an axis that is not
+    /// there.
     pub points: [usize; 3],
 }
 
@@ -71,7 +73,8 @@ impl<T: Real> Coarsening<T> for Geometric {
 }
 
 impl Geometric {
-    /// P from every second point of a grid, for `unknowns` of a point, and the points of the coarse grid along each axis; `None` where no axis has more than two.
+    /// P from every second point of a grid, for `unknowns` of a point, and the points of the coarse grid
+    /// along each axis; `None` where no axis has more than two.
     ///
     /// # Errors
     /// Those of a matrix of weights that is too large.

@@ -1,7 +1,8 @@
 //! Multigrid: a hierarchy of smaller and smaller systems, and cycles through it.
 //!
-//! A method has one thing to say, its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles, reuse and the
-//! coarsest solve are the same for all. Start reading at `hierarchy/cycle.rs` and `smoothed_aggregation/mod.rs`.
+//! A method has one thing to say, its [`Coarsening`]: from a grid to a prolongation. Setup loop, cycles,
+//! reuse and the coarsest solve are the same for all. Start reading at `hierarchy/cycle.rs` and
+//! `smoothed_aggregation/mod.rs`.
 //!
 //! | file | what |
 //! |---|---|

@@ -9,9 +9,10 @@ use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
 /// A V-cycle whose finest level is an operator: made by [`Multigrid::under`].
 ///
-/// The smoother holds the operator. The coarse matrix is the caller's: discretised again, or assembled from the products of A with the columns of P.
-/// *Cost* of an application two steps of the smoother, one residual of the operator, two transfers, and a cycle of the hierarchy below. *Memory* one vector of the
-/// finest level and two of the next.
+/// The smoother holds the operator. The coarse matrix is the caller's: discretised again, or assembled from
+/// the products of A with the columns of P. *Cost* of an application two steps of the smoother, one residual
+/// of the operator, two transfers, and a cycle of the hierarchy below. *Memory* one vector of the finest
+/// level and two of the next.
 pub struct MatrixFree<T: Real, B: Backend, M, H> {
     smoother: M,
     transfer: Box<dyn Transfer<T, B>>,
@@ -24,8 +25,9 @@ pub struct MatrixFree<T: Real, B: Backend, M, H> {
 impl<C, S> Multigrid<C, S> {
     /// A finest level that is an operator, over the hierarchy that this recipe builds of its coarse system.
     ///
-    /// `prolongation` leads from the unknowns of `coarse` to those of the operator. The cycle is symmetric positive definite where the smoother is its own adjoint and
-    /// converges in energy, and P and the coarse matrix belong to the same operator.
+    /// `prolongation` leads from the unknowns of `coarse` to those of the operator. The cycle is symmetric
+    /// positive definite where the smoother is its own adjoint and converges in energy, and P and the coarse
+    /// matrix belong to the same operator.
     ///
     /// ```
     /// use coarsen_backend::Cpu;

@@ -8,11 +8,12 @@ use crate::{Geometric, Grid, PlainAggregation, RugeStueben, SmoothedAggregation,
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
-/// One cycle is the preconditioner. It is symmetric (the same smoother before and after the coarse correction, itself symmetric)
-/// and positive definite where the smoother converges in energy; a K-cycle is variable and belongs under `FlexibleCg`.
-/// *Use* for elliptic systems from some ten thousand unknowns on, where iterations of one-level methods grow with size.
-/// *Cost* an application is `operator complexity` times the work of the smoother on A, some 6 to 10 products with A; memory 2 to 3 times A.
-/// *Reference* Tamstorf, Jones, McCormick 2015, §4.
+/// One cycle is the preconditioner. It is symmetric (the same smoother before and after the coarse
+/// correction, itself symmetric) and positive definite where the smoother converges in energy; a K-cycle is
+/// variable and belongs under `FlexibleCg`. *Use* for elliptic systems from some ten thousand unknowns on,
+/// where iterations of one-level methods grow with size. *Cost* an application is `operator complexity` times
+/// the work of the smoother on A, some 6 to 10 products with A; memory 2 to 3 times A. *Reference* Tamstorf,
+/// Jones, McCormick 2015, §4.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -45,11 +46,13 @@ pub struct Multigrid<C, S = Smoothing> {
 }
 
 impl Multigrid<SmoothedAggregation> {
-    /// Smoothed aggregation as the record measures it: a symmetric V-cycle, the smoother and the reach of aggregates fitted to each level.
+    /// Smoothed aggregation as the record measures it: a symmetric V-cycle, the smoother and the reach of
+    /// aggregates fitted to each level.
     ///
-    /// *Use* on `Cpu::mixed()`, which keeps the hierarchy in f32 for half of the memory and the traffic; on `Cpu::new()` where the matrix is so
-    /// ill-conditioned that its rounded form is indefinite. On devices the smoother is another than on a CPU ([`Smoothing::Fitted`]), so that
-    /// iterations differ: take [`tamstorf`](Self::tamstorf) to compare places.
+    /// *Use* on `Cpu::mixed()`, which keeps the hierarchy in f32 for half of the memory and the traffic; on
+    /// `Cpu::new()` where the matrix is so ill-conditioned that its rounded form is indefinite. On devices
+    /// the smoother is another than on a CPU ([`Smoothing::Fitted`]), so that iterations differ: take
+    /// [`tamstorf`](Self::tamstorf) to compare places.
     pub fn smoothed_aggregation() -> Self {
         Self {
             coarsening: SmoothedAggregation::default(),
@@ -62,11 +65,12 @@ impl Multigrid<SmoothedAggregation> {
         }
     }
 
-    /// Smoothed aggregation with the smoother of Tamstorf 2015, Chebyshev of degree 2 before and after the correction, at every place; aggregates
-    /// reach strong neighbours.
+    /// Smoothed aggregation with the smoother of Tamstorf 2015, Chebyshev of degree 2 before and after the
+    /// correction, at every place; aggregates reach strong neighbours.
     ///
-    /// The polynomial works on the upper tenth of the spectrum: with \[β/30, β\] twice as many iterations are needed on smooth problems.
-    /// *Use* where iterations are to be few or the same everywhere. The default takes a tenth to two fifths more, each of less time on a CPU.
+    /// The polynomial works on the upper tenth of the spectrum: with \[β/30, β\] twice as many iterations are
+    /// needed on smooth problems. *Use* where iterations are to be few or the same everywhere. The default
+    /// takes a tenth to two fifths more, each of less time on a CPU.
     pub fn tamstorf() -> Self {
         let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
         Self { coarsening, smoothing: Smoothing::Chebyshev(SECOND), ..Self::smoothed_aggregation() }
@@ -74,14 +78,16 @@ impl Multigrid<SmoothedAggregation> {
 }
 
 impl Multigrid<Geometric> {
-    /// A grid of so many points along each axis, the first varying fastest, 1 for an axis that is not there; Gauss-Seidel forward before and backward after the correction.
+    /// A grid of so many points along each axis, the first varying fastest, 1 for an axis that is not there;
+    /// Gauss-Seidel forward before and backward after the correction.
     pub fn geometric(points: [usize; 3]) -> Self {
         Multigrid::of(Geometric { points })
     }
 }
 
 impl Multigrid<RugeStueben> {
-    /// Classical algebraic multigrid with θ = 1/4, Gauss-Seidel forward before and backward after the correction.
+    /// Classical algebraic multigrid with θ = 1/4, Gauss-Seidel forward before and backward after the
+    /// correction.
     pub fn ruge_stueben() -> Self {
         Multigrid::of(RugeStueben::default())
     }
@@ -110,14 +116,18 @@ pub enum Cycle {
     V,
     /// Each coarser level twice from every visit.
     W,
-    /// An F-cycle between two V-cycles from every visit: symmetric, which an F-cycle and a V-cycle alone are not.
+    /// An F-cycle between two V-cycles from every visit: symmetric, which an F-cycle and a V-cycle alone are
+    /// not.
     F,
-    /// All levels at once from the same residual, their corrections added up: z = N b + P (the same below) Pᵀ b.
+    /// All levels at once from the same residual, their corrections added up: z = N b + P (the same below) Pᵀ
+    /// b.
     ///
-    /// Nothing waits for anything, and iterations are more. Domains relax once; another smoother N relaxes before and after, so that it is symmetric.
-    /// *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
+    /// Nothing waits for anything, and iterations are more. Domains relax once; another smoother N relaxes
+    /// before and after, so that it is symmetric. *Reference* Wu, Wang, Wang 2022, §4.1; Bramble, Pasciak, Xu
+    /// 1990, "Parallel multilevel preconditioners", Math. Comp. 55.
     Additive,
-    /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not a linear map.
+    /// Two flexible conjugate gradient steps on each coarser level (Notay & Vassilevski 2008); not a linear
+    /// map.
     K,
 }
 
@@ -126,8 +136,9 @@ pub enum Cycle {
 pub enum Keep {
     /// The prolongations: only products, smoothers and the coarse factor are computed anew. The cheapest.
     Transfers,
-    /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild after constraints are released.
-    /// Allocates. A patch keeps the prolongations nonetheless. A method whose P may take another pattern at other values refuses such values: build anew.
+    /// The aggregates: prolongations get new values as well. Nodes left out of aggregation stay so: rebuild
+    /// after constraints are released. Allocates. A patch keeps the prolongations nonetheless. A method whose
+    /// P may take another pattern at other values refuses such values: build anew.
     Aggregates,
     /// Nothing: the same bits as a build.
     Nothing,
@@ -138,14 +149,15 @@ pub enum Keep {
 pub enum Coarsest {
     /// A sparse factor, or a dense pseudo-inverse where the matrix is singular: to round-off.
     Factor,
-    /// Conjugate gradients to a given reduction. The cycle is no linear map then ([`Class::Variable`](coarsen_core::Class)) and belongs under `FlexibleCg`, or into a descent method.
+    /// Conjugate gradients to a given reduction. The cycle is no linear map then
+    /// ([`Class::Variable`](coarsen_core::Class)) and belongs under `FlexibleCg`, or into a descent method.
     Iterative(JacobiCg),
 }
 
 /// Conjugate gradients with block Jacobi on the coarsest level, from x = 0.
 ///
-/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration one product with its matrix, and two numbers that are waited for.
-/// *Reference* Wang et al. 2020 (HOT), §5.
+/// *Use* where that level changes in every step, or is too large for a factor. *Cost* of an iteration one
+/// product with its matrix, and two numbers that are waited for. *Reference* Wang et al. 2020 (HOT), §5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JacobiCg {
     /// The residual in the norm of D⁻¹ that ends it, as a share of that of b; above 0 and below 1.
@@ -172,8 +184,9 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// The smoother that takes the least time at the place, chosen for each level. On a CPU: Gauss-Seidel over half of A if A is symmetric, has blocks of 2, 3 or 6, and is
-    /// coupled mostly inside thick chunks of rows; damped Jacobi for scalars. In all other cases, and on devices: Chebyshev of degree 2.
+    /// The smoother that takes the least time at the place, chosen for each level. On a CPU: Gauss-Seidel
+    /// over half of A if A is symmetric, has blocks of 2, 3 or 6, and is coupled mostly inside thick chunks
+    /// of rows; damped Jacobi for scalars. In all other cases, and on devices: Chebyshev of degree 2.
     Fitted,
 }
 
@@ -197,7 +210,8 @@ pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
 }
 
 impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
-    /// PᵀAP is symmetric if A is, so polynomials check the symmetry of the finest level only. Half storage is more sensitive: each level is checked.
+    /// PᵀAP is symmetric if A is, so polynomials check the symmetry of the finest level only. Half storage is
+    /// more sensitive: each level is checked.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {

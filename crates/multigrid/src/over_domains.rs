@@ -1,4 +1,5 @@
-//! Domains of multilevel Schwarz under a hierarchy: they relax on the finest level, and each of them is one node of the next.
+//! Domains of multilevel Schwarz under a hierarchy: they relax on the finest level, and each of them is one
+//! node of the next.
 
 use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
@@ -9,12 +10,13 @@ use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, 
 
 /// Small dense domains on the finest levels, another smoother below.
 ///
-/// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes: that level is so small that a
-/// whole hierarchy above the domains costs less than they do. The cycle is multiplicative between levels, where
-/// [`Schwarz`] adds them up.
-/// *Use* where [`Schwarz`] is used and iterations must not grow with the mesh. A must be symmetric positive definite.
-/// *Cost* a cycle is two passes over the inverses and two over A, and those of the levels below, about a fifth of that.
-/// *Reference* Wu, Wang, Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3, for hybrid forms.
+/// A domain is solved exactly and becomes one node of the next level, with the rigid-body modes of its nodes:
+/// that level is so small that a whole hierarchy above the domains costs less than they do. The cycle is
+/// multiplicative between levels, where [`Schwarz`] adds them up. *Use* where [`Schwarz`] is used and
+/// iterations must not grow with the mesh. A must be symmetric positive definite. *Cost* a cycle is two
+/// passes over the inverses and two over A, and those of the levels below, about a fifth of that. *Reference*
+/// Wu, Wang, Wang 2022, §5 and §6, for the domains; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3,
+/// for hybrid forms.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -51,8 +53,8 @@ impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
 impl Multigrid<SmoothedAggregation, OverDomains> {
     /// Domains of 16 nodes on the finest level, smoothed aggregation of their rigid-body modes above them.
     ///
-    /// Larger domains need more iterations here, not fewer: each has one node of the next level, and what that cannot represent grows with
-    /// them.
+    /// Larger domains need more iterations here, not fewer: each has one node of the next level, and what
+    /// that cannot represent grows with them.
     pub fn over_domains() -> Self {
         let sa = Multigrid::tamstorf();
         let schwarz = Schwarz { domain: 16, ..Schwarz::multilevel() };
@@ -68,11 +70,13 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         }
     }
 
-    /// Multilevel additive Schwarz with the rigid-body modes of each supernode in place of constants: six unknowns a supernode in three dimensions.
+    /// Multilevel additive Schwarz with the rigid-body modes of each supernode in place of constants: six
+    /// unknowns a supernode in three dimensions.
     ///
-    /// A stiff region that turns is then seen by the coarse levels, which constants cannot say (§8.6 leaves a richer coarse space to the future).
-    /// *Use* under heterogeneous stiffness where levels must not wait for each other; else [`over_domains`](Self::over_domains) needs fewer iterations.
-    /// *Cost* four times the coarse level's values; setup more than twice that of [`Schwarz`].
+    /// A stiff region that turns is then seen by the coarse levels, which constants cannot say (§8.6 leaves a
+    /// richer coarse space to the future). *Use* under heterogeneous stiffness where levels must not wait for
+    /// each other; else [`over_domains`](Self::over_domains) needs fewer iterations. *Cost* four times the
+    /// coarse level's values; setup more than twice that of [`Schwarz`].
     pub fn additive() -> Self {
         let over = Self::over_domains();
         let smoothing =
@@ -80,10 +84,11 @@ impl Multigrid<SmoothedAggregation, OverDomains> {
         Self { cycle: Cycle::Additive, smoothing, ..over }
     }
 
-    /// The levels of multilevel Schwarz one after the other: domains of 32 nodes on every level, constants between levels.
+    /// The levels of multilevel Schwarz one after the other: domains of 32 nodes on every level, constants
+    /// between levels.
     ///
-    /// *Leave it* for [`over_domains`](Self::over_domains) where blocks are 2x2 or 3x3 and positions are known: constants alone need some three
-    /// times as many iterations on cloth.
+    /// *Leave it* for [`over_domains`](Self::over_domains) where blocks are 2x2 or 3x3 and positions are
+    /// known: constants alone need some three times as many iterations on cloth.
     pub fn hybrid() -> Self {
         let over = Self::over_domains();
         Self {

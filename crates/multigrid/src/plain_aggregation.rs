@@ -5,8 +5,9 @@
 //! | w_ij | how strongly nodes pull each other: −trace(A_ij) |
 //! | 𝒜 | aggregates: pairs of nodes, then pairs of pairs |
 //!
-//! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3. *Deviations*: nodes come in the order of their numbers; a pair
-//! must be strong for both; the second pass adds up pulls of the first instead of a Galerkin product.
+//! *Reference* Notay 2010, "An aggregation-based algebraic multigrid method", ETNA 37, Algorithms 2 and 3.
+//! *Deviations*: nodes come in the order of their numbers; a pair must be strong for both; the second pass
+//! adds up pulls of the first instead of a Galerkin product.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,9 +24,11 @@ const DOMINANT: f64 = 5.0;
 
 /// Double pairwise aggregation without smoothing.
 ///
-/// P is one identity a node, of which only the number of the aggregate is stored, so a Galerkin product adds blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates, V-cycles on the number of
-/// levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of a level: nnz times the logarithm of a row's length; operator complexity about 1.3 to 1.5.
-/// *Leave it* for elasticity: constants miss rotations. Rows that dominate all their couplings are left to relaxation.
+/// P is one identity a node, of which only the number of the aggregate is stored, so a Galerkin product adds
+/// blocks up and coarse rows stay short. Two-level contraction depends on nothing but the aggregates,
+/// V-cycles on the number of levels: *use* it with [`Cycle::K`](crate::Cycle::K) and `FlexibleCg`. *Cost* of
+/// a level: nnz times the logarithm of a row's length; operator complexity about 1.3 to 1.5. *Leave it* for
+/// elasticity: constants miss rotations. Rows that dominate all their couplings are left to relaxation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlainAggregation {
     /// Nodes pair up where they pull at least this share of the strongest pull of either.
@@ -92,8 +95,8 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
 }
 
 impl PlainAggregation {
-    /// Each node that is not to be `alone`, in the order of their numbers, with the free one that it pulls most strongly, if strongly enough for both; the number of each pair,
-    /// and how many.
+    /// Each node that is not to be `alone`, in the order of their numbers, with the free one that it pulls
+    /// most strongly, if strongly enough for both; the number of each pair, and how many.
     fn pairs(&self, graph: &[BTreeMap<u32, f64>], alone: &[bool]) -> (Vec<u32>, usize) {
         let strongest: Vec<f64> =
             graph.iter().map(|row| row.values().fold(0.0, |m: f64, &w| m.max(w))).collect();

@@ -8,8 +8,9 @@
 //! | λᵢ | how useful i is in C: \|Sᵢᵀ ∩ U\| + 2 \|Sᵢᵀ ∩ F\|, U what is undecided |
 //! | α, β | what weights of negative and positive couplings are multiplied by |
 //!
-//! *Reference* Ruge & Stüben 1987, "Algebraic multigrid", in: Multigrid Methods, SIAM, §4.6; direct interpolation: Stüben 2001, "An introduction to
-//! algebraic multigrid", in: Trottenberg et al., "Multigrid", §A.7.2, eqs. (A.7.5) to (A.7.9).
+//! *Reference* Ruge & Stüben 1987, "Algebraic multigrid", in: Multigrid Methods, SIAM, §4.6; direct
+//! interpolation: Stüben 2001, "An introduction to algebraic multigrid", in: Trottenberg et al., "Multigrid",
+//! §A.7.2, eqs. (A.7.5) to (A.7.9).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -22,9 +23,11 @@ use crate::{Coarse, Coarsening, Grid};
 
 /// The first pass of Ruge and Stüben, and direct interpolation.
 ///
-/// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Leave it* for elasticity, where one unknown of a node cannot stand for its
-/// neighbours' others, and where constraints tie nodes: [`SmoothedAggregation`](crate::SmoothedAggregation) does. *Cost* of a level: four passes over A, and nnz log n for the order
-/// of λ. Coarse matrices hold more than those of aggregation: an operator complexity of 2 to 3 on grids.
+/// *Use* for scalar problems that are close to M-matrices: diffusion with jumps, anisotropy, graphs. *Leave
+/// it* for elasticity, where one unknown of a node cannot stand for its neighbours' others, and where
+/// constraints tie nodes: [`SmoothedAggregation`](crate::SmoothedAggregation) does. *Cost* of a level: four
+/// passes over A, and nnz log n for the order of λ. Coarse matrices hold more than those of aggregation: an
+/// operator complexity of 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
     /// Unknown i depends strongly on j where |aᵢⱼ| is at least this share of the largest of its row.
@@ -133,7 +136,8 @@ impl RugeStueben {
     }
 }
 
-/// C and F by the first pass: the most useful unknown joins C, what depends on it F, and what these depend on becomes more useful.
+/// C and F by the first pass: the most useful unknown joins C, what depends on it F, and what these depend on
+/// becomes more useful.
 fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     let n = strong.len();
     let mut influences = vec![Vec::new(); n];
@@ -169,7 +173,8 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     sides
 }
 
-/// Row i of P: −α aᵢⱼ / aᵢᵢ for negative, −β aᵢⱼ / aᵢᵢ for positive couplings that are used, each given to `add`.
+/// Row i of P: −α aᵢⱼ / aᵢᵢ for negative, −β aᵢⱼ / aᵢᵢ for positive couplings that are used, each given to
+/// `add`.
 fn interpolate<T: Real>(
     a: &Bsr<T>,
     i: usize,

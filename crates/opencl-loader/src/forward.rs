@@ -1,7 +1,8 @@
-//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2, each passing its call on to the library of the machine.
+//! The OpenCL functions that `cl-sys` declares for OpenCL 1.2, each passing its call on to the library of the
+//! machine.
 //!
-//! Parameters bear the names of the standard; all pointers, handles and callbacks are one type, because passing a call
-//! on needs their size alone.
+//! Parameters bear the names of the standard; all pointers, handles and callbacks are one type, because
+//! passing a call on needs their size alone.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -20,7 +21,8 @@ macro_rules! status {
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the table below gives the types of the OpenCL standard.
             match FUNCTION.get_or_init(|| unsafe { symbol(stringify!($name)) }) {
-                // SAFETY: the same arguments go to the function of the same name; the caller answers for them.
+                // SAFETY: the same arguments go to the function of the same name; the caller answers for
+                // them.
                 Some(f) => unsafe { f($($arg),*) },
                 None => PLATFORM_NOT_FOUND,
             }
@@ -37,7 +39,8 @@ macro_rules! handle {
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the table below gives the types of the OpenCL standard.
             match FUNCTION.get_or_init(|| unsafe { symbol(stringify!($name)) }) {
-                // SAFETY: the same arguments go to the function of the same name; the caller answers for them.
+                // SAFETY: the same arguments go to the function of the same name; the caller answers for
+                // them.
                 Some(f) => unsafe { f($($arg,)* errcode_ret) },
                 None => {
                     // SAFETY: the standard makes errcode_ret null or a valid address.

@@ -1,12 +1,12 @@
 //! OpenCL found when a program runs, not when it is linked.
 //!
-//! The crate `ocl` asks the linker for `libOpenCL` and calls its functions by name, so a program that may use a device
-//! would not even link on a machine without an OpenCL development package. This crate defines every such function
-//! itself: each looks up its namesake in the OpenCL library of the machine at its first call and passes the call on.
-//! Where there is no library, calls return the status −1001 (no platform).
+//! The crate `ocl` asks the linker for `libOpenCL` and calls its functions by name, so a program that may use
+//! a device would not even link on a machine without an OpenCL development package. This crate defines every
+//! such function itself: each looks up its namesake in the OpenCL library of the machine at its first call
+//! and passes the call on. Where there is no library, calls return the status −1001 (no platform).
 //!
-//! Call [`probe`] before anything else of OpenCL. It answers at once, while `ocl::Platform::list` sleeps
-//! ten seconds and panics where there is no platform; and a program that refers to nothing in this crate does not
+//! Call [`probe`] before anything else of OpenCL. It answers at once, while `ocl::Platform::list` sleeps ten
+//! seconds and panics where there is no platform; and a program that refers to nothing in this crate does not
 //! get its functions linked in.
 //!
 //! | file | what |
@@ -65,8 +65,8 @@ impl std::fmt::Debug for Absent {
 /// Whether this machine has an OpenCL platform, without waiting and without a panic; returns how many.
 ///
 /// The machine is asked once in a process, by one thread: not every driver bears being loaded by two threads.
-/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes a while), later ones
-/// nothing.
+/// *Cost* the first call loads the library and its drivers (some start a compiler, which takes a while),
+/// later ones nothing.
 ///
 /// ```
 /// match coarsen_opencl_loader::probe() {
@@ -99,7 +99,8 @@ fn ask() -> Result<u32, Absent> {
 fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
-        // SAFETY: loading runs the initialisers of an OpenCL library, which is what its installer trusts it to do.
+        // SAFETY: loading runs the initialisers of an OpenCL library, which is what its installer trusts it
+        // to do.
         let open = |name: &std::ffi::OsStr| unsafe { Library::new(name) }.ok();
         match std::env::var_os(LIBRARY_VARIABLE) {
             Some(name) => open(&name),

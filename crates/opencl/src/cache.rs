@@ -1,8 +1,9 @@
 //! Compiled programs on disk, so that a second process compiles nothing.
 //!
-//! The folder is `opencl` in the folder of `COARSEN_CACHE`, else in `coarsen` of the user's cache (`XDG_CACHE_HOME`,
-//! `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of sources and one list of options;
-//! its name is computed from all three. If nothing can be read or written, programs are compiled: this is never an error.
+//! The folder is `opencl` in the folder of `COARSEN_CACHE`, else in `coarsen` of the user's cache
+//! (`XDG_CACHE_HOME`, `~/.cache`, `LOCALAPPDATA`). A file holds the program of one driver for one list of
+//! sources and one list of options; its name is computed from all three. If nothing can be read or written,
+//! programs are compiled: this is never an error.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

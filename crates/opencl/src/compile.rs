@@ -13,7 +13,8 @@ use crate::cache::Cache;
 use crate::error::failed;
 use crate::handle::Handle;
 
-/// With version 1.2 one vendor no longer miscompiles array parameters; a launch checks types by the argument info.
+/// With version 1.2 one vendor no longer miscompiles array parameters; a launch checks types by the argument
+/// info.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
 /// The compiler of a device, and its cache of programs.

@@ -28,8 +28,8 @@ impl Api for OpenClDevice {
 impl OpenClDevice {
     /// The context that all places on this device share.
     ///
-    /// The list of devices keeps it until the process ends. PoCL 3.1 releases its devices with the last context, and a
-    /// thread that queries a device meanwhile crashes.
+    /// The list of devices keeps it until the process ends. PoCL 3.1 releases its devices with the last
+    /// context, and a thread that queries a device meanwhile crashes.
     fn context(&self) -> Result<core::Context, Error> {
         let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*kept {
@@ -43,7 +43,8 @@ impl OpenClDevice {
 
 /// All OpenCL devices of this machine, platform after platform, as the drivers list them.
 ///
-/// One thread queries the drivers, once in a process: PoCL 3.1 reports no devices while another thread initialises them.
+/// One thread queries the drivers, once in a process: PoCL 3.1 reports no devices while another thread
+/// initialises them.
 ///
 /// ```
 /// match coarsen_opencl::devices() {
@@ -53,7 +54,8 @@ impl OpenClDevice {
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] at once if there is no platform; [`OpenClError::Device`] if a call of a driver fails.
+/// [`OpenClError::Absent`] at once if there is no platform; [`OpenClError::Device`] if a call of a driver
+/// fails.
 pub fn devices() -> Result<&'static [Device], OpenClError> {
     static DEVICES: OnceLock<Result<Vec<Device>, OpenClError>> = OnceLock::new();
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
@@ -61,9 +63,9 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 
 /// A place on the first accelerator that computes in `T`, else on the first device that does.
 ///
-/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of its
-/// products: a few tenths of a second each the first time, a millisecond if they are in the cache (a folder of
-/// the user, or the folder in `COARSEN_CACHE`).
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of
+/// its products: a few tenths of a second each the first time, a millisecond if they are in the cache (a
+/// folder of the user, or the folder in `COARSEN_CACHE`).
 ///
 /// ```
 /// use coarsen_backend::Backend;

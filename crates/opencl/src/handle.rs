@@ -8,8 +8,9 @@ use ocl::ffi::{self, cl_int};
 
 /// An object of the driver.
 ///
-/// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would hide a typed error that is being returned,
-/// or end the process while another panic unwinds. A caller cannot act on a failed release, so this type ignores it.
+/// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would
+/// hide a typed error that is being returned, or end the process while another panic unwinds. A caller cannot
+/// act on a failed release, so this type ignores it.
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
 /// An object with a reference count of the driver.

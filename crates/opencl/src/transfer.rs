@@ -13,8 +13,8 @@ use ocl::ffi;
 
 use crate::error::check;
 
-/// A mapped buffer, which is unmapped in any case. Without this, a panic of the caller would leave it mapped, and its
-/// next use would be undefined.
+/// A mapped buffer, which is unmapped in any case. Without this, a panic of the caller would leave it mapped,
+/// and its next use would be undefined.
 struct Mapping<'a> {
     queue: &'a CommandQueue,
     buffer: &'a Mem,

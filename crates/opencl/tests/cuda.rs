@@ -1,4 +1,5 @@
-//! The kernels as CUDA (`benches/gpu/cuda`): without a card there is none, at once and with a reason; on a card that g++ plays they do what the CPU does.
+//! The kernels as CUDA (`benches/gpu/cuda`): without a card there is none, at once and with a reason; on a
+//! card that g++ plays they do what the CPU does.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -82,7 +83,8 @@ fn kernels_are_cuda_too() {
     passed(&done);
 }
 
-/// What a matrix of the card is filled with, and what follows it: a stream of blocks, diagonal inverses, the Galerkin products of a hierarchy.
+/// What a matrix of the card is filled with, and what follows it: a stream of blocks, diagonal inverses, the
+/// Galerkin products of a hierarchy.
 fn assembled_there(on: &OpenCl<f64>) {
     let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
     let (pattern, n) = (p.matrix.pattern(), p.matrix.pattern().rows());
@@ -119,7 +121,8 @@ fn assembled_there(on: &OpenCl<f64>) {
     assert!(close(&applied(&mut jacobi), &expected), "block Jacobi");
 }
 
-/// Vectors, products, assembly and what follows from it, and conjugate gradients with domains that the card chooses and inverts.
+/// Vectors, products, assembly and what follows from it, and conjugate gradients with domains that the card
+/// chooses and inverts.
 #[test]
 #[ignore = "run by kernels_are_cuda_too"]
 fn a_played_card_does_what_the_cpu_does() {

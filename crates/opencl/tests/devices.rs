@@ -1,6 +1,7 @@
 //! Several devices of one platform: each is a place of its own and obeys the laws.
 //!
-//! PoCL shows the processor as two devices where `POCL_DEVICES` says so, and reads that once: what needs two runs in a process of its own.
+//! PoCL shows the processor as two devices where `POCL_DEVICES` says so, and reads that once: what needs two
+//! runs in a process of its own.
 
 mod common;
 
@@ -28,7 +29,8 @@ fn two_devices_of_a_platform() {
     assert!(done.status.success() && said.contains("3 passed"), "{said}");
 }
 
-/// Two devices of one platform and name that compute in `f64`, so that they have the same bits; or none with a reason where the platform is not PoCL.
+/// Two devices of one platform and name that compute in `f64`, so that they have the same bits; or none with
+/// a reason where the platform is not PoCL.
 fn two() -> Option<[&'static Device; 2]> {
     let able: Vec<&Device> = devices().unwrap().iter().filter(|device| device.computes::<f64>()).collect();
     let alike = |a: &Device, b: &Device| (&a.platform, &a.name) == (&b.platform, &b.name);

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Runs the script with a bench that prints "figures" where it may; its code, and the table where there is one.
+/// Runs the script with a bench that prints "figures" where it may; its code, and the table where there is
+/// one.
 fn run(folder: &Path, benches: [(&str, bool); 2]) -> (Option<i32>, Option<String>) {
     for (name, sound) in benches {
         let file = folder.join(name);

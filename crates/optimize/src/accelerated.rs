@@ -20,16 +20,16 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 
 /// Accelerated gradient descent: a preconditioned gradient step plus a multiple of the last step.
 ///
-/// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1 heavy-ball momentum.
-/// An iteration needs one reduction and a few passes. The step length α adapts to the line search: it shrinks
-/// with every shortened step, also one shortened by a bound of the objective, and grows slowly otherwise. It
-/// is kept when P changes.
-/// *Deviation* the authors test the energy every eighth iteration and return to a copy. Here every step has a
-/// line search, and the acceleration restarts (O'Donoghue & Candès 2015, §3.2) where the direction no longer
-/// descends, where a step was shortened, and after a failure. So a ρ that is too large costs little.
-/// *Use* on devices where reductions are expensive; otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ.
-/// *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2 vectors.
-/// *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on the GPU", ACM TOG 35(6), §4; Wang 2015.
+/// ω₁ = 1, ω₂ = 2 / (2 − ρ²), ω_{k+1} = 4 / (4 − ρ² ω_k): the Chebyshev semi-iteration, for ρ near 1
+/// heavy-ball momentum. An iteration needs one reduction and a few passes. The step length α adapts to the
+/// line search: it shrinks with every shortened step, also one shortened by a bound of the objective, and
+/// grows slowly otherwise. It is kept when P changes. *Deviation* the authors test the energy every eighth
+/// iteration and return to a copy. Here every step has a line search, and the acceleration restarts
+/// (O'Donoghue & Candès 2015, §3.2) where the direction no longer descends, where a step was shortened, and
+/// after a failure. So a ρ that is too large costs little. *Use* on devices where reductions are expensive;
+/// otherwise use [`Lbfgs`](crate::Lbfgs), which needs no ρ. *Cost* 1 apply of P⁻¹, 1 reduction, 3 passes; 2
+/// vectors. *Reference* Wang & Yang 2016, "Descent methods for elastic body simulation on the GPU", ACM TOG
+/// 35(6), §4; Wang 2015.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};

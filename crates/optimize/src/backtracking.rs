@@ -20,13 +20,12 @@ const FLATTER: f64 = 0.9;
 /// α. A value that is not finite counts as too high. Where the decrease predicted by the slope is below the
 /// round-off of the energy, values cannot be compared. A step then must satisfy the approximate Wolfe
 /// conditions φ(α) ≤ φ(0) + ε and (2 c₁ − 1) φ′(0) ≥ φ′(α) ≥ 0.9 φ′(0) (the first trial need not satisfy the
-/// second bound), and the parabola is fitted to both slopes.
-/// *Use* with directions whose natural step is 1 (Newton, L-BFGS with a preconditioner), and with energies
-/// that bound steps. For nonlinear conjugate gradients use [`MoreThuente`](crate::MoreThuente), which also
-/// lengthens steps.
-/// *Cost* one value per trial; one gradient more where the decrease is below round-off.
-/// *Reference* Nocedal & Wright 2006, §3.5 and Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with
-/// guaranteed descent and an efficient line search", (4.1) and (4.4).
+/// second bound), and the parabola is fitted to both slopes. *Use* with directions whose natural step is 1
+/// (Newton, L-BFGS with a preconditioner), and with energies that bound steps. For nonlinear conjugate
+/// gradients use [`MoreThuente`](crate::MoreThuente), which also lengthens steps. *Cost* one value per trial;
+/// one gradient more where the decrease is below round-off. *Reference* Nocedal & Wright 2006, §3.5 and
+/// Algorithm 3.1; Hager & Zhang 2005, "A new conjugate gradient method with guaranteed descent and an
+/// efficient line search", (4.1) and (4.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backtracking<T> {
     /// c₁, in (0, 1/2).
@@ -176,7 +175,8 @@ mod tests {
         assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
     }
 
-    /// 1e6 - 1e-12 α under a bound of 1/4: nothing can be seen, and the slope does not change before the bound.
+    /// 1e6 - 1e-12 α under a bound of 1/4: nothing can be seen, and the slope does not change before the
+    /// bound.
     #[test]
     fn a_bound_is_no_cut() {
         let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
     }
 
-    /// 1e6 + (α − 0.3)² 1e-9: the first step rises by too little to be seen, and its slope is steeper than the first.
+    /// 1e6 + (α − 0.3)² 1e-9: the first step rises by too little to be seen, and its slope is steeper than
+    /// the first.
     #[test]
     fn the_slope_judges_cut_steps_too() {
         let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
@@ -232,7 +233,8 @@ mod tests {
         assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
     }
 
-    /// (α − 0.3)² 1e-13 in values that are rounded by 1e-12 around zero: the slopes find the minimiser, if the objective tells.
+    /// (α − 0.3)² 1e-13 in values that are rounded by 1e-12 around zero: the slopes find the minimiser, if
+    /// the objective tells.
     #[test]
     fn round_off_near_zero_is_not_relative() {
         let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();

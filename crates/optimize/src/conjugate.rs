@@ -27,8 +27,9 @@ pub enum Beta {
     /// max(0, (y, z) / (g_old, z_old)) (Polak–Ribière), which restarts after bad steps. Nocedal & Wright
     /// 2006, (5.44), (5.45).
     PolakRibierePlus,
-    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², not below ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11) with their choice of τ,
-    /// closest to the self-scaled memoryless quasi-Newton direction, and with their truncation from below.
+    /// (y, z) / (y, p) − (y, M⁻¹ y) (p, g) / (y, p)², not below ½ (g, p) / (p, M p): Dai & Kou 2013, (2.11)
+    /// with their choice of τ, closest to the self-scaled memoryless quasi-Newton direction, and with their
+    /// truncation from below.
     #[default]
     DaiKou,
 }
@@ -37,12 +38,11 @@ pub enum Beta {
 ///
 /// On a quadratic, with exact line searches, both β give linear conjugate gradients. The method restarts with
 /// p = −z after a refresh of the preconditioner, for a β that is not finite, and where (g, p) ≥ −10⁻³ (g, z),
-/// since p then hardly descends.
-/// *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed symmetric M, where memory is
-/// scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer evaluations.
-/// *Cost* 1 apply of M, 1 reduction, 2 passes; 3 vectors.
-/// *Reference* Dai & Kou 2013, "A nonlinear conjugate gradient algorithm with an optimal property and an improved Wolfe
-/// line search", SIAM J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
+/// since p then hardly descends. *Use* with [`MoreThuente::tight`](crate::MoreThuente::tight) and a fixed
+/// symmetric M, where memory is scarce or reductions are expensive; [`Lbfgs`](crate::Lbfgs) needs fewer
+/// evaluations. *Cost* 1 apply of M, 1 reduction, 2 passes; 3 vectors. *Reference* Dai & Kou 2013, "A
+/// nonlinear conjugate gradient algorithm with an optimal property and an improved Wolfe line search", SIAM
+/// J. Optim. 23(1); Nocedal & Wright 2006, §5.2.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop};

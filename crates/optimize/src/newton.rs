@@ -39,12 +39,12 @@ pub enum Forcing<T> {
 /// solve may find negative curvature. The direction is then refused ([`Refusal::Inner`]). It is computed
 /// again with a positive definite approximation where the objective has one ([`Linearize::project`]:
 /// projection on demand), or [`OrElse`](crate::OrElse) uses its fallback. With an approximate Hessian
-/// everywhere, convergence is linear where the exact Hessian is indefinite.
-/// *Use* where Hessians are cheap compared with the solve, or where high accuracy is required.
-/// *Cost* 1 Hessian, 1 inner solve; one Hessian more where a refresh meets an objective with two Hessians,
-/// since the preconditioner is built from the positive definite one; 1 vector and those of the inner method.
-/// *Reference* Nocedal & Wright 2006, §7.1, Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva,
-/// Löschner, Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
+/// everywhere, convergence is linear where the exact Hessian is indefinite. *Use* where Hessians are cheap
+/// compared with the solve, or where high accuracy is required. *Cost* 1 Hessian, 1 inner solve; one Hessian
+/// more where a refresh meets an objective with two Hessians, since the preconditioner is built from the
+/// positive definite one; 1 vector and those of the inner method. *Reference* Nocedal & Wright 2006, §7.1,
+/// Algorithm 7.1; Wang et al. 2020 (HOT), Algorithm 1; projection on demand: Longva, Löschner,
+/// Fernández-Fernández, Larionov, Ascher & Bender 2023, "Pitfalls of projection".
 ///
 /// See [`Linearized`](crate::Linearized) for an example.
 pub struct Newton<V: Vector, K> {

@@ -8,8 +8,8 @@ use crate::{DescentError, Direction, Proposal};
 /// search fails.
 ///
 /// Both learn from every step and are told whether it was their own. Chains nest: `OrElse::new(newton,
-/// OrElse::new(lbfgs, Gradient::steepest()))`.
-/// *Use* for Hessians that may be indefinite far from the solution. *Reference* the fallback list of PolySolve.
+/// OrElse::new(lbfgs, Gradient::steepest()))`. *Use* for Hessians that may be indefinite far from the
+/// solution. *Reference* the fallback list of PolySolve.
 ///
 /// ```
 /// use coarsen_core::Stop;

@@ -18,9 +18,11 @@ const WEAK: f64 = 1e-3;
 /// θ: from the x axis to the strong direction, 60 degrees.
 const ANGLE: f64 = FRAC_PI_3;
 
-/// Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, u = 0 on the boundary.
+/// Q1 elements for anisotropic diffusion (θ = 60 degrees, ε = 10⁻³) on N x N interior points, u = 0 on the
+/// boundary.
 ///
-/// With the tensor entries k_xx = cos²θ + ε sin²θ, k_yy = ε cos²θ + sin²θ and k_xy = (1 − ε) cos θ sin θ, the stencil is
+/// With the tensor entries k_xx = cos²θ + ε sin²θ, k_yy = ε cos²θ + sin²θ and k_xy = (1 − ε) cos θ sin θ, the
+/// stencil is
 ///
 /// | | y − h | y | y + h |
 /// |---|---|---|---|
@@ -79,7 +81,8 @@ mod tests {
         }
     }
 
-    /// At 90 degrees with ε = 0, all diffusion runs along y: the stencil is the 1D Laplacian times the mass (1, 4, 1)/6.
+    /// At 90 degrees with ε = 0, all diffusion runs along y: the stencil is the 1D Laplacian times the mass
+    /// (1, 4, 1)/6.
     #[test]
     fn diffusion_along_y() {
         let mass = [1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0];

@@ -1,7 +1,7 @@
 //! Linear elasticity of a cube with one face held.
 //!
-//! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between nodes a and b of
-//! an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
+//! Trilinear hexahedra (Q1) for −div σ = f, σ = λ tr(ε) I + 2 μ ε, ε = (∇u + ∇uᵀ)/2. The stiffness between
+//! nodes a and b of an element is (Hughes 2000, *The Finite Element Method*, chapters 2 and 3)
 //!
 //! > K_ab = ∫ λ ∇N_a ∇N_bᵀ + μ ∇N_b ∇N_aᵀ + μ (∇N_a · ∇N_b) I    (1)
 //!
@@ -34,7 +34,8 @@ const BLOCK: usize = 5;
 /// The seed of the matrices that other libraries were measured with.
 const SEED: u64 = 11;
 
-/// The unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), its face x = 0 held and eliminated; 3x3 blocks.
+/// The unit cube of N³ trilinear hexahedra (E = 10⁵ Pa, ν = 0.3), its face x = 0 held and eliminated; 3x3
+/// blocks.
 ///
 /// Unknowns are the displacements of the N (N + 1)² free nodes. With `jump` ≠ 1, each block of 5³ elements is
 /// hard (E times `jump`) or soft with equal probability, drawn by [`NumpyRandom`] with seed 11, one draw per
@@ -147,7 +148,8 @@ fn gradients(point: [f64; 3], h: f64) -> [[f64; 3]; 8] {
 mod tests {
     use super::*;
 
-    /// A block of side h stretched by 1 along x: nodal forces are stress times area over four, σ_xx = λ + 2 μ.
+    /// A block of side h stretched by 1 along x: nodal forces are stress times area over four, σ_xx = λ + 2
+    /// μ.
     #[test]
     fn one_element_under_uniform_strain() {
         let h = 0.25;

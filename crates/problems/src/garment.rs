@@ -48,7 +48,8 @@ const SIDE: f64 = 1.5;
 /// by springs a thousand times as stiff as the membrane.
 ///
 /// # Errors
-/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
+/// [`ProblemError::Mesh`] for the file, [`ProblemError::Value`] for a `dt` that is not positive and finite or
+/// a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
     if contact != 0.0 && !REACH.contains(&contact) {

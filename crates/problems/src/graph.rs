@@ -1,8 +1,9 @@
 //! A network without a grid.
 //!
-//! The graph joins n points, uniform in the unit square, that lie closer than r: a random geometric graph (Penrose 2003,
-//! *Random Geometric Graphs*). Rows vary in length, and node numbers are unrelated to positions. A tour
-//! through strips (Beardwood, Halton & Hammersley 1959) keeps the graph connected where points are sparse.
+//! The graph joins n points, uniform in the unit square, that lie closer than r: a random geometric graph
+//! (Penrose 2003, *Random Geometric Graphs*). Rows vary in length, and node numbers are unrelated to
+//! positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph connected where
+//! points are sparse.
 
 use std::f64::consts::PI;
 
@@ -86,7 +87,8 @@ fn tour(positions: &[[f64; 3]]) -> Vec<[Option<usize>; 2]> {
     tour
 }
 
-/// Points sorted into square cells no smaller than r, so that all points within r lie in the 3 x 3 cells around.
+/// Points sorted into square cells no smaller than r, so that all points within r lie in the 3 x 3 cells
+/// around.
 struct Cells {
     side: usize,
     starts: Vec<usize>,

@@ -2,7 +2,8 @@
 
 use crate::ProblemError;
 
-/// Points (x, y, z) with x < extents[0], y < extents[1], z < extents[2]; point (x, y, z) is number (x e₁ + y) e₂ + z.
+/// Points (x, y, z) with x < extents[0], y < extents[1], z < extents[2]; point (x, y, z) is number (x e₁ + y)
+/// e₂ + z.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     extents: [usize; 3],

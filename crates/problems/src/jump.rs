@@ -75,7 +75,8 @@ fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// One block: a constant coefficient, so k times the 7-point Laplacian with boundary faces of half a cell.
+    /// One block: a constant coefficient, so k times the 7-point Laplacian with boundary faces of half a
+    /// cell.
     #[test]
     fn one_block_is_a_scaled_laplacian() {
         let a = jump3d(8).unwrap().matrix;

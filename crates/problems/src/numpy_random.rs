@@ -3,10 +3,11 @@
 //! Other libraries were measured on matrices generated with NumPy; the same draws give the same matrices
 //! here. The generator has two parts:
 //!
-//! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into every other
-//!   (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants; they are those of NumPy's source).
-//! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG: a family of
-//!   simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905).
+//! - `SeedSequence`: a pool of four words into which every word of the seed is hashed, then every word into
+//!   every other (O'Neill 2015, `seed_seq_fe`: multiplicative hashing with running constants; they are those
+//!   of NumPy's source).
+//! - `PCG64`: a 128-bit linear congruential generator with the output permutation XSL-RR (O'Neill 2014, *PCG:
+//!   a family of simple fast space-efficient statistically good algorithms*, HMC-CS-2014-0905).
 //!
 //! | symbol | name |
 //! |---|---|

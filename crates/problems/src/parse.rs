@@ -6,7 +6,8 @@ use crate::{
 };
 
 impl Problem {
-    /// The names that [`parse`](Self::parse) accepts with a number as size; `garment` and `softbody` take a file instead.
+    /// The names that [`parse`](Self::parse) accepts with a number as size; `garment` and `softbody` take a
+    /// file instead.
     pub const NAMES: [&str; 8] = names::SYSTEMS;
 
     /// The problem with a name NAME:SIZE, as a user types it.

@@ -9,8 +9,8 @@ use crate::{Problem, ProblemError, rows};
 
 /// The 5-point Laplacian on the N x N interior points of the unit square, u = 0 on its boundary.
 ///
-/// 4 on the diagonal, −1 towards each neighbour: h² (−Δ) with h = 1 / (N + 1). Eigenvalues lie in (0, 8); the condition
-/// number is about 0.4 (N + 1)².
+/// 4 on the diagonal, −1 towards each neighbour: h² (−Δ) with h = 1 / (N + 1). Eigenvalues lie in (0, 8); the
+/// condition number is about 0.4 (N + 1)².
 ///
 /// ```
 /// let p = coarsen_problems::poisson2d(10)?;

@@ -2,8 +2,8 @@
 //!
 //! > A = M + Δt² K    (1)
 //!
-//! with K the projected Hessian of [`Tetrahedra`]. The linear body is the co-rotational one at rest, where the two have the same
-//! Hessian; the other is [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
+//! with K the projected Hessian of [`Tetrahedra`]. The linear body is the co-rotational one at rest, where
+//! the two have the same Hessian; the other is [`NeoHookean`] (Bonet & Wood 2008) in a bent state.
 
 use coarsen_elastic::{CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
 use coarsen_mesh::Mesh;

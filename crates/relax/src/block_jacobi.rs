@@ -11,11 +11,11 @@ use crate::checks;
 
 /// Damped or l1 block Jacobi: M⁻¹ = ω blockdiag(A)⁻¹, one block per node.
 ///
-/// With `l1` the stationary iteration converges on every symmetric positive definite matrix.
-/// Invariant under a change of basis in each node, which point Jacobi is not.
-/// *Use* for displacement and velocity systems, with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi).
-/// *Cost* b² values a node of memory, here and at the place; one pass over them and 2 vector passes an application.
-/// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+/// With `l1` the stationary iteration converges on every symmetric positive definite matrix. Invariant under
+/// a change of basis in each node, which point Jacobi is not. *Use* for displacement and velocity systems,
+/// with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Cost* b² values a node of
+/// memory, here and at the place; one pass over them and 2 vector passes an application. *Reference* Saad
+/// 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

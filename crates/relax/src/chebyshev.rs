@@ -32,23 +32,24 @@ pub enum Scaling {
     /// The inverses of the diagonal blocks.
     #[default]
     Inverse,
-    /// The symmetric blocks that make ‖I − M A‖ least in the Frobenius norm; less where a row is far from diagonal dominance. A pass
-    /// over A more in setup. Bröker & Grote 2002.
+    /// The symmetric blocks that make ‖I − M A‖ least in the Frobenius norm; less where a row is far from
+    /// diagonal dominance. A pass over A more in setup. Bröker & Grote 2002.
     Spai0,
 }
 
 /// A Chebyshev polynomial in M A, M a block diagonal near A⁻¹.
 ///
-/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\]. It takes m block products and m − 1
-/// products with A. β is the [`Spectrum`]'s bound of ρ(M A). For symmetric positive
-/// definite A the preconditioner is symmetric positive definite as long as β bounds the spectrum.
-/// *Use* where inner products and triangular solves are expensive: on devices and many cores. `ratio` 30 suits a preconditioner for `Cg`, 4 to
-/// 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); alone, under conjugate gradients, it is block Jacobi.
-/// *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node and 5 vectors on the host, 5/8 of one if
-/// row sums bound the spectrum of scalars. An application reads A m − 1 times from a
-/// zero guess and m times else, each time in one pass that also reads M and 3 vectors and writes 2.
-/// *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina,
-/// Hu, Tuminaro 2003, J. Comput. Phys. 188.
+/// From a zero guess the error polynomial is Tₘ((θ − t)/δ) / Tₘ(θ/δ) of degree m, the smallest on \[α, β\].
+/// It takes m block products and m − 1 products with A. β is the [`Spectrum`]'s bound of ρ(M A). For
+/// symmetric positive definite A the preconditioner is symmetric positive definite as long as β bounds the
+/// spectrum. *Use* where inner products and triangular solves are expensive: on devices and many cores.
+/// `ratio` 30 suits a preconditioner for `Cg`, 4 to 10 a smoother. Degree 1 is
+/// [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); alone, under conjugate gradients, it is
+/// block Jacobi. *Cost* a copy of A, b² values a node and 2 vectors of memory at the place, b² values a node
+/// and 5 vectors on the host, 5/8 of one if row sums bound the spectrum of scalars. An application reads A m
+/// − 1 times from a zero guess and m times else, each time in one pass that also reads M and 3 vectors and
+/// writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1; Tamstorf, Jones, McCormick 2015, §7 (smoother
+/// and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput. Phys. 188.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

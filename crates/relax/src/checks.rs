@@ -15,7 +15,8 @@ pub(crate) fn omega(name: &'static str, value: f64) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 0 and finite" }) }
 }
 
-/// A, or A + C with contact: square, in square blocks, and all that is known of it fits. Values are not looked at.
+/// A, or A + C with contact: square, in square blocks, and all that is known of it fits. Values are not
+/// looked at.
 pub(crate) fn square<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<T>>, SetupError> {
     system.check()?;
     Ok(system.whole()?)
@@ -33,8 +34,8 @@ pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) ->
     a.block().0 == block && Pattern::same(a.pattern(), pattern)
 }
 
-/// Whether A is symmetric up to the square root of EPSILON: half the digits of its numbers, which a preconditioner of conjugate
-/// gradients needs.
+/// Whether A is symmetric up to the square root of EPSILON: half the digits of its numbers, which a
+/// preconditioner of conjugate gradients needs.
 pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
     asymmetric(a).is_none()
 }
@@ -56,8 +57,8 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother in its two phases, or builds anew if the block size or the pattern changed. `prepare` checks that
-/// values are finite.
+/// Updates a smoother in its two phases, or builds anew if the block size or the pattern changed. `prepare`
+/// checks that values are finite.
 pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
     method: &mut M,
     system: System<'_, T>,

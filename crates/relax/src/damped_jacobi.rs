@@ -26,13 +26,14 @@ const METHOD: &str = "damped jacobi";
 
 /// Damped block Jacobi with a computed ω, the cheapest smoother.
 ///
-/// ω = 2 / (β + β/r) with β a bound of ρ(D⁻¹A) and r the `ratio`. It minimises the largest |1 − ω t| for t in \[β/r, β\]. A guessed ω is not safe: elastic
-/// systems have ρ of 3 and more, where ω = 0.7 diverges.
-/// *Use* as the smoother of a hierarchy, for scalars or on devices. *Leave it* for [`Chebyshev`](crate::Chebyshev) if iterations must be few. Alone, under
-/// conjugate gradients, ω has no effect and [`BlockJacobi`](crate::BlockJacobi) is cheaper.
-/// *Cost* at the place a copy of A, b² values a node and 2 vectors; on the host b² values a node and 5 vectors, 5/8 of one if
-/// row sums bound the spectrum of scalars. A step reads A once, in a pass that also reads D⁻¹ and 3 vectors and writes 2; a step from zero does not read A.
-/// *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015, §7, for β.
+/// ω = 2 / (β + β/r) with β a bound of ρ(D⁻¹A) and r the `ratio`. It minimises the largest |1 − ω t| for t in
+/// \[β/r, β\]. A guessed ω is not safe: elastic systems have ρ of 3 and more, where ω = 0.7 diverges. *Use*
+/// as the smoother of a hierarchy, for scalars or on devices. *Leave it* for [`Chebyshev`](crate::Chebyshev)
+/// if iterations must be few. Alone, under conjugate gradients, ω has no effect and
+/// [`BlockJacobi`](crate::BlockJacobi) is cheaper. *Cost* at the place a copy of A, b² values a node and 2
+/// vectors; on the host b² values a node and 5 vectors, 5/8 of one if row sums bound the spectrum of scalars.
+/// A step reads A once, in a pass that also reads D⁻¹ and 3 vectors and writes 2; a step from zero does not
+/// read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015, §7, for β.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, Smoother};
@@ -57,7 +58,8 @@ pub struct DampedJacobi {
 }
 
 impl Default for DampedJacobi {
-    /// \[β/4, β\], ω = 1.6 / β: the error falls to 0.6 or less on the upper three quarters of the spectrum. 6 Lanczos steps, safety 1.1.
+    /// \[β/4, β\], ω = 1.6 / β: the error falls to 0.6 or less on the upper three quarters of the spectrum. 6
+    /// Lanczos steps, safety 1.1.
     fn default() -> Self {
         Self { ratio: 4.0, lanczos_steps: 6, safety: 1.1, symmetric: false }
     }

@@ -19,13 +19,15 @@ use crate::checks;
 
 /// Symmetric Gauss-Seidel on blocks, or SSOR with ω ≠ 1.
 ///
-/// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep from a zero guess. On a CPU rows are
-/// taken in natural order inside a few thick chunks. Chunks are coloured so that those of one colour are not coupled. The bits are therefore the same
-/// at any number of threads, and convergence is close to that of the natural order.
-/// *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker than [`Ic0`](crate::Ic0), and cannot break down.
-/// *Cost* b² values a node on the host; at the place a copy of A and b² values a node; a pass over A for each sweep. If A is symmetric and the place has
-/// [a smoother of its own](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as large, and the residual after the first sweep from zero is free.
-/// *Reference* Saad 2003, §4.1 and §10.2, (10.10).
+/// M = ω/(2 − ω) (D/ω + L) D⁻¹ (D/ω + U): one forward and one backward sweep from a zero guess. On a CPU rows
+/// are taken in natural order inside a few thick chunks. Chunks are coloured so that those of one colour are
+/// not coupled. The bits are therefore the same at any number of threads, and convergence is close to that of
+/// the natural order. *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker
+/// than [`Ic0`](crate::Ic0), and cannot break down. *Cost* b² values a node on the host; at the place a copy
+/// of A and b² values a node; a pass over A for each sweep. If A is symmetric and the place has
+/// [a smoother of its own](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as
+/// large, and the residual after the first sweep from zero is free. *Reference* Saad 2003, §4.1 and §10.2,
+/// (10.10).
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -56,7 +58,8 @@ impl Default for GaussSeidel {
 }
 
 impl GaussSeidel {
-    /// Whether A is symmetric to round-off, so that half of it can be stored, and to half of the digits, as `Cg` needs.
+    /// Whether A is symmetric to round-off, so that half of it can be stored, and to half of the digits, as
+    /// `Cg` needs.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
         let to_round_off = self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(1024.0)).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
@@ -73,7 +76,8 @@ impl GaussSeidel {
         Ok(())
     }
 
-    /// The place's own smoother ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to round-off or the place has none for it.
+    /// The place's own smoother ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to round-off or
+    /// the place has none for it.
     ///
     /// # Errors
     /// As the build.

@@ -16,11 +16,11 @@ use crate::checks;
 
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
-/// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration converges on every
-/// symmetric positive definite matrix. Under conjugate gradients ω is without effect.
+/// M⁻¹ = ω D⁻¹ with D the diagonal of A, or, with `l1`, dᵢ = Σⱼ |aᵢⱼ|, for which the stationary iteration
+/// converges on every symmetric positive definite matrix. Under conjugate gradients ω is without effect.
 /// *Use* as the cheap honest default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger.
-/// *Cost* a vector of memory, here and at the place; 3 vector passes an application.
-/// *Reference* Saad 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
+/// *Cost* a vector of memory, here and at the place; 3 vector passes an application. *Reference* Saad 2003,
+/// §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -48,7 +48,8 @@ impl Default for Jacobi {
 }
 
 impl Jacobi {
-    /// ω dᵢ⁻¹ for every row of a finite A into `d`, and what M promises; nothing is written when a row has none, or one that V cannot hold.
+    /// ω dᵢ⁻¹ for every row of a finite A into `d`, and what M promises; nothing is written when a row has
+    /// none, or one that V cannot hold.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<Class, SetupError> {
         let b = a.block().0;
         let entry = |row: usize| -> T {

@@ -1,7 +1,9 @@
-//! Relaxation: cheap preconditioners that see a row and its neighbours, and the smoothers of every multilevel method.
+//! Relaxation: cheap preconditioners that see a row and its neighbours, and the smoothers of every multilevel
+//! method.
 //!
-//! Each file holds a recipe (a plain struct of parameters) and the object that it builds. All methods work on blocks of the matrix's block size.
-//! [`DampedJacobi`] is the file to copy for a new smoother, [`Jacobi`] the one for a new preconditioner.
+//! Each file holds a recipe (a plain struct of parameters) and the object that it builds. All methods work on
+//! blocks of the matrix's block size. [`DampedJacobi`] is the file to copy for a new smoother, [`Jacobi`] the
+//! one for a new preconditioner.
 //!
 //! | file | what | places |
 //! |---|---|---|
@@ -16,8 +18,8 @@
 //! | `checks` | checks of matrices and parameters, and the update in two phases | host |
 //! | [`spectrum`](Spectrum) | a bound of ρ(D⁻¹A) | host |
 //!
-//! Passes over A that one step of a smoother takes, with the vectors of the pass. A step starts from zero before
-//! the coarse correction and from a guess after it. The residual between them takes one more pass.
+//! Passes over A that one step of a smoother takes, with the vectors of the pass. A step starts from zero
+//! before the coarse correction and from a guess after it. The residual between them takes one more pass.
 //!
 //! | smoother | from zero | else |
 //! |---|---|---|

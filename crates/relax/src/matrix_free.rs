@@ -23,7 +23,8 @@ pub struct DiagonalScaling<V: Vector> {
 }
 
 impl Jacobi {
-    /// Jacobi for an operator whose diagonal is all that is known of it; of `l1`, the caller gives the row sums.
+    /// Jacobi for an operator whose diagonal is all that is known of it; of `l1`, the caller gives the row
+    /// sums.
     ///
     /// M⁻¹ = ω D⁻¹. *Cost* a vector of memory; 3 vector passes an application.
     ///
@@ -41,7 +42,8 @@ impl Jacobi {
     /// ```
     ///
     /// # Errors
-    /// [`SetupError::NotPositive`] names a row whose entry is not positive or not finite; [`Error::Range`] one whose reciprocal V cannot hold.
+    /// [`SetupError::NotPositive`] names a row whose entry is not positive or not finite; [`Error::Range`]
+    /// one whose reciprocal V cannot hold.
     pub fn matrix_free<B: Backend>(
         &self,
         diagonal: &[B::Real],
@@ -80,11 +82,12 @@ pub struct MatrixFreeChebyshev<'a, V: Vector> {
 impl Chebyshev {
     /// The polynomial for an operator of which products and the diagonal are known.
     ///
-    /// A must be symmetric positive definite: nothing here can look. The spectral radius of D⁻¹A is found by Lanczos, from products with A alone, times `safety`; a
-    /// factor that is too small shows as an indefinite preconditioner in `Cg`.
-    /// *Use* for stencils, products of operators, and matrices that live elsewhere. *Leave it* where a matrix is at hand: [`Setup::build`](coarsen_backend::Setup) works on
-    /// blocks, and reads A and vectors in one pass.
-    /// *Cost* three vectors of memory; `lanczos_steps` to four times as many products in setup; an application takes m − 1 products and 7 vector passes beside each.
+    /// A must be symmetric positive definite: nothing here can look. The spectral radius of D⁻¹A is found by
+    /// Lanczos, from products with A alone, times `safety`; a factor that is too small shows as an indefinite
+    /// preconditioner in `Cg`. *Use* for stencils, products of operators, and matrices that live elsewhere.
+    /// *Leave it* where a matrix is at hand: [`Setup::build`](coarsen_backend::Setup) works on blocks, and
+    /// reads A and vectors in one pass. *Cost* three vectors of memory; `lanczos_steps` to four times as many
+    /// products in setup; an application takes m − 1 products and 7 vector passes beside each.
     ///
     /// ```
     /// use coarsen_backend::Cpu;
@@ -104,8 +107,8 @@ impl Chebyshev {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a diagonal of another length; [`SetupError::NotHere`] for SPAI-0, which
-    /// looks at entries.
+    /// Those of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a diagonal
+    /// of another length; [`SetupError::NotHere`] for SPAI-0, which looks at entries.
     pub fn matrix_free<'a, B: Backend>(
         &self,
         a: &'a (dyn LinearOperator<B::Vector> + Sync),
@@ -185,7 +188,8 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     }
 }
 
-/// The same polynomial as the smoother of a finest level without a matrix. It cannot be updated from a matrix.
+/// The same polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
+/// matrix.
 impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
         self.a

@@ -6,9 +6,9 @@
 //! | Gᵢ | Σⱼ Aᵢⱼ Aᵢⱼᵀ, the Gram matrix of the rows of node i |
 //! | Q, γ | eigenvectors and eigenvalues of Gᵢ |
 //!
-//! ‖I − M A‖²_F falls apart into nodes. Over symmetric Mᵢ its gradient vanishes where Mᵢ Gᵢ + Gᵢ Mᵢ = Aᵢᵢ + Aᵢᵢᵀ, a Lyapunov equation,
-//! whose solution is positive definite where Aᵢᵢ is. In the eigenvectors of Gᵢ it is (Qᵀ Mᵢ Q)ₖₗ = (Qᵀ(Aᵢᵢ + Aᵢᵢᵀ)Q)ₖₗ / (γₖ + γₗ).
-//! For 1x1 blocks Mᵢ = aᵢᵢ / Σⱼ aᵢⱼ².
+//! ‖I − M A‖²_F falls apart into nodes. Over symmetric Mᵢ its gradient vanishes where Mᵢ Gᵢ + Gᵢ Mᵢ = Aᵢᵢ +
+//! Aᵢᵢᵀ, a Lyapunov equation, whose solution is positive definite where Aᵢᵢ is. In the eigenvectors of Gᵢ it
+//! is (Qᵀ Mᵢ Q)ₖₗ = (Qᵀ(Aᵢᵢ + Aᵢᵢᵀ)Q)ₖₗ / (γₖ + γₗ). For 1x1 blocks Mᵢ = aᵢᵢ / Σⱼ aᵢⱼ².
 //!
 //! *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
 
@@ -19,13 +19,13 @@ use coarsen_sparse::{Bsr, System};
 
 use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
 
-/// One damped step of SPAI-0: x ← x + ω M (b − A x), M the symmetric block diagonal that makes ‖I − M A‖ least in the Frobenius norm.
+/// One damped step of SPAI-0: x ← x + ω M (b − A x), M the symmetric block diagonal that makes ‖I − M A‖
+/// least in the Frobenius norm.
 ///
-/// ω = 2 / (β + β/4) as in [`DampedJacobi`](crate::DampedJacobi), with β a bound of ρ(M A).
-/// *Use* as a smoother if rows are far from diagonal dominance: M is smaller than D⁻¹ there. *Leave it* on devices that compute the setup: M is
-/// found on the host.
-/// *Cost* as [`DampedJacobi`](crate::DampedJacobi), and one more pass over A in setup.
-/// *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
+/// ω = 2 / (β + β/4) as in [`DampedJacobi`](crate::DampedJacobi), with β a bound of ρ(M A). *Use* as a
+/// smoother if rows are far from diagonal dominance: M is smaller than D⁻¹ there. *Leave it* on devices that
+/// compute the setup: M is found on the host. *Cost* as [`DampedJacobi`](crate::DampedJacobi), and one more
+/// pass over A in setup. *Reference* Bröker & Grote 2002, Appl. Numer. Math. 41, §3 (scalars).
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup, Smoother};
@@ -126,7 +126,8 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
     tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
 }
 
-/// G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2): γ ends on the diagonal of `g`.
+/// G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2): γ ends on the diagonal of
+/// `g`.
 fn diagonalise(g: &mut [f64], q: &mut [f64], b: usize) {
     q.fill(0.0);
     q.iter_mut().step_by(b + 1).for_each(|d| *d = 1.0);

@@ -1,9 +1,12 @@
-//! An estimate from above of the spectrum of D⁻¹A: what Chebyshev's interval and the damping of a prolongation rest on.
+//! An estimate from above of the spectrum of D⁻¹A: what Chebyshev's interval and the damping of a
+//! prolongation rest on.
 //!
-//! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ =
-//! maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| costs one pass over A and is a bound for certain: on dominant rows it is at most 2, exact for the 5- and 7-point
-//! stencils and a third too large for the 9-point one. The smaller of the two is taken, and Lanczos stops once it is the bound. It bounds ρ unless Lanczos is off by more than
-//! the factor: `Cg` would meet a Chebyshev polynomial that is not positive as an indefinite preconditioner, and say so.
+//! A few steps of Lanczos approach ρ(D⁻¹A) from below, so their result is multiplied by a safety factor. For
+//! scalars ρ(D⁻¹A) ≤ ‖D⁻¹A‖∞ = maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| costs one pass over A and is a bound for certain: on
+//! dominant rows it is at most 2, exact for the 5- and 7-point stencils and a third too large for the 9-point
+//! one. The smaller of the two is taken, and Lanczos stops once it is the bound. It bounds ρ unless Lanczos
+//! is off by more than the factor: `Cg` would meet a Chebyshev polynomial that is not positive as an
+//! indefinite preconditioner, and say so.
 
 use std::ops::Range;
 
@@ -23,10 +26,11 @@ const SHARE: usize = 8;
 
 /// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
 ///
-/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises; for scalars one pass more, which is almost all where an eighth of
-/// the rows shows that the bound is reached. Room for five vectors is made when all of A is first looked at and kept, so a second [`bound`](Self::bound) allocates
-/// nothing, unless the part is the first time not enough.
-/// *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015, §7.
+/// *Cost* `steps` products with A and D⁻¹, up to four times as many while the estimate rises; for scalars one
+/// pass more, which is almost all where an eighth of the rows shows that the bound is reached. Room for five
+/// vectors is made when all of A is first looked at and kept, so a second [`bound`](Self::bound) allocates
+/// nothing, unless the part is the first time not enough. *Reference* row sums: Gershgorin 1931; Lanczos:
+/// Tamstorf, Jones, McCormick 2015, §7.
 ///
 /// ```
 /// use coarsen_backend::DenseBlocks;
@@ -72,10 +76,12 @@ impl<T: Real> Spectrum<T> {
         Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide())
     }
 
-    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of it: a principal block has no larger eigenvalue than the whole.
+    /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of it: a
+    /// principal block has no larger eigenvalue than the whole.
     ///
-    /// Lanczos starts in the middle of these, and some steps later has seen no more than the neighbours of neighbours, so that where couplings reach a few hundredths
-    /// of all rows it finds what it would find in all of A.
+    /// Lanczos starts in the middle of these, and some steps later has seen no more than the neighbours of
+    /// neighbours, so that where couplings reach a few hundredths of all rows it finds what it would find in
+    /// all of A.
     fn is_reached(&mut self, bound: f64, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> bool {
         let n = a.shape().0;
         if bound == f64::INFINITY || n < MANY {
@@ -153,7 +159,8 @@ pub(crate) struct DeviceSpectrum<B: Backend> {
 }
 
 impl<B: NumericPlace> DeviceSpectrum<B> {
-    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds it but for the look at a part; room is made by the first call.
+    /// D = the inverses of the diagonal blocks of A, and the bound of ρ(D⁻¹A), as [`Spectrum::bound`] finds
+    /// it but for the look at a part; room is made by the first call.
     pub(crate) fn follow<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,

@@ -29,15 +29,17 @@ use crate::source::Source;
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "additive schwarz";
 
-/// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of nodes.
+/// One-level additive Schwarz: M⁻¹ = Σ_d R_dᵀ (R_d A R_dᵀ)⁻¹ R_d, where domains overlap by some layers of
+/// nodes.
 ///
-/// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It usually takes fewer iterations but
-/// is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap both forms are the same.
-/// *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or to measure the effect of its coarse levels: the number of iterations
-/// grows with the number of domains across the mesh.
-/// *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the overlap counts once for each domain with it.
-/// *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear
-/// systems", SIAM J. Sci. Comput. 21(2), 792–797.
+/// In the restricted form each domain corrects only its own nodes, M⁻¹ = Σ_d R̃_dᵀ (R_d A R_dᵀ)⁻¹ R_d. It
+/// usually takes fewer iterations but is not symmetric: use it with `Gmres` or `BiCgStab`. Without overlap
+/// both forms are the same. *Use* where [`Schwarz`](crate::Schwarz) cannot be used (unsymmetric matrices), or
+/// to measure the effect of its coarse levels: the number of iterations grows with the number of domains
+/// across the mesh. *Cost* a copy of the parts of A inside domains, and the cost of [`Inner`]; a node of the
+/// overlap counts once for each domain with it. *Reference* Wu, Wang, Wang 2022, §3.2 and §6.1; Cai and
+/// Sarkis 1999, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM J.
+/// Sci. Comput. 21(2), 792–797.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -87,7 +89,8 @@ impl AdditiveSchwarz {
         Self { domain: 256, restricted: true, inner: Inner::Factors, ..Self::overlapping() }
     }
 
-    /// Domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al. 2022, §6.1: 256 to 3,820 nodes).
+    /// Domains without overlap, each relaxed by eight multicolour Gauss-Seidel sweeps (Wu et al. 2022, §6.1:
+    /// 256 to 3,820 nodes).
     pub fn swept(domain: usize) -> Self {
         Self { domain, overlap: 0, inner: Inner::Sweeps { pairs: 4 }, ..Self::overlapping() }
     }

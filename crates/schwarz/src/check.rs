@@ -36,7 +36,8 @@ impl<T> Default for Checked<T> {
     }
 }
 
-/// Finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors name `method`.
+/// Finite values, positive diagonals, and invertible diagonal blocks of nodes in no domain; errors name
+/// `method`.
 pub(crate) fn check<T: Real>(
     method: &'static str,
     source: Source<'_, T>,

@@ -1,7 +1,8 @@
-//! Overlapping domains, stored one after the other: their nodes, the matrix restricted to each, and the places of each node.
+//! Overlapping domains, stored one after the other: their nodes, the matrix restricted to each, and the
+//! places of each node.
 //!
-//! A node of several domains has one *place* in each. The restrictions R_d A R_dᵀ together are one block-diagonal matrix over places, whose blocks are
-//! copies of blocks of A.
+//! A node of several domains has one *place* in each. The restrictions R_d A R_dᵀ together are one
+//! block-diagonal matrix over places, whose blocks are copies of blocks of A.
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, Groups, each};
@@ -27,8 +28,8 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the pattern beside it. Nodes that are not
-    /// `coupled` fill domains of their own.
+    /// Domains of up to `most` nodes grown along `links`, each with `layers` layers of neighbours in the
+    /// pattern beside it. Nodes that are not `coupled` fill domains of their own.
     pub(crate) fn grow(
         links: &Links,
         coupled: &[bool],

@@ -106,7 +106,8 @@ fn solve<V: Real>(
     }
 }
 
-/// What domains are solved with. They write z at once, each at its own nodes: a node has one domain (`Domains::grow`), and a domain is given to one task.
+/// What domains are solved with. They write z at once, each at its own nodes: a node has one domain
+/// (`Domains::grow`), and a domain is given to one task.
 struct Step<'a, V, S> {
     floor: &'a Floor,
     b: usize,
@@ -171,8 +172,9 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
                 debug_assert!(first + b <= step.z.size());
                 for k in 0..b {
                     let more = step.coarser.map_or(V::zero(), |c| c[d * b + k]);
-                    // SAFETY: node i is below the number of nodes of the level, and z has b entries for each (asserted by `apply` for the
-                    // finest level, made so for the others); only this task writes them, see `Step`.
+                    // SAFETY: node i is below the number of nodes of the level, and z has b entries for each
+                    // (asserted by `apply` for the finest level, made so for the others); only this task
+                    // writes them, see `Step`.
                     unsafe { *step.z.get().add(first + k) = step.weight * y[k] + more };
                 }
             }

@@ -69,7 +69,8 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, out: &mu
     }
 }
 
-/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its diagonal.
+/// Replaces a scaled matrix by the inverses of its diagonal blocks; where one of them is not positive, by its
+/// diagonal.
 pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
     let rows = n * SIDE;
     let mut inverses = vec![0.0; rows.next_multiple_of(b) * b];

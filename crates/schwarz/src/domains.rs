@@ -1,12 +1,14 @@
-//! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of the next one (§5.2).
+//! Domains: small connected sets of nodes that cover a level without overlap (§5.1), and so the supernodes of
+//! the next one (§5.2).
 //!
-//! A domain starts with the first free node of the order. It grows by the free node that has the largest share of its couplings in the domain
-//! (the first in the order among equals), until it is full or no coupled node is free. Nearly surrounded nodes are taken first, so that few
-//! pockets remain. A domain is connected, so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
+//! A domain starts with the first free node of the order. It grows by the free node that has the largest
+//! share of its couplings in the domain (the first in the order among equals), until it is full or no coupled
+//! node is free. Nearly surrounded nodes are taken first, so that few pockets remain. A domain is connected,
+//! so a supernode needs no splitting, and disjoint bodies are never in one domain (Fig. 6).
 //!
-//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts, which gives supernodes of half the
-//! size wherever the curve jumps. Growth gives full domains. A pocket that remains between full domains is joined with a neighbour
-//! and the union is divided again.
+//! Deviation: Wu et al. cut the order after every M nodes and split each piece into its connected parts,
+//! which gives supernodes of half the size wherever the curve jumps. Growth gives full domains. A pocket that
+//! remains between full domains is joined with a neighbour and the union is divided again.
 
 use crate::links::Links;
 
@@ -118,7 +120,8 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Takes up to `most` connected nodes from those of domain `from`, beginning with `seed`, and gives them to domain `to`.
+    /// Takes up to `most` connected nodes from those of domain `from`, beginning with `seed`, and gives them
+    /// to domain `to`.
     fn set(&mut self, seed: u32, from: u32, to: u32, most: usize) -> Vec<u32> {
         let mut list = Vec::new();
         let mut next = Some(seed);
@@ -153,8 +156,8 @@ impl<'a> Growth<'a> {
         Some(i)
     }
 
-    /// Joins every domain of at most half the size with the neighbour to which it is coupled most strongly. If the union is too large, it is
-    /// divided again.
+    /// Joins every domain of at most half the size with the neighbour to which it is coupled most strongly.
+    /// If the union is too large, it is divided again.
     fn join_pockets(&mut self) {
         for d in 0..self.lists.len() {
             if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {
@@ -168,7 +171,8 @@ impl<'a> Growth<'a> {
                 self.lists[d].clear();
                 continue;
             }
-            // The pocket grows into its neighbour until both are alike; what remains there must stay connected.
+            // The pocket grows into its neighbour until both are alike; what remains there must stay
+            // connected.
             other.iter().for_each(|&i| self.of[i as usize] = d as u32);
             let half = (pocket.len() + other.len()) / 2;
             let grown = self.set(pocket[0], d as u32, NONE, half);

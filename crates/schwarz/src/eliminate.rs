@@ -1,11 +1,13 @@
 //! The inverse of a small symmetric positive definite matrix (Algorithm 1, §6.2), in tiles.
 //!
-//! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of block row k from the rows
-//!    below it, in the part that is still A and in the part that has become L⁻¹. With A = L D Lᵀ, D is what stands on the diagonal.
+//! 1. One-way Gauss-Jordan elimination of \[A | I\] to \[U | L⁻¹\], in place: step k subtracts multiples of
+//!    block row k from the rows below it, in the part that is still A and in the part that has become L⁻¹.
+//!    With A = L D Lᵀ, D is what stands on the diagonal.
 //! 2. M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, which is positive definite whatever the rounding of L⁻¹ was.
 //!
-//! Deviation: rows, columns and D are taken in blocks of 8, the side of a tile, so that every step is a product of tiles in registers.
-//! Both stages take m³ / 2 multiplications together, where two row reductions would take m³.
+//! Deviation: rows, columns and D are taken in blocks of 8, the side of a tile, so that every step is a
+//! product of tiles in registers. Both stages take m³ / 2 multiplications together, where two row reductions
+//! would take m³.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -54,8 +56,8 @@ impl<E: Real> Workspace<E> {
         self.a.as_flattened_mut().as_flattened_mut()
     }
 
-    /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which is not positive where the
-    /// matrix is not positive definite to round-off: `a` then holds nothing of use.
+    /// Replaces the matrix, whose diagonal tiles are whole, by its inverse; returns the smallest pivot, which
+    /// is not positive where the matrix is not positive definite to round-off: `a` then holds nothing of use.
     pub(crate) fn invert(&mut self, side: usize) -> E {
         simd::run(Invert { w: self, side })
     }

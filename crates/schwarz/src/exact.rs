@@ -1,6 +1,7 @@
 //! The exact coarse solve: the coarsest level as one system, by a sparse Cholesky factor.
 //!
-//! Deviation: Wu et al. cut every level into domains, the coarsest too; their §6.1 notes that an exact coarse solve would converge faster.
+//! Deviation: Wu et al. cut every level into domains, the coarsest too; their §6.1 notes that an exact coarse
+//! solve would converge faster.
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Preconditioner, Real};
@@ -10,7 +11,8 @@ use coarsen_sparse::{Bsr, Contacts, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// Shares of the diagonal that are added where the matrix is singular (a body of several supernodes that floats freely).
+/// Shares of the diagonal that are added where the matrix is singular (a body of several supernodes that
+/// floats freely).
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
 /// A diagonal entry below this many EPSILON of the entries it is the sum of is round-off.
@@ -26,7 +28,8 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    /// Factors the matrix of the level above the last one with domains; `sizes` are the sums of diagonal entries below its unknowns.
+    /// Factors the matrix of the level above the last one with domains; `sizes` are the sums of diagonal
+    /// entries below its unknowns.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] when it is not positive definite, also after shifts.

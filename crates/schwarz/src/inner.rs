@@ -22,16 +22,19 @@ use crate::sweep::{DomainSweep, Stretches};
 /// How the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz) are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inner {
-    /// Exactly, by dense inverses: symmetric positive definite matrices, up to 1024 unknowns a domain. *Cost* m² / 2 values a domain of m unknowns.
+    /// Exactly, by dense inverses: symmetric positive definite matrices, up to 1024 unknowns a domain. *Cost*
+    /// m² / 2 values a domain of m unknowns.
     Inverses,
-    /// By pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four are the eight sweeps of §6.1.
+    /// By pairs of a forward and a backward Gauss-Seidel sweep over the colours of the domain; four are the
+    /// eight sweeps of §6.1.
     ///
     /// *Cost* two passes over the parts of A per pair.
     Sweeps {
         /// At least 1.
         pairs: usize,
     },
-    /// Exactly, by a sparse factor for each domain: any matrix whose restrictions are not singular. *Cost* that of [`Direct`], on all threads.
+    /// Exactly, by a sparse factor for each domain: any matrix whose restrictions are not singular. *Cost*
+    /// that of [`Direct`], on all threads.
     Factors,
 }
 
@@ -61,7 +64,8 @@ pub(crate) enum Solver<T: Real, V: Real, S: Real> {
 }
 
 impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
-    /// The solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be checked before.
+    /// The solvers for the block-diagonal matrix `restricted` of all domains of `a`, which must be checked
+    /// before.
     pub(crate) fn new(
         inner: Inner,
         storage: Storage,

@@ -1,7 +1,7 @@
 //! Schwarz methods: the unknowns are covered by small domains, and each is solved exactly.
 //!
-//! [`Schwarz::multilevel`] follows Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
-//! simulation"; each step of the paper is a file.
+//! [`Schwarz::multilevel`] follows Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz
+//! preconditioner for cloth and deformable body simulation"; each step of the paper is a file.
 //!
 //! | file | step |
 //! |---|---|

@@ -11,12 +11,15 @@ use crate::source::Source;
 /// The definition of a coupling for the growth of domains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coupling {
-    /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or contact).
+    /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or
+    /// contact).
     Adjacency,
-    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling below `theta` times the strongest of each of its two nodes is ignored.
+    /// ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm; a coupling below `theta` times the strongest of each
+    /// of its two nodes is ignored.
     ///
-    /// If a diagonal block is zero, as for a Lagrange multiplier, the coupling has strength 1. Domains follow stiff directions and do not
-    /// extend from a stiff region into a soft one. (§8.6 leaves this to future work.)
+    /// If a diagonal block is zero, as for a Lagrange multiplier, the coupling has strength 1. Domains follow
+    /// stiff directions and do not extend from a stiff region into a soft one. (§8.6 leaves this to future
+    /// work.)
     Strength {
         /// In 0..1; with 0, couplings have weights and none is ignored.
         theta: f64,
@@ -47,7 +50,8 @@ pub(crate) struct Links {
 const CHUNK: usize = 2048;
 
 impl Links {
-    /// The links of a matrix, and for each node whether it has any: nodes without links are constrained and need no domain.
+    /// The links of a matrix, and for each node whether it has any: nodes without links are constrained and
+    /// need no domain.
     pub(crate) fn of<T: Real>(source: Source<'_, T>, coupling: Coupling) -> (Self, Vec<bool>) {
         let n = source.nodes();
         let worth = parallel::worth(source.matrix.nnz());
@@ -218,7 +222,8 @@ mod tests {
         assert_eq!(links.row(3).collect::<Vec<_>>(), [(2, 1.0), (4, 0.0)]);
     }
 
-    /// Contact with the last neighbour, with one between others, and with a node that is none, in a row that has more contact before.
+    /// Contact with the last neighbour, with one between others, and with a node that is none, in a row that
+    /// has more contact before.
     #[test]
     fn contact_between_neighbours_is_no_second_link() {
         let a = chain();

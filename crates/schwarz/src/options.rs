@@ -9,8 +9,8 @@ use coarsen_sparse::{Bsr, Pattern};
 /// How the coarsest level is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
-    /// By one sparse factor, on the first level whose factor is small compared with the inverses of the domains. Its application and setup
-    /// then cost less than those of the domains.
+    /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
+    /// domains. Its application and setup then cost less than those of the domains.
     Auto,
     /// By domains, as on every other level; with enough levels there is one domain.
     Domains,
@@ -22,7 +22,8 @@ pub enum Coarse {
 }
 
 impl Coarse {
-    /// Whether a level of this pattern is solved as one system, if the inverses of the finer levels hold `values` values.
+    /// Whether a level of this pattern is solved as one system, if the inverses of the finer levels hold
+    /// `values` values.
     pub(crate) fn takes(self, pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
         let unknowns = pattern.rows() * block;
         match self {
@@ -33,7 +34,8 @@ impl Coarse {
     }
 }
 
-/// The precision of the stored inverses, independent of the precision of matrices: `f32` halves the memory traffic of an approximate inverse.
+/// The precision of the stored inverses, independent of the precision of matrices: `f32` halves the memory
+/// traffic of an approximate inverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// `f32`.
@@ -70,7 +72,8 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// The least pivot of a matrix with a unit diagonal whose elimination in `f32` is trusted: below it, a domain is repeated in `f64`.
+    /// The least pivot of a matrix with a unit diagonal whose elimination in `f32` is trusted: below it, a
+    /// domain is repeated in `f64`.
     pub const LEAST_PIVOT_SINGLE: f64 = 1e-3;
 }
 
@@ -80,10 +83,11 @@ pub enum Weights {
     /// 1 for each (§4.1).
     #[default]
     Ones,
-    /// The non-negative factors that minimise the energy of the error for one random residual. Levels overlap and correct some errors twice; such
-    /// a level gets a smaller factor, or 0.
+    /// The non-negative factors that minimise the energy of the error for one random residual. Levels overlap
+    /// and correct some errors twice; such a level gets a smaller factor, or 0.
     ///
-    /// A patch keeps the factors. *Cost* an application and a product with A for each level, per build and per update.
+    /// A patch keeps the factors. *Cost* an application and a product with A for each level, per build and
+    /// per update.
     Energy,
 }
 
@@ -102,10 +106,12 @@ const QUICK: usize = 500;
 /// A level of more unknowns is never factored: not even the structure of its factor is computed.
 const LARGE: usize = 60_000;
 
-/// The most operations of a factorisation per value of the inverses: about half of those of their elimination.
+/// The most operations of a factorisation per value of the inverses: about half of those of their
+/// elimination.
 const OPERATIONS: f64 = 40.0;
 
-/// Whether the factor of a pattern has at most a quarter of `values` entries and costs less than their elimination.
+/// Whether the factor of a pattern has at most a quarter of `values` entries and costs less than their
+/// elimination.
 fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
     let ones = vec![1.0_f32; pattern.len() * block * block];
     let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {

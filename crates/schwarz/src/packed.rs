@@ -1,11 +1,13 @@
 //! Symmetric matrices packed in tiles, and their product with a vector (§7.1, Fig. 11 to 13).
 //!
-//! A symmetric matrix of m rows is cut into tiles of 8 x 8. The tiles on and below the diagonal are stored, block column after block
-//! column, each tile by columns; those on the diagonal are stored whole. A 96 x 96 matrix takes 4,992 values instead of 9,216.
+//! A symmetric matrix of m rows is cut into tiles of 8 x 8. The tiles on and below the diagonal are stored,
+//! block column after block column, each tile by columns; those on the diagonal are stored whole. A 96 x 96
+//! matrix takes 4,992 values instead of 9,216.
 //!
-//! Deviation: Wu et al. give every thread of a warp a row and walk it away from the diagonal, so that no two write the same
-//! entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J to y_I and Tᵀ x_I to y_J, where
-//! the eight columns of the second product stay in registers along the whole block column.
+//! Deviation: Wu et al. give every thread of a warp a row and walk it away from the diagonal, so that no two
+//! write the same entry at once. A CPU core has wide registers instead: it reads a tile T once and adds T x_J
+//! to y_I and Tᵀ x_I to y_J, where the eight columns of the second product stay in registers along the whole
+//! block column.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
@@ -29,8 +31,8 @@ pub(crate) fn length(m: usize) -> usize {
     side(m) * (side(m) + 1) / 2 * AREA
 }
 
-/// How far ahead of its use a matrix is asked for, in bytes: two pages, because the prefetchers of a processor stop at the end of one. What lies
-/// ahead of the last tiles is the next matrix.
+/// How far ahead of its use a matrix is asked for, in bytes: two pages, because the prefetchers of a
+/// processor stop at the end of one. What lies ahead of the last tiles is the next matrix.
 const AHEAD: usize = 8192;
 
 /// Bytes of a cache line.

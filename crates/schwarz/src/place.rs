@@ -1,8 +1,8 @@
 //! The operations of multilevel domains that a place implements.
 //!
-//! A place implements [`Place::domains`] and returns its own type as a [`Domains`]; [`Subdomains`](crate::Subdomains)
-//! uses that trait alone. A device keeps the lists of the [`Plan`] and
-//! the packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
+//! A place implements [`Place::domains`] and returns its own type as a [`Domains`];
+//! [`Subdomains`](crate::Subdomains) uses that trait alone. A device keeps the lists of the [`Plan`] and the
+//! packed inverses in its memory, one work group a domain: gather and sum for the restriction, the packed
 //! product from local memory, and one scatter for the prolongation. No step needs an atomic operation, since
 //! a node has one domain.
 

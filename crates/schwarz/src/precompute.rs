@@ -1,10 +1,13 @@
-//! The numbers (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one domain after the other.
+//! The numbers (§6, Algorithm 1): matrices of the levels, restricted to domains and inverted, one domain
+//! after the other.
 //!
-//! A domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is inverted. All blocks of these rows
-//! form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So all domains of a level run in parallel, and the next level follows.
+//! A domain d of level l reads the rows of its nodes. The blocks inside the domain form the matrix that is
+//! inverted. All blocks of these rows form row d of A_(l+1) = C A_(l) Cᵀ, which no other domain writes. So
+//! all domains of a level run in parallel, and the next level follows.
 //!
-//! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance from singular in any units. A matrix
-//! with too small a pivot is inverted in `f64`, then with a fraction of its diagonal added, and finally replaced by its diagonal blocks.
+//! Each matrix is scaled to a unit diagonal before it is inverted, so that its pivots measure its distance
+//! from singular in any units. A matrix with too small a pivot is inverted in `f64`, then with a fraction of
+//! its diagonal added, and finally replaced by its diagonal blocks.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::each;
@@ -20,10 +23,12 @@ use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
 use crate::touching::Buckets;
 
-/// The shifts that are tried, as multiples of the least pivot that is trusted; each is a fraction of the diagonal.
+/// The shifts that are tried, as multiples of the least pivot that is trusted; each is a fraction of the
+/// diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 
-/// A diagonal entry of a coarse matrix is round-off if it is below this many EPSILON times the sum of its terms: the body floats freely.
+/// A diagonal entry of a coarse matrix is round-off if it is below this many EPSILON times the sum of its
+/// terms: the body floats freely.
 const ROUND_OFF: f64 = 64.0;
 
 /// The input of the numeric phase of one level.
@@ -32,7 +37,8 @@ pub(crate) struct Stage<'a, T> {
     pub(crate) level: usize,
     /// The matrix of the level, with contact where it is the finest.
     pub(crate) source: Source<'a, T>,
-    /// For every unknown of the level, the sum of the diagonal entries of the finest that it stands for; empty on the finest level.
+    /// For every unknown of the level, the sum of the diagonal entries of the finest that it stands for;
+    /// empty on the finest level.
     pub(crate) sizes: &'a [T],
     /// Contact blocks inside the domains of coarse levels.
     pub(crate) contact: Option<Buckets<'a, T>>,
@@ -48,7 +54,8 @@ pub(crate) struct Next<'a, T> {
 }
 
 impl<T: Real> Stage<'_, T> {
-    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level where there is one.
+    /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level
+    /// where there is one.
     pub(crate) fn run(
         &self,
         which: &[u32],

@@ -12,16 +12,17 @@ use crate::packed::MOST;
 
 /// Multilevel additive Schwarz: small dense domains on every level, all solved at once.
 ///
-/// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ: S_d picks the nodes of a domain, C_l sums the nodes of a supernode. On every
-/// level the nodes are covered by domains of a few connected nodes, and each domain is one node of the next level.
+/// M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l with A_l = C_l A C_lᵀ: S_d picks the nodes of a domain,
+/// C_l sums the nodes of a supernode. On every level the nodes are covered by domains of a few connected
+/// nodes, and each domain is one node of the next level.
 ///
-/// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few products with A, and
-/// [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that changed. The number of iterations grows with the mesh; use multigrid
-/// for one solve of a large elliptic system. A must be symmetric positive definite; only one triangle of it is read.
-/// *Cost* about `domain` · b / 2 stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per domain of
-/// m unknowns.
-/// *Reference* Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body simulation", ACM
-/// Trans. Graph. 41(4), 63: §5 to §7.
+/// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few
+/// products with A, and [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that
+/// changed. The number of iterations grows with the mesh; use multigrid for one solve of a large elliptic
+/// system. A must be symmetric positive definite; only one triangle of it is read. *Cost* about `domain` · b
+/// / 2 stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per
+/// domain of m unknowns. *Reference* Wu, Wang, Wang 2022, "A GPU-based multilevel additive Schwarz
+/// preconditioner for cloth and deformable body simulation", ACM Trans. Graph. 41(4), 63: §5 to §7.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -39,12 +40,13 @@ use crate::packed::MOST;
 pub struct Schwarz {
     /// M: the most nodes of a domain; 32 by default.
     pub domain: usize,
-    /// L: the most levels with domains, including the finest; 8 by default, which is enough to reach a single domain. One level with
-    /// [`Coarse::Domains`] is one-level additive Schwarz without overlap.
+    /// L: the most levels with domains, including the finest; 8 by default, which is enough to reach a single
+    /// domain. One level with [`Coarse::Domains`] is one-level additive Schwarz without overlap.
     pub levels: usize,
     /// The order of the nodes from which domains grow.
     pub order: Order,
-    /// The couplings along which domains grow; by default those above a quarter of the strongest, so that stiff contact lies inside domains.
+    /// The couplings along which domains grow; by default those above a quarter of the strongest, so that
+    /// stiff contact lies inside domains.
     ///
     /// An update keeps the domains that were chosen for the first values; see [`refresh`](Self::refresh).
     pub coupling: Coupling,
@@ -56,7 +58,8 @@ pub struct Schwarz {
     pub arithmetic: Arithmetic,
     /// The factors of the levels.
     pub weights: Weights,
-    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None` never chooses them again.
+    /// The number of updates and patches after which order and domains are chosen again (§5.3: ten); `None`
+    /// never chooses them again.
     pub refresh: Option<NonZeroUsize>,
 }
 

@@ -1,4 +1,5 @@
-//! The matrix of a level as rows of blocks: elastic blocks, and on the finest level those of contact beside them.
+//! The matrix of a level as rows of blocks: elastic blocks, and on the finest level those of contact beside
+//! them.
 
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
@@ -16,7 +17,8 @@ impl<'a, T: Real> Source<'a, T> {
         Self { matrix, contact: None }
     }
 
-    /// A system; `starts` is kept by the caller from one time to the next, so that it is not allocated each time.
+    /// A system; `starts` is kept by the caller from one time to the next, so that it is not allocated each
+    /// time.
     pub(crate) fn of(system: &System<'a, T>, starts: &'a mut Vec<u32>) -> Self {
         let Some(contact) = system.contact.filter(|c| !c.is_empty()) else { return Self::new(system.matrix) };
         starts.clear();

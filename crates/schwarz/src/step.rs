@@ -21,13 +21,15 @@ use crate::subdomains::Subdomains;
 
 /// Damped domains, a smoother: ω = `factor` / ρ(M A), so that the step converges in energy.
 ///
-/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node for each ([`SmootherFacts::sets`]): a
-/// hierarchy over domains needs few levels and little memory. ρ lies between 1 and the number of domains that meet, about 2 on sheets.
-/// *Use* as the finest smoother of a hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
+/// A domain of 32 nodes leaves errors that are smooth across it, so the next coarser grid may have one node
+/// for each ([`SmootherFacts::sets`]): a hierarchy over domains needs few levels and little memory. ρ lies
+/// between 1 and the number of domains that meet, about 2 on sheets. *Use* as the finest smoother of a
+/// hierarchy; alone, under conjugate gradients, the damping changes nothing. Contact is merged into A.
 /// Rebuild after constraints are released: a hierarchy keeps the nodes that had no couplings out of domains.
-/// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the domains, a copy of A at the
-/// place, and `lanczos_steps` steps for ρ, or more while it rises.
-/// *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the damping.
+/// *Cost* a step from zero is one pass over the inverses; another step reads A as well. Setup is that of the
+/// domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or more while it rises. *Reference*
+/// Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996, "Domain Decomposition", §3.2, for the
+/// damping.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

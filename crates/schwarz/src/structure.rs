@@ -1,4 +1,5 @@
-//! The plan and the checks, without inverses: the first half of a build, and all of the host part for a place that computes the inverses itself.
+//! The plan and the checks, without inverses: the first half of a build, and all of the host part for a place
+//! that computes the inverses itself.
 
 use std::sync::Arc;
 
@@ -69,7 +70,8 @@ impl Schwarz {
 }
 
 impl Plan {
-    /// Whether the plan fits another system: it has the pattern `built`, and nodes in no domain still have no couplings.
+    /// Whether the plan fits another system: it has the pattern `built`, and nodes in no domain still have no
+    /// couplings.
     pub fn serves<T: Real>(&self, built: &Arc<Pattern>, system: System<'_, T>) -> bool {
         let alone = |i: usize| {
             system.matrix.row(i).filter(|(j, _)| *j != i).all(|(_, block)| block.iter().all(|v| v.is_zero()))

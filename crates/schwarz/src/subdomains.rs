@@ -19,7 +19,8 @@ use crate::source::Source;
 
 /// The preconditioner that [`Schwarz`] builds: dense inverses of small domains on every level.
 ///
-/// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order and domains, seconds.
+/// `Display` prints the table of levels: nodes, domains, repairs, bytes, factors of the levels, age of order
+/// and domains, seconds.
 pub struct Subdomains<T: Real, B: Place> {
     pub(crate) recipe: Schwarz,
     pub(crate) on: B,
@@ -159,7 +160,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         self.updates
     }
 
-    /// Whether the structure fits another system: it has the same pattern, and nodes in no domain still have no couplings.
+    /// Whether the structure fits another system: it has the same pattern, and nodes in no domain still have
+    /// no couplings.
     pub(crate) fn serves(&self, system: &System<'_, T>) -> bool {
         self.plan.serves(&self.pattern, *system)
     }
@@ -181,7 +183,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// Recomputes some domains of every level, or all, from values that have been checked.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and the factor is old.
+    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
+    /// the factor is old.
     pub(crate) fn follow(
         &mut self,
         system: System<'_, T>,
@@ -224,7 +227,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
         );
     }
 
-    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite uses its diagonal blocks.
+    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite
+    /// uses its diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }

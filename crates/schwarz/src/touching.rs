@@ -1,7 +1,8 @@
 //! Contact on coarse levels (§6.3): which blocks lie inside which domain.
 //!
-//! Contact is kept apart from the matrices of the levels: a pair that comes and goes would change their patterns. A level needs only the blocks
-//! whose ends belong to one of its domains; they are sorted by domain.
+//! Contact is kept apart from the matrices of the levels: a pair that comes and goes would change their
+//! patterns. A level needs only the blocks whose ends belong to one of its domains; they are sorted by
+//! domain.
 
 use coarsen_core::{Buckets as Sorted, Real};
 use coarsen_sparse::Contacts;
@@ -19,7 +20,8 @@ pub(crate) struct Touching {
 }
 
 impl Touching {
-    /// Sorts contact blocks into the domains of a level above the finest, or into those of them that are asked for, in increasing order.
+    /// Sorts contact blocks into the domains of a level above the finest, or into those of them that are
+    /// asked for, in increasing order.
     pub(crate) fn sort<T: Real>(
         &mut self,
         plan: &Plan,

@@ -10,11 +10,12 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
-    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level into domains. Whether it followed.
+    /// Follows, or builds anew where the coarsest level has no factor any more: a build then cuts that level
+    /// into domains. Whether it followed.
     ///
     /// # Errors
-    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full), the domains are new and the factor old: positive
-    /// definite still.
+    /// Those of positions before anything changes. Where such a build fails otherwise (the device is full),
+    /// the domains are new and the factor old: positive definite still.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,

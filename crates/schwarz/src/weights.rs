@@ -1,7 +1,8 @@
 //! The factors of the levels, from the energy of the error that their corrections leave.
 //!
-//! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l leaves the error e of A e = r with the energy
-//! ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum needs products with A, not e itself.
+//! With z_l = C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r for one residual r, the correction Σ w_l z_l leaves the error e
+//! of A e = r with the energy ‖e − Σ w_l z_l‖²_A = ‖e‖²_A − 2 Σ w_l z_l·r + Σ w_l w_k z_l·A z_k. Its minimum
+//! needs products with A, not e itself.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -34,8 +35,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
     }
 
-    /// The best factors for one random residual, from the correction of each level alone. The factors of the domains are left as the last level
-    /// needed them.
+    /// The best factors for one random residual, from the correction of each level alone. The factors of the
+    /// domains are left as the last level needed them.
     fn least_energy(&mut self, system: System<'_, T>) -> Result<Vec<f64>, SetupError> {
         let count = self.weights.len();
         let (b, n) = (self.plan().block(), self.plan().nodes(0) * self.plan().block());
@@ -81,8 +82,9 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-/// The w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive factor of the finest level, which makes the operator definite. Every subset of the
-/// other levels is tried: E w = g is solved on it, and the solution counts if it is positive. Ones for more than a dozen levels.
+/// The w ≥ 0 that minimises wᵀ E w − 2 w·g with a positive factor of the finest level, which makes the
+/// operator definite. Every subset of the other levels is tried: E w = g is solved on it, and the solution
+/// counts if it is positive. Ones for more than a dozen levels.
 fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     let n = g.len();
     let (mut gain, mut best) = (0.0, vec![1.0; n]);

@@ -1,5 +1,5 @@
-//! The bound, tested with an adversary that chooses iterations, forecasts, sizes and failures: the work is at most three times that of the cheaper of the methods tried and
-//! the factor.
+//! The bound, tested with an adversary that chooses iterations, forecasts, sizes and failures: the work is at
+//! most three times that of the cheaper of the methods tried and the factor.
 
 use std::convert::Infallible;
 
@@ -129,7 +129,8 @@ proptest! {
         }
     }
 
-    /// Without a factor two preconditioners take turns, each twice as long as before, and one that can solve the system does.
+    /// Without a factor two preconditioners take turns, each twice as long as before, and one that can solve
+    /// the system does.
     #[test]
     fn turns_end_with_whoever_can(
         costs in costs(),
@@ -156,7 +157,8 @@ proptest! {
     }
 }
 
-/// A cheap trial continues because its forecast is below that of the hierarchy. It stagnates, and then the hierarchy ends the solve.
+/// A cheap trial continues because its forecast is below that of the hierarchy. It stagnates, and then the
+/// hierarchy ends the solve.
 #[test]
 fn a_trial_that_breaks_its_promise_gives_way() {
     let costs = Costs {

@@ -13,7 +13,8 @@ use crate::{
     Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, check_blocks, check_range,
 };
 
-/// Nodes that a relaxation cuts into chunks at least: smaller systems are one chunk, which is the natural order itself.
+/// Nodes that a relaxation cuts into chunks at least: smaller systems are one chunk, which is the natural
+/// order itself.
 const CUT: usize = 8192;
 
 /// Nodes of four chunks, two for each of two colours, where there are enough of them.
@@ -63,8 +64,8 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         })
     }
 
-    /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in each: slabs take two
-    /// colours as a rule, and halves of even length keep two threads busy.
+    /// Four chunks from 8192 nodes on, then as many times four, up to 32, as leave 4096 nodes or more in
+    /// each: slabs take two colours as a rule, and halves of even length keep two threads busy.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
         let n = pattern.rows();
         let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };

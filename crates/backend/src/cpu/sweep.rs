@@ -20,7 +20,8 @@ pub(super) struct RowSweep<'a, V, S> {
 }
 
 impl<V: Real, S: Real> RowSweep<'_, V, S> {
-    /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and b, d and x fit it.
+    /// The sweep over all sets. The caller has checked that `rows` are of the pattern of A, A is square, and
+    /// b, d and x fit it.
     pub(super) fn run(&self, rows: &RowSets, x: &mut [V]) {
         RUN.of::<RowSweepRun<V, S>>()(self, rows, x);
     }
@@ -91,11 +92,13 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         }
     }
 
-    /// The same for 1x1 blocks, where a row would wait for the row before it, as a rule its neighbour, longer than its own sum takes.
+    /// The same for 1x1 blocks, where a row would wait for the row before it, as a rule its neighbour, longer
+    /// than its own sum takes.
     ///
-    /// The change δ of the row before is kept back instead: the sum is made with the old entry, and then
-    /// δᵢ = ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ with k the row before, one multiplication and addition from row to row. The place of k
-    /// among the columns is that of the last row, give or take one; where it is not there, x is brought up to date first.
+    /// The change δ of the row before is kept back instead: the sum is made with the old entry, and then δᵢ =
+    /// ω dᵢ (bᵢ − Σⱼ aᵢⱼ xⱼ) − ω dᵢ aᵢₖ δₖ with k the row before, one multiplication and addition from row to
+    /// row. The place of k among the columns is that of the last row, give or take one; where it is not
+    /// there, x is brought up to date first.
     #[inline(always)]
     fn scalars<I: Set<V>>(&self, set: I) {
         let RowSweep { a, d, omega, b, sweep } = *self.of;
@@ -159,10 +162,10 @@ impl<V: Real, S: Real> Chunk<'_, V, S> {
         let RowSweep { a, d, omega, b, .. } = *self.of;
         let blocks = a.pattern().range(i);
         let columns = &a.pattern().indices()[blocks.clone()];
-        // SAFETY: every column is below the number of block rows (Pattern::new; A is square) and x has as many blocks of B;
-        // values has B² numbers a block (Bsr::new). The rows of x that are read
-        // belong to this chunk, which this call alone writes, or to another set, which nobody writes now: chunks of one set are
-        // not coupled (RowSets::chunked, for this very pattern). Nothing is read beyond a block of x.
+        // SAFETY: every column is below the number of block rows (Pattern::new; A is square) and x has as
+        // many blocks of B; values has B² numbers a block (Bsr::new). The rows of x that are read belong to
+        // this chunk, which this call alone writes, or to another set, which nobody writes now: chunks of one
+        // set are not coupled (RowSets::chunked, for this very pattern). Nothing is read beyond a block of x.
         let sums = unsafe {
             let values = a.values().as_ptr().add(blocks.start * B * B);
             row_product::<V, S, I, P, B, B, false>(set, values, columns, self.x.get())

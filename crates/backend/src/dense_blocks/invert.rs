@@ -27,8 +27,8 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the rows and partial
-/// pivoting; `w` is destroyed.
+/// `d` = `w`⁻¹ for b x b row-major blocks, by Gauss-Jordan elimination of (S W | S) with S the scaling of the
+/// rows and partial pivoting; `w` is destroyed.
 #[inline(always)] // so that the loops know b
 pub(super) fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), Fault> {
     let (w, d) = (&mut w[..b * b], &mut d[..b * b]);

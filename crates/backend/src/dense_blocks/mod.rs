@@ -43,9 +43,10 @@ impl<T: Real> DenseBlocks<T> {
 
     /// The inverses of the diagonal blocks of A, in parallel.
     ///
-    /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a largest entry of 1), in the
-    /// scalar of A. A pivot below b · EPSILON of its scaled row is a singular block, so that a soft or constrained unknown beside
-    /// stiff ones is none. `method` names the caller in messages.
+    /// Gauss-Jordan elimination with scaled partial pivoting (Golub & Van Loan 2013, §3.5.2: rows scaled to a
+    /// largest entry of 1), in the scalar of A. A pivot below b · EPSILON of its scaled row is a singular
+    /// block, so that a soft or constrained unknown beside stiff ones is none. `method` names the caller in
+    /// messages.
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`] (1 x 1 blocks, or a missing block), [`SetupError::SingularBlock`],
@@ -57,23 +58,25 @@ impl<T: Real> DenseBlocks<T> {
         Ok(inverses)
     }
 
-    /// [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for blocks up to 12 x 12.
+    /// [`inverse_diagonal`](Self::inverse_diagonal) into existing blocks, without allocation for blocks up to
+    /// 12 x 12.
     ///
     /// # Errors
-    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some blocks may hold new
-    /// values then: what an update hands on to a place it hands on after success only.
+    /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some
+    /// blocks may hold new values then: what an update hands on to a place it hands on after success only.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         self.invert_adjusted(a, method, &|_, _| ())
     }
 
-    /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal block.
+    /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal
+    /// block.
     ///
-    /// What l1 relaxation divides by: M = blockdiag(A) + diag(s) satisfies xᵀMx ≥ xᵀAx for symmetric A, so that the stationary
-    /// iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
+    /// What l1 relaxation divides by: M = blockdiag(A) + diag(s) satisfies xᵀMx ≥ xᵀAx for symmetric A, so
+    /// that the stationary iteration converges (Baker, Falgout, Kolev, Yang 2011, §5).
     ///
     /// # Errors
-    /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A, and [`Error::Range`] where sums of
-    /// finite entries overflow.
+    /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A,
+    /// and [`Error::Range`] where sums of finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
         self.invert_adjusted(a, method, &|i, d| {
@@ -138,7 +141,8 @@ impl<T: Real> DenseBlocks<T> {
         tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
     }
 
-    /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not finite.
+    /// `d` = `a`⁻¹ for one row-major block of `size` x `size`; false when `a` is singular to round-off or not
+    /// finite.
     pub fn invert_one(a: &[T], d: &mut [T], size: usize) -> bool {
         match size {
             1 => invert(&mut [a[0]], d, 1).is_ok(),
@@ -165,8 +169,8 @@ impl<T: Real> DenseBlocks<T> {
         each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
     }
 
-    /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal entry is not
-    /// positive, which no inverse of a positive definite block has.
+    /// What a block-diagonal preconditioner made of these inverses promises: symmetric, unless a diagonal
+    /// entry is not positive, which no inverse of a positive definite block has.
     pub fn class(&self) -> Class {
         let area = self.size * self.size;
         let positive = |d: Groups<&[T]>| {
@@ -177,7 +181,8 @@ impl<T: Real> DenseBlocks<T> {
         if positive { Class::Symmetric } else { Class::Linear }
     }
 
-    /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix; `method` names the caller.
+    /// Whether these inverses of the diagonal blocks of `a` may belong to a positive definite matrix;
+    /// `method` names the caller.
     ///
     /// # Errors
     /// [`SetupError::NotPositive`] names the first block that does not.

@@ -8,7 +8,8 @@ use coarsen::sparse::assembly::from_blocks;
 use crate::curl::{curl, gram, uniform};
 use crate::solid::Solid;
 
-/// A hard system: a function that generates it from a seed, and the memory limit of a factor in MiB if below the default.
+/// A hard system: a function that generates it from a seed, and the memory limit of a factor in MiB if below
+/// the default.
 pub(crate) struct Hard {
     pub(crate) name: &'static str,
     pub(crate) make: fn(u64) -> Bsr<f64>,
@@ -19,7 +20,8 @@ const fn hard(name: &'static str, make: fn(u64) -> Bsr<f64>) -> Hard {
     Hard { name, make, memory: None }
 }
 
-/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids; the last three with little memory.
+/// Shells, slivers, beams of quadratic bricks, contact, curls, jumps, nearly incompressible solids; the last
+/// three with little memory.
 pub(crate) const ALL: [Hard; 20] = [
     hard("shell-roof", |seed| shell(seed, 1, [100, 100, 1], 0.01)),
     hard("shell-quadratic", |seed| shell(seed, 2, [30, 30, 1], 0.01)),
@@ -111,7 +113,8 @@ fn rotor(seed: u64) -> Bsr<f64> {
     Solid { order: 2, cells: [60, 4, 4], map: &map, young: &young, poisson: Some(0.3) }.matrix()
 }
 
-/// A stack of soft and hard cubes, joined by stiff springs between pairs of nodes; only the first is fixed to the ground.
+/// A stack of soft and hard cubes, joined by stiff springs between pairs of nodes; only the first is fixed to
+/// the ground.
 fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
     let u = uniform(cubes, seed);
     let free = |young: f64| {
@@ -130,7 +133,8 @@ fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
             }
         }
     }
-    // Faces of (n + 1)² nodes: the last layer of a cube meets the first of the next, at random points, along random normals.
+    // Faces of (n + 1)² nodes: the last layer of a cube meets the first of the next, at random points, along
+    // random normals.
     let face = (n + 1) * (n + 1);
     for cube in 1..cubes {
         let picks = uniform(5 * face, seed + cube as u64);

@@ -1,15 +1,16 @@
-//! The time of `auto`, compared with the best row of `compare`, for every symmetric positive definite matrix of the data folder, scrambled problems of the gallery, and 20
-//! hard systems from a seed.
+//! The time of `auto`, compared with the best row of `compare`, for every symmetric positive definite matrix
+//! of the data folder, scrambled problems of the gallery, and 20 hard systems from a seed.
 //!
 //! ```text
 //! cargo bench -p coarsen-cli --bench auto -- SEED
 //! ```
 //!
-//! The default seed of the hard systems is 1. `auto` solves first; methods of `compare` are stopped at 1.2 times its time, since a slower one is not the
-//! best. Results are stored in `target/tmp/auto-SEED`, with files for each system, so that an interrupted run can continue.
+//! The default seed of the hard systems is 1. `auto` solves first; methods of `compare` are stopped at 1.2
+//! times its time, since a slower one is not the best. Results are stored in `target/tmp/auto-SEED`, with
+//! files for each system, so that an interrupted run can continue.
 //!
-//! *Output* one row for each system: unknowns, the last method of `auto` and its seconds, the best row and its seconds, and their ratio after subtracting 20 ms; then the
-//! geometric mean.
+//! *Output* one row for each system: unknowns, the last method of `auto` and its seconds, the best row and
+//! its seconds, and their ratio after subtracting 20 ms; then the geometric mean.
 
 #[path = "../../tests/command/curl.rs"]
 mod curl;
@@ -106,7 +107,8 @@ fn real() -> Vec<(String, String)> {
     files
 }
 
-/// A row of the table; `None` for a system that is not symmetric and possibly definite, or that no method solves.
+/// A row of the table; `None` for a system that is not symmetric and possibly definite, or that no method
+/// solves.
 fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u32>) -> Option<f64> {
     let reports = ["solve", "compare"].map(|command| folder.path(&format!("{name}.{command}.json")));
     let matrix = if reports.iter().all(|report| report.exists()) { String::new() } else { file() };
@@ -137,7 +139,8 @@ fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u3
     Some(ratio)
 }
 
-/// Seconds of setups and iterations of all attempts, and of analysis steps that not every row has; without the common analysis.
+/// Seconds of setups and iterations of all attempts, and of analysis steps that not every row has; without
+/// the common analysis.
 fn seconds_of_auto(solved: &Value) -> f64 {
     const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);

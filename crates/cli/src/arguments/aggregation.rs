@@ -20,8 +20,8 @@ pub(crate) struct Aggregation {
     /// Multigrid cycle [default: v]
     #[arg(long, value_enum)]
     pub(crate) sa_cycle: Option<CycleName>,
-    /// Smoother of each level [default: on a CPU, jacobi for scalars and gs for most symmetric matrices of 2x2, 3x3 or
-    /// 6x6 blocks; otherwise chebyshev]
+    /// Smoother of each level [default: on a CPU, jacobi for scalars and gs for most symmetric matrices of
+    /// 2x2, 3x3 or 6x6 blocks; otherwise chebyshev]
     #[arg(long, value_enum)]
     pub(crate) sa_smoother: Option<SmootherName>,
     /// Radius of aggregates, in strong couplings [default: 1; 2 for scalars where a coarse matrix would be
@@ -34,8 +34,8 @@ pub(crate) struct Aggregation {
     /// Unknowns up to which a level is solved directly [default: 500]
     #[arg(long, value_name = "N")]
     pub(crate) sa_coarse_size: Option<usize>,
-    /// Near-kernel: `known` (the given vectors, else rigid-body modes, else constants, scaled like the matrix),
-    /// `constants`, or K vectors computed by relaxation [default: known]
+    /// Near-kernel: `known` (the given vectors, else rigid-body modes, else constants, scaled like the
+    /// matrix), `constants`, or K vectors computed by relaxation [default: known]
     #[arg(long, value_name = "known|constants|found:K")]
     pub(crate) sa_modes: Option<ModesName>,
 }

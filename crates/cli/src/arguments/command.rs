@@ -50,7 +50,8 @@ pub(crate) enum Command {
 /// A matrix, from a file or from the gallery.
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Source {
-    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input [default: the problem elasticity3d:31]
+    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input [default: the problem
+    /// elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
     /// Test problem in place of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
@@ -145,7 +146,8 @@ pub(crate) struct Solve {
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::Auto)]
     pub(crate) precond: Precond,
-    /// Where to solve: `auto` takes a device if there is one, or the backend named by the variable COARSEN_BACKEND
+    /// Where to solve: `auto` takes a device if there is one, or the backend named by the variable
+    /// COARSEN_BACKEND
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
     pub(crate) backend: Wanted,
     /// Precision; `mixed` stores the preconditioner in f32

@@ -17,8 +17,8 @@ pub(crate) struct Domains {
     /// Maximum number of levels with domains [default: 8]
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) mas_levels: Option<u32>,
-    /// Solve the first level of at most N unknowns exactly, as one system; 0 divides every level into domains [default:
-    /// the first level with a small factor]
+    /// Solve the first level of at most N unknowns exactly, as one system; 0 divides every level into domains
+    /// [default: the first level with a small factor]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
     /// Coarse levels: domains, a factor, or smoothed aggregation [default: a factor where it is small, else

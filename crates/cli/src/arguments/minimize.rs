@@ -9,10 +9,12 @@ use super::value::{Wanted, svg, tolerance};
 
 #[derive(Debug, Args)]
 pub(crate) struct Minimize {
-    /// `bar-twist:N`, a twisted bar of 4N x N x N cells; `armadillo-stretch`, one time step of a stretched body
+    /// `bar-twist:N`, a twisted bar of 4N x N x N cells; `armadillo-stretch`, one time step of a stretched
+    /// body
     #[arg(long, value_name = "NAME", default_value = "bar-twist:8")]
     pub(crate) problem: Body,
-    /// Mesh file of armadillo-stretch [default: the armadillo in the folder named by the variable COARSEN_DATA]
+    /// Mesh file of armadillo-stretch [default: the armadillo in the folder named by the variable
+    /// COARSEN_DATA]
     #[arg(long, value_name = "FILE")]
     pub(crate) mesh: Option<PathBuf>,
     /// Descent direction

@@ -56,7 +56,8 @@ pub(crate) enum Precond {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precision {
-    /// `mixed` with conjugate gradients if the values fit into f32; `f64` otherwise, after a failure, and in sequences
+    /// `mixed` with conjugate gradients if the values fit into f32; `f64` otherwise, after a failure, and in
+    /// sequences
     Auto,
     /// 64 bits throughout
     F64,

@@ -102,8 +102,8 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     Ok(Table::new(options, threads, &ready, &auto, looked, rows))
 }
 
-/// The reason not to start a factorisation, from its structure: it exceeds the memory limit, or takes longer than `limit` seconds. It cannot be
-/// interrupted once it runs.
+/// The reason not to start a factorisation, from its structure: it exceeds the memory limit, or takes longer
+/// than `limit` seconds. It cannot be interrupted once it runs.
 fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
     if job.method != Method::Direct {
         return None;

@@ -1,7 +1,7 @@
 //! `coarsen spy`: a picture of the sparsity pattern of a matrix.
 //!
-//! A pixel represents a rectangle of entries; the more nonzeros it contains, the darker it is. A matrix not larger than [`SIDE`] is drawn
-//! with several pixels for each entry.
+//! A pixel represents a rectangle of entries; the more nonzeros it contains, the darker it is. A matrix not
+//! larger than [`SIDE`] is drawn with several pixels for each entry.
 
 use std::fs::File;
 use std::io::BufWriter;

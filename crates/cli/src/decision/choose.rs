@@ -40,7 +40,8 @@ pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
 }
 
 impl Choice {
-    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument says whether a factor is one of them.
+    /// Chooses. `measure` computes the costs and is called only if there are alternatives; its argument says
+    /// whether a factor is one of them.
     pub(crate) fn new(
         wish: Wish,
         n: usize,

@@ -11,7 +11,8 @@ use crate::input::ready::Ready;
 /// Decides how to solve a system; `solve` acts on the decision and `info` prints it.
 ///
 /// # Errors
-/// For options that the decision would ignore, and for a finding that excludes all methods where `auto` decides.
+/// For options that the decision would ignore, and for a finding that excludes all methods where `auto`
+/// decides.
 pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
     let given = &options.given;
     if options.method == Method::Auto {
@@ -72,7 +73,8 @@ pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(
     }
 }
 
-/// Rejects options of a preconditioner that is not used, and a K-cycle with a method that needs a fixed preconditioner.
+/// Rejects options of a preconditioner that is not used, and a K-cycle with a method that needs a fixed
+/// preconditioner.
 fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     let hint = options.precond == Precond::Auto && options.method != Method::Direct;
     used(&options.given, &choice.preconds, hint)?;
@@ -85,7 +87,8 @@ fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rejects options of preconditioners that are not in `preconds`. With `hint`, options of smoothed aggregation are accepted, since `auto` may use it.
+/// Rejects options of preconditioners that are not in `preconds`. With `hint`, options of smoothed
+/// aggregation are accepted, since `auto` may use it.
 pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<(), Failure> {
     let first = |words: Vec<(&'static str, String)>, by: &[Precond]| {
         let taken = preconds.iter().any(|precond| by.contains(precond));

@@ -14,10 +14,12 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// Tolerance for ‖A v‖ of a null vector, relative to the same sum without cancellation: files have 6 digits or more.
+/// Tolerance for ‖A v‖ of a null vector, relative to the same sum without cancellation: files have 6 digits
+/// or more.
 pub(crate) const NULL: f64 = 1e-6;
 
-/// The most unknowns of a node that the number of coordinates may imply: shells have 6, several coupled fields a few more.
+/// The most unknowns of a node that the number of coordinates may imply: shells have 6, several coupled
+/// fields a few more.
 const MOST: usize = 12;
 
 /// An input and its analysis before a method is chosen.
@@ -40,7 +42,8 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Analyses the matrix, converts it to blocks and reorders it where that saves time and `renumber` allows it.
+    /// Analyses the matrix, converts it to blocks and reorders it where that saves time and `renumber` allows
+    /// it.
     pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;

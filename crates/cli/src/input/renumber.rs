@@ -1,8 +1,8 @@
 //! Reordering of nodes whose neighbours are far away in memory.
 //!
-//! In a random order, a product waits for memory at every entry of x, and aggregation and Galerkin products at every row. With a
-//! million unknowns they take five to ten times as long. The reordering costs as much as a few products. Results are written in the order and
-//! scale of the input.
+//! In a random order, a product waits for memory at every entry of x, and aggregation and Galerkin products
+//! at every row. With a million unknowns they take five to ten times as long. The reordering costs as much as
+//! a few products. Results are written in the order and scale of the input.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use coarsen::sparse::{Bsr, Graph, NearKernel, Permutation};
 /// Unknowns up to which all data fit into a cache.
 const SMALL: usize = 20_000;
 
-/// Mean distance of an entry from the diagonal, relative to the number of unknowns, above which an order counts as scattered. Random orders have 1/3.
+/// Mean distance of an entry from the diagonal, relative to the number of unknowns, above which an order
+/// counts as scattered. Random orders have 1/3.
 const FAR: f64 = 0.1;
 
 /// The reverse Cuthill-McKee order of a matrix whose entries are scattered; `None` where they are not.

@@ -1,6 +1,7 @@
 //! A folder from which a run can be repeated: matrix, right-hand side, options, versions.
 //!
-//! It is written before the solve, so that it exists even if the solve fails. Numbers are written so that they are read with the same bits.
+//! It is written before the solve, so that it exists even if the solve fails. Numbers are written so that
+//! they are read with the same bits.
 
 use std::fs;
 use std::path::Path;

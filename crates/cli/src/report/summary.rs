@@ -41,7 +41,8 @@ pub(crate) struct Report {
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// Seconds from the parsed matrix to the first iteration: analysis, preconditioner or factors; without `tries`.
+    /// Seconds from the parsed matrix to the first iteration: analysis, preconditioner or factors; without
+    /// `tries`.
     setup_seconds: f64,
     /// The analysis of the matrix, a part of the setup: each step with its seconds.
     looks: Looks,

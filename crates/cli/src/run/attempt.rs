@@ -65,8 +65,9 @@ fn in_double<D: Stage, M: Stage>(
 
 /// Tries a preconditioner in f32 first where that is suitable, and in f64 if it does not converge.
 ///
-/// Storage in f32 halves the memory traffic of a preconditioner. It is used if the values fit and the method is a conjugate gradient method. If rounding makes
-/// the preconditioner indefinite, as for very ill-conditioned matrices, the outcome shows it and the solve is repeated.
+/// Storage in f32 halves the memory traffic of a preconditioner. It is used if the values fit and the method
+/// is a conjugate gradient method. If rounding makes the preconditioner indefinite, as for very
+/// ill-conditioned matrices, the outcome shows it and the solve is repeated.
 fn precise_enough<D: Stage, M: Stage>(job: &Job<'_>, double: &D, mixed: &M) -> Result<Solution, Failure> {
     let mut tried = None;
     // Domains have their own option for precision.

@@ -11,7 +11,8 @@ use super::stage::{Built, Operator, Stage, anywhere, domains};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// Bytes of a hierarchy as a multiple of those of its matrix. Transfers, coarser levels, diagonal blocks and vectors take as much as the matrix.
+/// Bytes of a hierarchy as a multiple of those of its matrix. Transfers, coarser levels, diagonal blocks and
+/// vectors take as much as the matrix.
 const HIERARCHY: u64 = 3;
 
 impl<V: Real, S: Real> Stage for OpenCl<V, S> {

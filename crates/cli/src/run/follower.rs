@@ -13,7 +13,8 @@ use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
 use crate::error::Failure;
 
-/// Number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in `benches/README.md`, with contact that changes in each step.
+/// Number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
+/// `benches/README.md`, with contact that changes in each step.
 const LARGE: usize = 100_000;
 
 /// Number of unknowns above which `auto` uses smoothed aggregation, from the same table.

@@ -121,7 +121,8 @@ impl Solution {
     /// Adds the attempt before, from whose x it started, and keeps the better x of the two.
     pub(crate) fn after(mut self, before: Self) -> Self {
         let tried = before.tried();
-        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the residual does not.
+        // In conjugate gradients the error in the norm of A decreases in every iteration, even if the
+        // residual does not.
         let stopped = matches!(self.ending, Ending::Method(Outcome::Stopped));
         if !stopped && self.residual > before.residual {
             (self.x, self.residual) = (before.x, before.residual);

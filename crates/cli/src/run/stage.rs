@@ -11,7 +11,8 @@ use super::job::{Grids, Job};
 use crate::arguments::Precond;
 use crate::arguments::domains::Form;
 
-/// The relaxation factor of `--precond ssor`. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best on model problems.
+/// The relaxation factor of `--precond ssor`. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best
+/// on model problems.
 pub(crate) const OVER_RELAXATION: f64 = 1.3;
 
 /// A preconditioner, and its levels if it has levels.
@@ -71,7 +72,8 @@ impl<V: Real, S: Real> Stage for Cpu<V, S> {
     }
 }
 
-/// The preconditioners that are generic over a place; [`Stages::builds`](crate::decision::places::Stages::builds) excludes the others.
+/// The preconditioners that are generic over a place;
+/// [`Stages::builds`](crate::decision::places::Stages::builds) excludes the others.
 pub(crate) fn anywhere<B: Backend>(
     precond: Precond,
     job: &Job<'_>,

@@ -43,7 +43,8 @@ impl Folder {
         self.file(name, &text)
     }
 
-    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; both as arguments of the command.
+    /// A ring of springs that is nearly singular, and indefinite after rounding to f32, with a load; both as
+    /// arguments of the command.
     pub(crate) fn spoilt_by_rounding(&self) -> String {
         const N: usize = 2000;
         const STEP: f64 = f32::EPSILON as f64;

@@ -1,4 +1,5 @@
-//! Real files with random damage: the command rejects them, solves the system that it reads, or reports why it cannot.
+//! Real files with random damage: the command rejects them, solves the system that it reads, or reports why
+//! it cannot.
 //!
 //! It must not panic, hang, or report convergence that the residual does not confirm.
 
@@ -106,7 +107,8 @@ fn damage(text: &mut Vec<u8>, random: &mut NumpyRandom) -> String {
     how
 }
 
-/// Changes one to three digits, mostly in indices and values: the file can often be read, but contains another matrix.
+/// Changes one to three digits, mostly in indices and values: the file can often be read, but contains
+/// another matrix.
 fn mutate(text: &mut [u8], random: &mut NumpyRandom) -> String {
     let mut how = " digits".to_owned();
     for _ in 0..=below(random, 3) {

@@ -76,7 +76,8 @@ fn options_that_say_two_things_are_refused() {
     assert!(done.code == 2 && done.err.contains("--mas-weights"), "{}", done.err);
 }
 
-/// One level with overlap: more overlap takes fewer iterations; restricted domains accept unsymmetric matrices.
+/// One level with overlap: more overlap takes fewer iterations; restricted domains accept unsymmetric
+/// matrices.
 #[test]
 fn one_level_takes_its_options() {
     let folder = Folder::new();

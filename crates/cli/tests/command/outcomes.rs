@@ -201,7 +201,8 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     }
 }
 
-/// A curl-curl matrix with a tiny mass term: x is ten orders of magnitude larger than b, and the round-off of the residual is above the tolerance.
+/// A curl-curl matrix with a tiny mass term: x is ten orders of magnitude larger than b, and the round-off of
+/// the residual is above the tolerance.
 #[test]
 fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
     let folder = Folder::new();

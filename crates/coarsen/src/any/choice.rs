@@ -21,13 +21,15 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that supports the requested precision, else the first such device.
-    /// The CPU if there is no such device, or if the vector kernels do not compile for it.
+    /// The backend that `COARSEN_BACKEND` names. If the variable is not set: the first accelerator that
+    /// supports the requested precision, else the first such device. The CPU if there is no such device, or
+    /// if the vector kernels do not compile for it.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// A device by its number in the list of devices; without a number, the first accelerator, else the first device.
+    /// A device by its number in the list of devices; without a number, the first accelerator, else the first
+    /// device.
     OpenCl(Option<usize>),
 }
 
@@ -138,7 +140,8 @@ impl BackendChoice {
 
 enum Decided {
     Cpu,
-    /// The first accelerator that supports the requested precision, else the first device that does, else the CPU.
+    /// The first accelerator that supports the requested precision, else the first device that does, else the
+    /// CPU.
     #[cfg(feature = "opencl")]
     Any,
     /// The same without the CPU.

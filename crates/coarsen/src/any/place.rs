@@ -11,10 +11,10 @@ use super::choice::{BackendChoice, Unavailable};
 
 /// The CPU, or a device where the feature `opencl` is on: which one is decided when a program starts.
 ///
-/// An enum that implements [`Backend`]: a program written against it is compiled once, and runs wherever [`auto`](Self::auto) or a
-/// [`BackendChoice`] leads. A `match` for every operation on a vector is its whole cost. Vectors of different places do not meet
-/// (they *panic*). `Display` names the place for reports.
-/// *Use* in programs; a library takes `impl Backend`.
+/// An enum that implements [`Backend`]: a program written against it is compiled once, and runs wherever
+/// [`auto`](Self::auto) or a [`BackendChoice`] leads. A `match` for every operation on a vector is its whole
+/// cost. Vectors of different places do not meet (they *panic*). `Display` names the place for reports. *Use*
+/// in programs; a library takes `impl Backend`.
 ///
 /// ```
 /// use coarsen::prelude::*;

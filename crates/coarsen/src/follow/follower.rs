@@ -12,8 +12,8 @@ use super::Follows;
 /// A preconditioner built from a Hessian, for vectors of type V.
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
-/// A preconditioner of the system at x, which can be updated to the system at another x. It is updated if the pattern is the same, and rebuilt
-/// if the pattern has changed.
+/// A preconditioner of the system at x, which can be updated to the system at another x. It is updated if the
+/// pattern is the same, and rebuilt if the pattern has changed.
 ///
 /// ```
 /// use coarsen::follow::{Follower, following};
@@ -40,8 +40,8 @@ pub struct Follower<V: Vector = Vec<f64>> {
 type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 impl<V: Vector> Follower<V> {
-    /// Builds from the system of `f` at x. `recipe` receives the matrix, the contact part and the positions, from which setups compute rigid-body
-    /// modes. It is stored and called again when the pattern changes.
+    /// Builds from the system of `f` at x. `recipe` receives the matrix, the contact part and the positions,
+    /// from which setups compute rigid-body modes. It is stored and called again when the pattern changes.
     ///
     /// # Errors
     /// Those of the recipe, and of the system.
@@ -61,8 +61,8 @@ impl<V: Vector> Follower<V> {
         Self { inverse, recipe: None, pattern: None, built_at: None }
     }
 
-    /// Updates to the system at x and returns whether anything changed. Does nothing for a constant one, or in the first call if x is the point
-    /// it was built at.
+    /// Updates to the system at x and returns whether anything changed. Does nothing for a constant one, or
+    /// in the first call if x is the point it was built at.
     ///
     /// *Cost* an assembly and an update, which may allocate.
     ///
@@ -76,7 +76,8 @@ impl<V: Vector> Follower<V> {
         Ok(due)
     }
 
-    /// Whether an update to x is needed: not for a constant one, and not in the first call at the x it was built at.
+    /// Whether an update to x is needed: not for a constant one, and not in the first call at the x it was
+    /// built at.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
         !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
     }
@@ -111,8 +112,8 @@ impl<V: Vector> Preconditioner<V> for Follower<V> {
     }
 }
 
-/// A direction whose preconditioner is updated to the Hessian of the objective, as often as [`Descent::refresh`](coarsen_optimize::Descent::refresh)
-/// decides.
+/// A direction whose preconditioner is updated to the Hessian of the objective, as often as
+/// [`Descent::refresh`](coarsen_optimize::Descent::refresh) decides.
 pub fn following<V, F, D>(direction: D) -> impl Direction<V, F>
 where
     V: Vector,

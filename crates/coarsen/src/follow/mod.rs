@@ -1,4 +1,5 @@
-//! Preconditioners that are updated to the Hessian during a descent, for any objective that implements [`SystemAt`].
+//! Preconditioners that are updated to the Hessian during a descent, for any objective that implements
+//! [`SystemAt`].
 //!
 //! | file | type | contents |
 //! |---|---|---|

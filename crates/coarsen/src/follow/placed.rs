@@ -1,7 +1,8 @@
 //! An objective on the host, with vectors at any place.
 //!
-//! Energies, gradients and Hessians are computed on the host. Directions, steps, inner products, products with
-//! the Hessian and the preconditioner run at the place. An evaluation moves the points to the host and the gradient back; an assembly moves the values of the Hessian to the place.
+//! Energies, gradients and Hessians are computed on the host. Directions, steps, inner products, products
+//! with the Hessian and the preconditioner run at the place. An evaluation moves the points to the host and
+//! the gradient back; an assembly moves the values of the Hessian to the place.
 
 use std::sync::Arc;
 
@@ -14,9 +15,10 @@ use super::{Follower, Follows};
 
 /// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors at a place.
 ///
-/// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the points become NaN, which ends the descent; reading x
-/// afterwards returns the error.
-/// *Cost* an evaluation moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6 numbers a node and a second copy of the matrix.
+/// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the
+/// points become NaN, which ends the descent; reading x afterwards returns the error. *Cost* an evaluation
+/// moves 3 numbers a node each way, a Hessian its values, a refresh the points once more; buffers of 6
+/// numbers a node and a second copy of the matrix.
 ///
 /// ```
 /// use coarsen::follow::{Follower, Placed, following};
@@ -45,7 +47,8 @@ pub struct Placed<F, B: Backend> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
-    /// An objective that always uses its default Hessian, the preconditioner for Newton's method, and the place.
+    /// An objective that always uses its default Hessian, the preconditioner for Newton's method, and the
+    /// place.
     ///
     /// # Errors
     /// [`DescentError`]: [`Error::Memory`](coarsen_core::Error::Memory) and other failures of the place, and those of the system.

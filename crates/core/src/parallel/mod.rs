@@ -165,8 +165,9 @@ tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 
-/// Calls `leaf` on consecutive pieces of `length` entries (the last may be shorter, and an empty input is one empty leaf)
-/// and combines the results along a fixed binary tree; `parallel` only decides whether subtrees may run on other threads.
+/// Calls `leaf` on consecutive pieces of `length` entries (the last may be shorter, and an empty input is one
+/// empty leaf) and combines the results along a fixed binary tree; `parallel` only decides whether subtrees
+/// may run on other threads.
 ///
 /// ```
 /// use coarsen_core::parallel::tree;

@@ -172,8 +172,8 @@ macro_rules! pieces {
         $(#[$doc])*
         #[inline(always)]
         unsafe fn $name<const N: usize>($p: *const $real) -> $register {
-            // SAFETY: the caller's promises: the instructions exist, N numbers are readable at the pointer, and each branch reads
-            // no more.
+            // SAFETY: the caller's promises: the instructions exist, N numbers are readable at the pointer,
+            // and each branch reads no more.
             unsafe { $load }
         }
     };
@@ -222,7 +222,8 @@ pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 /// one store. The same holds for the functions below.
 #[inline(always)]
 unsafe fn put_four<const N: usize>(to: *mut f64, r: __m256d) {
-    // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes no more.
+    // SAFETY: the caller's promises: the instructions exist, N numbers are writable, and each branch writes
+    // no more.
     unsafe {
         match N {
             0 => (),

@@ -17,10 +17,10 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 /// A square matrix in block ELL whose pattern, too, is made in device memory: for meshes that change there.
 ///
-/// Every row has room for as many blocks as a row may have at most; what a row does not have costs room, and no time.
-/// *Use* [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) where the pattern stays: preconditioners follow that one.
-/// *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of `S`.
-/// *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
+/// Every row has room for as many blocks as a row may have at most; what a row does not have costs room, and
+/// no time. *Use* [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) where the pattern stays:
+/// preconditioners follow that one. *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of
+/// `S`. *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
 pub struct DeviceEll<V: Real, S: Real = V> {
     on: OnDevice<V>,
     nodes: usize,
@@ -39,11 +39,13 @@ pub struct DeviceEll<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceEll<V, S> {
-    /// The zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest` blocks in a row.
+    /// The zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest` blocks in a
+    /// row.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block or a longest row of 0, [`Error::TooLarge`] where `u32` cannot number blocks, [`Error::Memory`] before anything is
-    /// allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`Error::Parameter`] for a block or a longest row of 0, [`Error::TooLarge`] where `u32` cannot number
+    /// blocks, [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
             if size == 0 {
@@ -74,9 +76,11 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
     }
 
-    /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels and nobody waits.
+    /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels
+    /// and nobody waits.
     ///
-    /// A matrix that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not checked.
+    /// A matrix that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not
+    /// checked.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
@@ -99,7 +103,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// Whether every row of the last [`assemble`](Self::assemble) had room. One wait.
     ///
     /// # Errors
-    /// [`Error::Capacity`] says how many blocks the longest row needs, [`Error::Device`] when the place has failed.
+    /// [`Error::Capacity`] says how many blocks the longest row needs, [`Error::Device`] when the place has
+    /// failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.status, &mut found)?;

@@ -8,8 +8,9 @@
 //! | 4 | value table allocating, by the longest row | blocks and the longest row are counted, and compared with the room of the target |
 //! | 5 | value filling | each block gathers its entries, in the order of the stream |
 //!
-//! Deviation: they fill by atomic operations, whose order, and so the last bits of a sum, change from run to run, and bring counts to the host to
-//! allocate. Here each block has one writer, and counts stay: a target with too little room stays as it is, and says so when it is asked.
+//! Deviation: they fill by atomic operations, whose order, and so the last bits of a sum, change from run to
+//! run, and bring counts to the host to allocate. Here each block has one writer, and counts stay: a target
+//! with too little room stays as it is, and says so when it is asked.
 //!
 //! | file | what |
 //! |---|---|
@@ -72,12 +73,13 @@ pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: us
 
 /// Which blocks a stream of values adds to: places of blocks, or contacts, sorted in device memory.
 ///
-/// The list travels once and is sorted where it is used; values then come as often as they change, from device memory, into as many targets as there
-/// are: [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
-/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host.
-/// *Cost* of a list: two launches and a scan of three for each six bits of nodes², over all entries that there is room for. *Memory* 40 bytes an entry
-/// that there is room for, of which a contact has 16.
-/// *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
+/// The list travels once and is sorted where it is used; values then come as often as they change, from
+/// device memory, into as many targets as there are:
+/// [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host. *Cost* of a
+/// list: two launches and a scan of three for each six bits of nodes², over all entries that there is room
+/// for. *Memory* 40 bytes an entry that there is room for, of which a contact has 16. *Reference* Li et al.
+/// 2020, "P-Cloth", §3.2.2.
 pub struct DeviceStream<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -102,8 +104,8 @@ impl<V: Real> DeviceStream<V> {
     /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything is allocated where they do not fit,
-    /// [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything
+    /// is allocated where they do not fit, [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn of_blocks<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
@@ -159,11 +161,13 @@ impl<V: Real> DeviceStream<V> {
         Ok(stream)
     }
 
-    /// Other places: block k of a stream of values goes to row and column `places[k]`; duplicates are summed in the order given.
+    /// Other places: block k of a stream of values goes to row and column `places[k]`; duplicates are summed
+    /// in the order given.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more than there is room for, [`Error::Shape`] for a row or column that does not exist, [`Error::Parameter`] for a
-    /// stream of contacts: the old places stay. [`Error::Device`] when the place has failed.
+    /// [`Error::Capacity`] for more than there is room for, [`Error::Shape`] for a row or column that does
+    /// not exist, [`Error::Parameter`] for a stream of contacts: the old places stay. [`Error::Device`] when
+    /// the place has failed.
     pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
         self.staging.clear();
@@ -172,7 +176,8 @@ impl<V: Real> DeviceStream<V> {
         self.write(places.len())
     }
 
-    /// Other contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k block k of a stream of values.
+    /// Other contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k block k of
+    /// a stream of values.
     ///
     /// # Errors
     /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.

@@ -71,10 +71,11 @@ impl<V: Real> DeviceStream<V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// Another set, made where it is used: blocks of `stream` from `values`, its blocks or stiffnesses row-major one after the other. Nothing travels
-    /// and nobody waits.
+    /// Another set, made where it is used: blocks of `stream` from `values`, its blocks or stiffnesses
+    /// row-major one after the other. Nothing travels and nobody waits.
     ///
-    /// A set that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not checked.
+    /// A set that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not
+    /// checked.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
@@ -107,16 +108,19 @@ pub(crate) struct Places {
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// New values from a stream of device memory; places that the stream does not name become zero. Nothing travels and nobody waits.
+    /// New values from a stream of device memory; places that the stream does not name become zero. Nothing
+    /// travels and nobody waits.
     ///
-    /// What follows the matrix can follow there too: [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
-    /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks that the pattern has no place for are left out, and
-    /// [`check`](Self::check) says so.
-    /// *Cost* the first one of a matrix compiles the kernels for its blocks, unless the place has them, and makes room for one number.
+    /// What follows the matrix can follow there too:
+    /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
+    /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks that the
+    /// pattern has no place for are left out, and [`check`](Self::check) says so. *Cost* the first one of a
+    /// matrix compiles the kernels for its blocks, unless the place has them, and makes room for one number.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a value for each entry; the first time
-    /// [`Error::Build`] and [`Error::Memory`]; [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a
+    /// value for each entry; the first time [`Error::Build`] and [`Error::Memory`]; [`Error::Device`] when
+    /// the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
@@ -149,10 +153,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         state
     }
 
-    /// Whether the matrix had a place for every block of the last [`assemble`](Self::assemble), where its values come from one. One wait.
+    /// Whether the matrix had a place for every block of the last [`assemble`](Self::assemble), where its
+    /// values come from one. One wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the
+    /// place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let Some(places) = self.places.as_ref().filter(|places| places.last) else { return Ok(()) };
         let mut lacking = [0];

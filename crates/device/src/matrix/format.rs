@@ -1,10 +1,12 @@
 //! How the rows of a matrix lie in device memory.
 //!
-//! Items of a graphics card run in step, one a row: what they read at once should lie together, which it does where rows are cut into slices
-//! and the k-th blocks of a slice follow each other. Rows of a slice are padded to its longest (sliced ELLPACK), or all rows to
-//! the longest of all (ELLPACK), which needs no table of slices. A core runs its items one after the other and wants row after row.
+//! Items of a graphics card run in step, one a row: what they read at once should lie together, which it does
+//! where rows are cut into slices and the k-th blocks of a slice follow each other. Rows of a slice are
+//! padded to its longest (sliced ELLPACK), or all rows to the longest of all (ELLPACK), which needs no table
+//! of slices. A core runs its items one after the other and wants row after row.
 //!
-//! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov, Avetisyan 2010 (sliced ELL).
+//! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
+//! Avetisyan 2010 (sliced ELL).
 
 use coarsen_core::Real;
 use coarsen_core::parallel;
@@ -34,8 +36,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The layout for rows of these lengths on a device: row after row where it is a processor or where rows of a slice differ by
-    /// more than they hold, else slices, of one width where that adds 5 % or less.
+    /// The layout for rows of these lengths on a device: row after row where it is a processor or where rows
+    /// of a slice differ by more than they hold, else slices, of one width where that adds 5 % or less.
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;

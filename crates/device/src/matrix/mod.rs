@@ -28,10 +28,10 @@ pub use symmetric::DeviceSymmetric;
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
-/// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a layout of one's own by [`DeviceMatrix::new`]. One
-/// item computes one block row; the size of the blocks is a constant of the kernels, which are compiled for it at its
-/// first matrix.
-/// *Memory* (r c s + 4) bytes a slot, s = bytes of `S`; 4 or 8 bytes a block row.
+/// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a layout of one's own by
+/// [`DeviceMatrix::new`]. One item computes one block row; the size of the blocks is a constant of the
+/// kernels, which are compiled for it at its first matrix. *Memory* (r c s + 4) bytes a slot, s = bytes of
+/// `S`; 4 or 8 bytes a block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
@@ -59,8 +59,9 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// A copy of a host matrix in the layout asked for.
     ///
     /// # Errors
-    /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on, [`Error::Memory`] before anything is
-    /// allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
+    /// [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
         check_range::<T, S>("the matrix", host.values())?;
         let (pattern, block) = (host.pattern(), host.block());
@@ -126,7 +127,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Its values on the host, into a matrix of the same pattern and blocks. One wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
+    /// failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
         let mut values = vec![S::zero(); self.stored()];
@@ -135,10 +137,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Ok(())
     }
 
-    /// The values of another matrix of the place, of the same pattern, blocks and layout. Nothing travels and nobody waits.
+    /// The values of another matrix of the place, of the same pattern, blocks and layout. Nothing travels and
+    /// nobody waits.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
+    /// failed.
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
         self.on.assert_same(&from.on);
         self.check_same(&from.pattern, from.block)?;

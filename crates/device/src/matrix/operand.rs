@@ -8,7 +8,8 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
-/// The kernels of block rows, in the order of their names; those of rectangular blocks end before `MultiplyDot`.
+/// The kernels of block rows, in the order of their names; those of rectangular blocks end before
+/// `MultiplyDot`.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
     Multiply,
@@ -105,7 +106,8 @@ impl<'a, V: Real> Operand<'a, V> {
         self
     }
 
-    /// Values that a product reads at least, one block a row: what its reductions are shared by, where a vector has its entries.
+    /// Values that a product reads at least, one block a row: what its reductions are shared by, where a
+    /// vector has its entries.
     pub(crate) fn work(&self) -> usize {
         self.rows * self.block.0 * self.block.1
     }
@@ -220,10 +222,11 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix), [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
+/// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix),
+/// [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
-/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them. An [`Operand`] does not know the type of its values, so the
-/// trait is sealed: rows of `f64` cannot pass for rows of `f32`.
+/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them. An [`Operand`]
+/// does not know the type of its values, so the trait is sealed: rows of `f64` cannot pass for rows of `f32`.
 ///
 /// ```compile_fail,E0277
 /// use coarsen_device::{BlockRows, DeviceMatrix, Operand};

@@ -16,17 +16,20 @@ use crate::memory::{Buffer, bytes};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
-/// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`: block (j, i) with j > i is read as the mirror image of (i, j).
+/// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`: block (j, i) with j > i is read as
+/// the mirror image of (i, j).
 ///
-/// Every row lists all of its blocks and where they lie, so that an item still computes one block row and nothing is added by atomics. What is applied is
-/// symmetric to the last bit, whatever round-off the lower triangle had; where that had none, a product has the bits of
-/// [`DeviceMatrix`](crate::DeviceMatrix).
-/// *Use* where memory runs out, under a preconditioner that needs no fine matrix on the device, as [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for
-/// speed: both uses of a block come from memory unless a cache still holds it, and mirrored blocks are read out of order.
-/// *Memory* b² s (m + n) / 2 + 8 m bytes for m blocks in n block rows, s = bytes of `S`, beside padding: with many blocks a row 26 bytes a block instead of
-/// 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`. Single entries gain nothing in `f64` and lose in `f32`.
-/// *Cost* of a setup and of new values: a search for the mirror image of every block above the diagonal.
-/// *Reference* Wu et al. 2022, §7, Fig. 12, where it is done to dense blocks, and a block stays at hand between its two uses.
+/// Every row lists all of its blocks and where they lie, so that an item still computes one block row and
+/// nothing is added by atomics. What is applied is symmetric to the last bit, whatever round-off the lower
+/// triangle had; where that had none, a product has the bits of [`DeviceMatrix`](crate::DeviceMatrix). *Use*
+/// where memory runs out, under a preconditioner that needs no fine matrix on the device, as
+/// [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: both uses of a block come from memory unless a
+/// cache still holds it, and mirrored blocks are read out of order. *Memory* b² s (m + n) / 2 + 8 m bytes for
+/// m blocks in n block rows, s = bytes of `S`, beside padding: with many blocks a row 26 bytes a block
+/// instead of 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`. Single entries gain nothing in `f64`
+/// and lose in `f32`. *Cost* of a setup and of new values: a search for the mirror image of every block above
+/// the diagonal. *Reference* Wu et al. 2022, §7, Fig. 12, where it is done to dense blocks, and a block stays
+/// at hand between its two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
@@ -49,9 +52,10 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// A copy of a host matrix, in the layout that suits its rows and the device.
     ///
     /// # Errors
-    /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block without a mirror image; [`Error::Range`] for values
-    /// that `S` cannot hold, [`Error::TooLarge`] from 2³¹ slots on, [`Error::Memory`] before anything is allocated where it does not fit,
-    /// [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block
+    /// without a mirror image; [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³¹
+    /// slots on, [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
@@ -93,7 +97,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// New values on the old pattern. One wait.
     ///
     /// # Errors
-    /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block; the old values are kept then.
+    /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block; the
+    /// old values are kept then.
     pub fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), SetupError> {
         if !Pattern::same(&self.pattern, host.pattern()) {
             return Err(Error::Pattern { what: "the matrix given to set_values" }.into());
@@ -122,7 +127,8 @@ fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     }
 }
 
-/// The first block of every row that is not left of the diagonal; an error for a block without a mirror image.
+/// The first block of every row that is not left of the diagonal; an error for a block without a mirror
+/// image.
 fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
     if !pattern.is_symmetric() {
         let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
@@ -161,7 +167,8 @@ fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> 
     places
 }
 
-/// Values from the diagonal on in their slots, entry by entry, the lower half of diagonal blocks as the mirror image of the upper one; padding is left as it is.
+/// Values from the diagonal on in their slots, entry by entry, the lower half of diagonal blocks as the
+/// mirror image of the upper one; padding is left as it is.
 fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
     let (b, slice) = (host.block().0, upper.slice);
     for i in 0..host.pattern().rows() {

@@ -22,8 +22,8 @@ pub(crate) const SUMS: usize = 6;
 
 /// One in-order queue with its kernels and scalars.
 ///
-/// Since commands run in the order they were enqueued, a slot or buffer may be reused as soon as its last use is
-/// enqueued: nothing here waits but [`look`](Self::look), [`read`](Self::read), [`write`](Self::write) and
+/// Since commands run in the order they were enqueued, a slot or buffer may be reused as soon as its last use
+/// is enqueued: nothing here waits but [`look`](Self::look), [`read`](Self::read), [`write`](Self::write) and
 /// [`finish`](Self::finish).
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
@@ -190,7 +190,8 @@ impl<T: Real> Queue<T> {
         self.launch(Kernel::Set, Items::One, &[Arg::Slots, Arg::Index(slot), Arg::Number(v)]);
     }
 
-    /// The numbers in some slots, with one wait: one transfer of all slots between the first and the last of them.
+    /// The numbers in some slots, with one wait: one transfer of all slots between the first and the last of
+    /// them.
     pub(crate) fn look<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return [T::nan(); N];

@@ -1,6 +1,7 @@
 //! The way of data between the host and a device.
 //!
-//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in place.
+//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in
+//! place.
 
 use std::ops::Range;
 use std::slice;
@@ -57,7 +58,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host, with one wait for all of them.
+    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host,
+    /// with one wait for all of them.
     pub(crate) fn write_runs<S: Real>(
         &mut self,
         to: &Buffer,
@@ -92,7 +94,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it; on this thread alone, see [`convert`](crate::memory::convert).
+    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it; on this thread
+    /// alone, see [`convert`](crate::memory::convert).
     pub(crate) fn put<S: Real>(
         &mut self,
         to: &Buffer,
@@ -109,7 +112,8 @@ impl<T: Real> Queue<T> {
             let mut staging = std::mem::take(&mut self.staging);
             let words = (count * size_of::<S>()).div_ceil(size_of::<u64>());
             staging.resize(words.max(staging.len()), 0);
-            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers and u64 is aligned enough.
+            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers and u64 is aligned
+            // enough.
             let values = unsafe { slice::from_raw_parts_mut(staging.as_mut_ptr().cast::<S>(), count) };
             fill(values);
             let done = self.write_all(to, bytes(values));
@@ -120,7 +124,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Hands the first `count` entries of a buffer to the host in place, after all work enqueued before. One wait.
+    /// Hands the first `count` entries of a buffer to the host in place, after all work enqueued before. One
+    /// wait.
     fn mapped<S: Real>(
         &mut self,
         buffer: &Buffer,

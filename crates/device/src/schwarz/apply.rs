@@ -67,7 +67,8 @@ impl<T: Real> Application<T> {
         self.lists.fine * self.block
     }
 
-    /// z = M⁻¹ r; `solve` is called where the plan has a level that is solved as one system, as in [`Domains::apply`](coarsen_schwarz::Domains::apply).
+    /// z = M⁻¹ r; `solve` is called where the plan has a level that is solved as one system, as in
+    /// [`Domains::apply`](coarsen_schwarz::Domains::apply).
     pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
         let n = self.size();
         assert!(

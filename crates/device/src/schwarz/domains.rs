@@ -15,12 +15,13 @@ use crate::{DeviceVector, OnDevice};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
-/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, and one for those of the finest. It does not allocate
-/// and does not wait, and gives the same bits every time. If the plan has a level that is solved as one system, the host solves it and waits
-/// twice per application; so [`Coarse::Auto`] selects domains on a device.
+/// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, and one for
+/// those of the finest. It does not allocate and does not wait, and gives the same bits every time. If the
+/// plan has a level that is solved as one system, the host solves it and waits twice per application; so
+/// [`Coarse::Auto`] selects domains on a device.
 ///
-/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on the host a copy of the inverses. New factors
-/// of levels, or the domains of a patch, are uploaded alone.
+/// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on
+/// the host a copy of the inverses. New factors of levels, or the domains of a patch, are uploaded alone.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
@@ -109,7 +110,8 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
         self.application.run(r, top, z);
     }
 
-    /// One wait for each level with changed inverses, one for changed factors, and one for nodes in no domain.
+    /// One wait for each level with changed inverses, one for changed factors, and one for nodes in no
+    /// domain.
     fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
         change(&mut self.host);
         self.upload(changed)

@@ -54,7 +54,8 @@ impl Form {
 /// Domains of an item.
 const DOMAINS: usize = 8;
 
-/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a side.
+/// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a
+/// side.
 pub(crate) fn apply(form: Form, stored: Type, [block, tiles]: [usize; 2]) -> Module {
     let wide = u8::from(form == Form::Item);
     let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
@@ -83,8 +84,8 @@ const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_invert",
 ];
 
-/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second, in slices of `slice` rows, and domains
-/// are eliminated in the third.
+/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second,
+/// in slices of `slice` rows, and domains are eliminated in the third.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],
@@ -107,8 +108,8 @@ pub(crate) fn application(tiles: usize, size: usize) -> usize {
 const STACK: usize = 4 << 20;
 
 impl Form {
-    /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or two such
-    /// matrices and two columns of tiles where an item does it alone.
+    /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or
+    /// two such matrices and two columns of tiles where an item does it alone.
     pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
         let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
         match self {

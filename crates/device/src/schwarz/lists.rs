@@ -9,11 +9,13 @@ use crate::memory::Buffer;
 
 /// A [`Numbering`] in device memory: levels, domains and maps.
 ///
-/// The level that is solved as one system, if there is one, comes first among the coarse levels, so that its part of their vectors is the first.
+/// The level that is solved as one system, if there is one, comes first among the coarse levels, so that its
+/// part of their vectors is the first.
 pub(crate) struct Lists {
     /// Nodes of the finest level.
     pub(crate) fine: usize,
-    /// For every coarse level from the finer to the coarser, its first node and the one after its last, from the first coarse one on.
+    /// For every coarse level from the finer to the coarser, its first node and the one after its last, from
+    /// the first coarse one on.
     pub(crate) levels: Vec<[usize; 2]>,
     /// Nodes of the level that is solved as one system.
     pub(crate) top: usize,

@@ -1,8 +1,9 @@
 //! The numbers (§6, Algorithm 1) from a matrix in device memory.
 //!
-//! Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node of the level above it. So each
-//! block off the diagonal belongs to one level at most, where it is gathered by the one item that needs it; no coarse matrix is stored but its
-//! diagonal blocks, which are sums over domains of the level below. All domains of all levels are then inverted at once.
+//! Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node
+//! of the level above it. So each block off the diagonal belongs to one level at most, where it is gathered
+//! by the one item that needs it; no coarse matrix is stored but its diagonal blocks, which are sums over
+//! domains of the level below. All domains of all levels are then inverted at once.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
@@ -36,7 +37,8 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the matrix is.
+    /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the
+    /// matrix is.
     pub(crate) fn new<T: Real, S: Real>(
         to: &Application<T>,
         gathered: Gathered,
@@ -74,8 +76,8 @@ impl Numbers {
         })
     }
 
-    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone. Waits for
-    /// nothing but the way of the list.
+    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone.
+    /// Waits for nothing but the way of the list.
     pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
@@ -222,8 +224,8 @@ enum DomainChoice {
 /// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
-/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in `f32` where that is asked for and is
-/// what inverses are stored in, as on the host; else `f32` alone.
+/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in
+/// `f32` where that is asked for and is what inverses are stored in, as on the host; else `f32` alone.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

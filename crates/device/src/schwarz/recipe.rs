@@ -14,15 +14,17 @@ use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::schwarz::subdomains::{DeviceSubdomains, Levels};
 use crate::{DeviceMatrix, OnDevice};
 
-/// [`Schwarz`] computed on the device: inverses from a matrix in its memory and, with [`By::Device`], order, domains and levels too.
+/// [`Schwarz`] computed on the device: inverses from a matrix in its memory and, with [`By::Device`], order,
+/// domains and levels too.
 ///
-/// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`] builds at any place. The coarsest
-/// level is always cut into domains. Contact is merged into the matrix: a new pair is a new pattern and needs a new build.
-/// *Reference* Wu, Wang, Wang 2022, §5 and §6.
+/// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`]
+/// builds at any place. The coarsest level is always cut into domains. Contact is merged into the matrix: a
+/// new pair is a new pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
-    /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with [`By::Host`] alone. `weights` other
-    /// than [`Weights::Ones`] give [`Error::Parameter`], because the elimination writes the inverses as they are applied.
+    /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with
+    /// [`By::Host`] alone. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
+    /// elimination writes the inverses as they are applied.
     pub recipe: Schwarz,
     /// The side that chooses order, domains and levels.
     pub structure: By,
@@ -34,8 +36,9 @@ pub enum By {
     /// The host, as [`Schwarz`] does: full domains along strong couplings.
     #[default]
     Host,
-    /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts; domains of 32 nodes at most. The choice can
-    /// be repeated in every time step without a wait ([`DeviceSubdomains::restructure_on_device`]).
+    /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts;
+    /// domains of 32 nodes at most. The choice can be repeated in every time step without a wait
+    /// ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 

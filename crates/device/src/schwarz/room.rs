@@ -11,18 +11,22 @@ use crate::{DeviceMatrix, Format, OnDevice};
 /// Rows and columns of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, whether it is alone, marks.
+/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, whether it is
+/// alone, marks.
 const LISTS: usize = 11;
 
 /// The same where the device chooses the structure.
 mod chosen {
-    /// Of every node: order, parent, position, part, mark, where its couplings begin; of a coarse one its two ends too.
+    /// Of every node: order, parent, position, part, mark, where its couplings begin; of a coarse one its two
+    /// ends too.
     pub(super) const NODE: usize = 8;
-    /// Of the finest nodes beside: own block, isolation, rank, two tallies, two beginnings, a key of two numbers, two orders, digits, sums, touched.
+    /// Of the finest nodes beside: own block, isolation, rank, two tallies, two beginnings, a key of two
+    /// numbers, two orders, digits, sums, touched.
     pub(super) const FINEST: usize = 14;
     /// Of a domain: range, offset, repair, tally, and a factor of two.
     pub(super) const DOMAIN: usize = 7;
-    /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside domains.
+    /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside
+    /// domains.
     pub(super) const BLOCK: usize = 6;
     /// Boxes, counts, and what lists have beside.
     pub(super) const BYTES: usize = 8 << 10;
@@ -43,10 +47,12 @@ fn values(unknowns: usize) -> usize {
 }
 
 impl DeviceSchwarz {
-    /// Bytes that building from `a` takes at a place, for [`OnDevice::check_room`] before a setup: of what is built and of the positions on their way.
+    /// Bytes that building from `a` takes at a place, for [`OnDevice::check_room`] before a setup: of what is
+    /// built and of the positions on their way.
     ///
-    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that is counted (a build that finds more makes more
-    /// room, or says what is lacking); else this is [`OnDevice::domain_bytes`]. *Cost* as [`OnDevice::matrix_bytes`].
+    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that
+    /// is counted (a build that finds more makes more room, or says what is lacking); else this is
+    /// [`OnDevice::domain_bytes`]. *Cost* as [`OnDevice::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
         let Schwarz { domain, levels, .. } = self.recipe;
         if self.structure == By::Host {
@@ -80,17 +86,20 @@ impl DeviceSchwarz {
 }
 
 impl<V: Real, S: Real> OnDevice<V, S> {
-    /// Bytes that a matrix takes here, in the layout that [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
+    /// Bytes that a matrix takes here, in the layout that
+    /// [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
     pub fn matrix_bytes<T: Real>(&self, a: &Bsr<T>) -> u64 {
         let format = Format::suiting(a.pattern(), self.device());
         DeviceMatrix::<V, S>::bytes(a.pattern(), a.block(), format) as u64
     }
 
-    /// Bytes that multilevel domains of `a` take here whose structure the host chooses, of [`DeviceSchwarz`] or of [`Schwarz`], which takes less: for
-    /// [`check_room`](Self::check_room), before a setup. Where the device chooses it, [`DeviceSchwarz::bytes`] has more to count.
+    /// Bytes that multilevel domains of `a` take here whose structure the host chooses, of [`DeviceSchwarz`]
+    /// or of [`Schwarz`], which takes less: for [`check_room`](Self::check_room), before a setup. Where the
+    /// device chooses it, [`DeviceSchwarz::bytes`] has more to count.
     ///
-    /// Domains are taken for full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1) / 2 tiles of 64 values, t = ⌈`domain` · b / 8⌉;
-    /// coarser levels are a geometric series. Where the graph falls into small parts there are more domains, which are smaller. *Cost* as
+    /// Domains are taken for full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1) / 2
+    /// tiles of 64 values, t = ⌈`domain` · b / 8⌉; coarser levels are a geometric series. Where the graph
+    /// falls into small parts there are more domains, which are smaller. *Cost* as
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));

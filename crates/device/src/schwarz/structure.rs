@@ -1,9 +1,10 @@
 //! The structure (§5) on the device: nothing travels when nodes have moved.
 //!
-//! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain are the nodes of the next level, which come
-//! along the curve too. Each step counts, sums the counts and gathers: no atomic operation, the same bits every time. Counts stay
-//! where they are, so buffers have room for what usually comes: eight parts a domain, on average. A level with more
-//! nodes than that is left out, and [`lacking`](Structure::lacking) says so: a build, which may wait, then makes the room.
+//! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain
+//! are the nodes of the next level, which come along the curve too. Each step counts, sums the counts and
+//! gathers: no atomic operation, the same bits every time. Counts stay where they are, so buffers have room
+//! for what usually comes: eight parts a domain, on average. A level with more nodes than that is left out,
+//! and [`lacking`](Structure::lacking) says so: a build, which may wait, then makes the room.
 //!
 //! Deviation: Wu et al. sort by 30 bits a pass and number parts by atomic additions.
 
@@ -31,7 +32,8 @@ const BOXES: usize = 64;
 /// Parts of a domain that there is room for, on average.
 const PARTS: usize = 8;
 
-/// How many nodes there is room for on every level, until one domain holds them; coarse levels have `needed`, from the finest of them on, where that is more.
+/// How many nodes there is room for on every level, until one domain holds them; coarse levels have `needed`,
+/// from the finest of them on, where that is more.
 pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
     let mut rooms = vec![nodes];
     while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
@@ -106,7 +108,8 @@ impl Structure {
         })
     }
 
-    /// Levels, domains and couplings of a matrix, along the curve through `positions`, three numbers a node, or as nodes are numbered. No wait.
+    /// Levels, domains and couplings of a matrix, along the curve through `positions`, three numbers a node,
+    /// or as nodes are numbered. No wait.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -52,11 +52,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.application.lists.values
     }
 
-    /// New inverses from a matrix of the place, of the pattern and layout of the build. No transfer and no wait.
+    /// New inverses from a matrix of the place, of the pattern and layout of the build. No transfer and no
+    /// wait.
     ///
-    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks, and [`repairs`](Self::repairs) names it. A node that
-    /// had no couplings when the structure was chosen (a constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one
-    /// that has some now.
+    /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks,
+    /// and [`repairs`](Self::repairs) names it. A node that had no couplings when the structure was chosen (a
+    /// constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one that
+    /// has some now.
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
@@ -65,7 +67,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.numbers.compute(&self.application, a, None)
     }
 
-    /// As [`update_on_device`](Self::update_on_device), for the domains that hold one of the block rows `touched`, on every level; the list travels.
+    /// As [`update_on_device`](Self::update_on_device), for the domains that hold one of the block rows
+    /// `touched`, on every level; the list travels.
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for a row that does not exist, or for more rows than there are.
@@ -75,10 +78,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.numbers.compute(&self.application, a, Some(touched))
     }
 
-    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all inverses. No transfer and no wait.
+    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all
+    /// inverses. No transfer and no wait.
     ///
-    /// A level with more nodes than there is room for is left out, with the levels above it; [`check`](Self::check) reports it.
-    /// If the host chose the structure, it is kept, as in [`update_on_device`](Self::update_on_device).
+    /// A level with more nodes than there is room for is left out, with the levels above it;
+    /// [`check`](Self::check) reports it. If the host chose the structure, it is kept, as in
+    /// [`update_on_device`](Self::update_on_device).
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for another number of positions.
@@ -114,9 +119,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Whether the structure serves the values and positions of the last update. Two waits.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where nodes have moved ([`restructure_on_device`](Self::restructure_on_device)) so that a level has no room for its nodes: it is left out,
-    /// and with it those above; a build anew makes the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen, and
-    /// has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the place has failed.
+    /// [`Error::Capacity`] where nodes have moved ([`restructure_on_device`](Self::restructure_on_device)) so
+    /// that a level has no room for its nodes: it is left out, and with it those above; a build anew makes
+    /// the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen,
+    /// and has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the
+    /// place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
@@ -201,7 +208,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         self.application.run(r, &mut |_, _| {}, z);
     }
 
-    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite uses its diagonal blocks.
+    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite
+    /// uses its diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }

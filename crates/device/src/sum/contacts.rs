@@ -14,12 +14,13 @@ use crate::error::same_length;
 use crate::memory::{Buffer, convert};
 use crate::queue::Arg;
 
-/// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: what [`Contacts`] is on the host.
+/// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: what [`Contacts`] is
+/// on the host.
 ///
-/// A pointer a row says where its blocks are, so that a product gathers them in order: no atomic operation, the same bits at every
-/// run. Room is made once, for a number of blocks that no step exceeds, and every set that fits is written into it.
-/// *Use* in a [`DeviceSum`](crate::DeviceSum).
-/// *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of `S`; 4 bytes a node.
+/// A pointer a row says where its blocks are, so that a product gathers them in order: no atomic operation,
+/// the same bits at every run. Room is made once, for a number of blocks that no step exceeds, and every set
+/// that fits is written into it. *Use* in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes a
+/// block that there is room for, s = bytes of `S`; 4 bytes a node.
 pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) nodes: usize,
@@ -43,8 +44,9 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// The empty set over `nodes` nodes of `block` unknowns, with room for `capacity` blocks.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block of 0, [`Error::TooLarge`] where `u32` cannot number nodes or blocks, [`Error::Memory`] before
-    /// anything is allocated where it does not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`Error::Parameter`] for a block of 0, [`Error::TooLarge`] where `u32` cannot number nodes or blocks,
+    /// [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
@@ -87,8 +89,9 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// Another set. No allocation on the device; places and values travel.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other nodes or blocks, [`Error::Capacity`] for more blocks than there is room for, [`Error::Range`] for values
-    /// that `S` cannot hold: the old set stays. [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for other nodes or blocks, [`Error::Capacity`] for more blocks than there is room
+    /// for, [`Error::Range`] for values that `S` cannot hold: the old set stays. [`Error::Device`] when the
+    /// place has failed.
     pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.nodes, host.nodes())?;
         same_length("unknowns of a contact block", self.block, host.block())?;
@@ -116,7 +119,8 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// Whether the set that was [assembled](Self::assemble) last had room. One wait.
     ///
     /// # Errors
-    /// [`Error::Capacity`] says how many blocks it has: the set before it is still there. [`Error::Device`] when the place has failed.
+    /// [`Error::Capacity`] says how many blocks it has: the set before it is still there. [`Error::Device`]
+    /// when the place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         if self.assembled {

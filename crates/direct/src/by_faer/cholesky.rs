@@ -1,8 +1,8 @@
 //! A = L Lᵀ for symmetric positive definite A.
 //!
-//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P; by dense supernodes where L is dense enough for them, else
-//! entry by entry. No pivoting is needed: the factorisation is backward stable for every positive definite matrix, and it
-//! fails exactly when A is not positive definite to working precision.
+//! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P; by dense supernodes where L is dense enough
+//! for them, else entry by entry. No pivoting is needed: the factorisation is backward stable for every
+//! positive definite matrix, and it fails exactly when A is not positive definite to working precision.
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems", chapter 4; George and Liu 1981.
 
@@ -120,8 +120,8 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// Entries of L, bytes held with `extra` bytes beside L, and multiplications of the factorisation (Σ c²/2 over columns of c
-/// entries).
+/// Entries of L, bytes held with `extra` bytes beside L, and multiplications of the factorisation (Σ c²/2
+/// over columns of c entries).
 pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {

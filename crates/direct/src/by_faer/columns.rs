@@ -1,7 +1,7 @@
 //! A block matrix as scalar compressed columns, and its fill-reducing ordering.
 //!
-//! Rows of A are columns of Aᵀ. For symmetric A that is A itself, and the entries right of the diagonal of row i are the
-//! entries below the diagonal of column i: no transpose is ever formed.
+//! Rows of A are columns of Aᵀ. For symmetric A that is A itself, and the entries right of the diagonal of
+//! row i are the entries below the diagonal of column i: no transpose is ever formed.
 
 use coarsen_sparse::Bsr;
 use faer::Side;
@@ -114,8 +114,8 @@ fn scalars(a: &Bsr<f64>, part: Part, mut f: impl FnMut(usize, usize, f64)) {
 
 /// The structure of L for the lower triangle of a symmetric matrix, ordered by approximate minimum degree.
 ///
-/// The ordering works on blocks and is expanded to scalars: the scalars of a block are eliminated together, and the graph
-/// is smaller by the square of the block size.
+/// The ordering works on blocks and is expanded to scalars: the scalars of a block are eliminated together,
+/// and the graph is smaller by the square of the block size.
 ///
 /// *Reference* Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm".
 pub(crate) fn analyse(

@@ -1,11 +1,11 @@
 //! A = L B Lᵀ for symmetric A, definite or not: B has blocks of order 1 and 2.
 //!
-//! P A Pᵀ = L B Lᵀ with an approximate minimum degree ordering, refined inside each dense supernode by the pivoting of Bunch
-//! and Kaufman. Pivots cannot leave their supernode, so stability is not guaranteed: the caller tries the factor out and
-//! takes LU where it fails.
+//! P A Pᵀ = L B Lᵀ with an approximate minimum degree ordering, refined inside each dense supernode by the
+//! pivoting of Bunch and Kaufman. Pivots cannot leave their supernode, so stability is not guaranteed: the
+//! caller tries the factor out and takes LU where it fails.
 //!
-//! *Reference* Bunch and Kaufman 1977, "Some stable methods for calculating inertia and solving symmetric linear systems";
-//! Schenk and Gärtner 2006 for pivoting inside supernodes.
+//! *Reference* Bunch and Kaufman 1977, "Some stable methods for calculating inertia and solving symmetric
+//! linear systems"; Schenk and Gärtner 2006 for pivoting inside supernodes.
 
 use coarsen_sparse::Bsr;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};

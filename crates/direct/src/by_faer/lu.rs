@@ -1,11 +1,12 @@
 //! A = L U with row exchanges, for unsymmetric A and for symmetric A that LDLᵀ cannot handle.
 //!
-//! Aᵀ is factored, because the rows of A are its columns: Pr Aᵀ Pc = L U with a column ordering Pc by approximate minimum
-//! degree of A Aᵀ (it bounds the fill for every choice of pivots) and partial pivoting Pr. Solves use the transpose.
-//! Zero diagonals need no care.
+//! Aᵀ is factored, because the rows of A are its columns: Pr Aᵀ Pc = L U with a column ordering Pc by
+//! approximate minimum degree of A Aᵀ (it bounds the fill for every choice of pivots) and partial pivoting
+//! Pr. Solves use the transpose. Zero diagonals need no care.
 //!
-//! *Reference* Davis, Gilbert, Larimore and Ng 2004, "A column approximate minimum degree ordering algorithm"; Demmel,
-//! Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial pivoting".
+//! *Reference* Davis, Gilbert, Larimore and Ng 2004, "A column approximate minimum degree ordering
+//! algorithm"; Demmel, Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial
+//! pivoting".
 
 use coarsen_sparse::Bsr;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};

@@ -1,7 +1,8 @@
 //! Room for the dense products of faer, asked for where it may be refused.
 //!
-//! faer multiplies dense blocks in a buffer of each thread, about twice the last cache, and makes it at the first product of the thread by an
-//! allocation that ends the process where it fails. So as much is asked for here before, given back, and the buffer made at once.
+//! faer multiplies dense blocks in a buffer of each thread, about twice the last cache, and makes it at the
+//! first product of the thread by an allocation that ends the process where it fails. So as much is asked for
+//! here before, given back, and the buffer made at once.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -56,8 +57,8 @@ fn room_for(last_cache: usize) -> usize {
     2 * last_cache + (1 << 16)
 }
 
-/// What faer takes for the last cache of so many cores: the share of a thread in it for each thread of all cores, and no less than 4 of the second
-/// cache.
+/// What faer takes for the last cache of so many cores: the share of a thread in it for each thread of all
+/// cores, and no less than 4 of the second cache.
 fn last_cache(caches: &[Cache], cores: usize) -> usize {
     let share = |level: usize| {
         caches.iter().filter(|c| c.level == level).map(|c| c.bytes / c.shared.max(1)).max().unwrap_or(0)
@@ -150,7 +151,8 @@ mod tests {
         // Four threads a core, 1 MiB of second-level cache and no third level: four times the second.
         let second = [cache(1, 32 * KIB, 4), cache(2, 1024 * KIB, 4)];
         assert_eq!(last_cache(&second, 2), 4096 * KIB);
-        // Four second-level caches of 2 MiB are more than the third-level cache of 4 MiB that both cores share.
+        // Four second-level caches of 2 MiB are more than the third-level cache of 4 MiB that both cores
+        // share.
         let thin = [cache(1, 32 * KIB, 1), cache(2, 2048 * KIB, 1), cache(3, 4096 * KIB, 2)];
         assert_eq!(last_cache(&thin, 2), 8192 * KIB);
         assert_eq!(last_cache(&[cache(1, 16 * KIB, 1), cache(2, 64 * KIB, 1)], 1), LEAST);

@@ -32,25 +32,26 @@ use small::{Cholesky, product};
 /// its length. The next recomputed residual includes the resulting error.
 const DEPENDENT: f64 = 1e-12;
 
-/// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto et al. 2015, CholeskyQR2).
+/// Below this share, one Cholesky QR leaves W less orthogonal than 1e-12, and a second one follows (Yamamoto
+/// et al. 2015, CholeskyQR2).
 const ONCE: f64 = 1e-4;
 
-/// Preconditioned conjugate gradients for A X = B with symmetric positive definite A and M and k right-hand sides.
+/// Preconditioned conjugate gradients for A X = B with symmetric positive definite A and M and k right-hand
+/// sides.
 ///
 /// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns, whose dimension is k times
 /// that of its own. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit convergence (O'Leary 1980,
 /// Theorem 5). Residuals are stored as an orthonormal basis times a small matrix, so that linearly dependent
 /// columns are harmless. After every run of the recurrence all residuals are recomputed; columns above the
-/// tolerance continue without the others.
-/// *Use* for a few right-hand sides (2 to about 20) of the same matrix that are known at the same time. For a
-/// sequence of right-hand sides use [`Cg`](crate::Cg) with the last x as guess. *Not* for right-hand sides
-/// whose squares overflow or underflow: [`Error::Range`].
-/// *Outcome* one [`Report`] per column; its iterations are those of the block until the column converged.
-/// *Cost* per iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a
-/// convergence test), two waits; 5 k vectors, and a few k x k matrices, which are allocated. It pays where k
-/// products at once cost less than k separate products, or where the saved iterations cost more than the
-/// passes.
-/// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate gradients", ETNA 12, Algorithm BCGrQ.
+/// tolerance continue without the others. *Use* for a few right-hand sides (2 to about 20) of the same matrix
+/// that are known at the same time. For a sequence of right-hand sides use [`Cg`](crate::Cg) with the last x
+/// as guess. *Not* for right-hand sides whose squares overflow or underflow: [`Error::Range`]. *Outcome* one
+/// [`Report`] per column; its iterations are those of the block until the column converged. *Cost* per
+/// iteration: k applies of A and of M, about 7 k² passes over vectors, 2 k reductions (3 k at a convergence
+/// test), two waits; 5 k vectors, and a few k x k matrices, which are allocated. It pays where k products at
+/// once cost less than k separate products, or where the saved iterations cost more than the passes.
+/// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
+/// gradients", ETNA 12, Algorithm BCGrQ.
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};
@@ -106,7 +107,8 @@ impl<V: Vector> BlockCg<V> {
     /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; returns one report per column.
     ///
     /// # Errors
-    /// Those of [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] for a right-hand side that is too large or too small to be squared.
+    /// Those of [`Krylov::solve_with`](crate::Krylov::solve_with), and [`Error::Range`] for a right-hand side
+    /// that is too large or too small to be squared.
     pub fn solve(
         &mut self,
         a: &dyn LinearOperator<V>,

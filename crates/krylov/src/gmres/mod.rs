@@ -34,15 +34,14 @@ const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;
 /// Minimises ‖b − A x‖₂ over x₀ + the Krylov space of dimension m, then restarts from the recomputed
 /// residual. The basis is orthogonalised by classical Gram–Schmidt, repeated after cancellation, so that it
 /// is orthogonal to round-off; the least-squares problem is solved by Givens rotations. With preconditioning
-/// from the right the minimised norm is that of the stopping rule.
-/// *Use* for unsymmetric systems; with `flexible` also for preconditioners that vary. For symmetric systems
-/// use [`Cg`](crate::Cg) or [`Minres`](crate::Minres), which need a fixed number of vectors.
-/// *Outcome* a cycle that does not reduce the residual ends as [`Stagnated`](Outcome::Stagnated), an
-/// exhausted Krylov space without a solution as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, 2 passes over j vectors and 3 reductions (4 passes and 5 where Gram–Schmidt is repeated);
-/// m + 5 vectors, 2 m + 4 when flexible. Monitors receive no x.
-/// *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50
-/// (classical Gram–Schmidt twice).
+/// from the right the minimised norm is that of the stopping rule. *Use* for unsymmetric systems; with
+/// `flexible` also for preconditioners that vary. For symmetric systems use [`Cg`](crate::Cg) or
+/// [`Minres`](crate::Minres), which need a fixed number of vectors. *Outcome* a cycle that does not reduce
+/// the residual ends as [`Stagnated`](Outcome::Stagnated), an exhausted Krylov space without a solution as
+/// [`Breakdown`](Outcome::Breakdown). *Cost* per iteration j of a cycle: 1 apply of A, 1 of M, 2 passes over
+/// j vectors and 3 reductions (4 passes and 5 where Gram–Schmidt is repeated); m + 5 vectors, 2 m + 4 when
+/// flexible. Monitors receive no x. *Reference* Saad & Schultz 1986; Saad 2003, §9.3.2 and §9.4.1, Algorithms
+/// 9.5 and 9.6; Giraud, Langou & Rozložník 2005, Comput. Math. Appl. 50 (classical Gram–Schmidt twice).
 ///
 /// ```
 /// use coarsen_core::{Identity, Stop, from_fn};

@@ -59,7 +59,8 @@ fn columns_help_each_other() {
     }
 }
 
-/// The energy norm of each column is the least over the sum of the Krylov spaces: after one step, over the span of all right-hand sides.
+/// The energy norm of each column is the least over the sum of the Krylov spaces: after one step, over the
+/// span of all right-hand sides.
 #[test]
 fn one_step_is_the_projection_on_all_right_hand_sides() {
     let (n, k) = (12, 3);

@@ -102,7 +102,8 @@ fn counted(d: Vec<f64>, mut radius: SpectralRadius<Vec<f64>>) -> (f64, usize) {
 
 #[test]
 fn no_step_follows_one_that_ends_the_process() {
-    // A number times the identity maps the start vector on itself, without round-off: the Krylov space has one dimension.
+    // A number times the identity maps the start vector on itself, without round-off: the Krylov space has
+    // one dimension.
     for scale in [4.0, 2.0_f64.powi(300), 2.0_f64.powi(-300)] {
         let a = Counted(vec![scale; 16], Cell::new(0));
         let found = exact(1.0, 10).estimate(&a, &mut Identity, &vec![1.0; 16]).unwrap();

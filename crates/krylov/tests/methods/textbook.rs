@@ -248,7 +248,8 @@ fn least(columns: &[Numbers], r: &[f64]) -> Numbers {
     normal.solve(&columns.iter().map(|c| dot(c, r)).collect::<Vec<_>>())
 }
 
-/// x₀ + the combination of z, B z, B² z, … (made orthogonal) whose residual is least in the norm of `weight`, where B = M⁻¹ A.
+/// x₀ + the combination of z, B z, B² z, … (made orthogonal) whose residual is least in the norm of `weight`,
+/// where B = M⁻¹ A.
 fn minimal_residuals(case: &Case, weight: &[f64]) -> Vec<Numbers> {
     let r = case.residual(&case.x0);
     let scaled = |v: &[f64]| v.iter().zip(weight).map(|(v, w)| v * w.sqrt()).collect::<Numbers>();

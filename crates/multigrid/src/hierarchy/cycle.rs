@@ -1,7 +1,7 @@
 //! One cycle: relax, correct on the coarser level, relax.
 //!
-//! *Reference* Tamstorf, Jones, McCormick 2015, §4; the K-cycle is Notay & Vassilevski 2008, Numer. Linear Algebra Appl. 15, Algorithm 3.2
-//! with two steps always, so that no scalar is read.
+//! *Reference* Tamstorf, Jones, McCormick 2015, §4; the K-cycle is Notay & Vassilevski 2008, Numer. Linear
+//! Algebra Appl. 15, Algorithm 3.2 with two steps always, so that no scalar is read.
 
 use coarsen_backend::Backend;
 use coarsen_core::{Real, Scalar, Vector};
@@ -50,7 +50,8 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
             }
         }
         (Cycle::F, _) if again => {
-            // Deviation: a V-cycle before as well, since (I − M_V A)(I − M_F A) alone is not symmetric, and `Cg` needs it to be.
+            // Deviation: a V-cycle before as well, since (I − M_V A)(I − M_F A) alone is not symmetric, and
+            // `Cg` needs it to be.
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, true);
             cycle(coarser, bottom, Cycle::F, coarse_b, coarse_x, false);
             cycle(coarser, bottom, Cycle::V, coarse_b, coarse_x, false);
@@ -65,7 +66,8 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
 
 /// Two steps of flexible conjugate gradients on a coarser level, preconditioned by its K-cycle.
 ///
-/// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the least energy error.
+/// c and d are the two directions, v = A c, w = A d; the solution is the combination of c and d with the
+/// least energy error.
 fn krylov<T: Real, B: Backend, X>(
     levels: &mut [Level<T, B, X>],
     bottom: &mut dyn CoarsestSolve<T, B>,

@@ -19,7 +19,8 @@ const LEAF: usize = 256;
 /// Pivots of C below this many EPSILON are 0: sums of some ten terms, twice.
 const ROUND_OFF: f64 = 64.0;
 
-/// Unknowns of a coarse node up to which a quick look is taken, and how far above round-off it must find the pivots.
+/// Unknowns of a coarse node up to which a quick look is taken, and how far above round-off it must find the
+/// pivots.
 const LARGEST: usize = 6;
 const MARGIN: f64 = 64.0;
 
@@ -56,8 +57,9 @@ impl<T: Real> Free<T> {
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
     ///
-    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a part in P v: what is added
-    /// makes the block regular and changes nothing else. An indefinite block stays as it is, for others to refuse.
+    /// For semidefinite A, vᵀ Pᵀ A P v = 0 means A P v = 0, and no right-hand side of a solvable system has a
+    /// part in P v: what is added makes the block regular and changes nothing else. An indefinite block stays
+    /// as it is, for others to refuse.
     pub(super) fn hold(
         &mut self,
         coarse: &mut Bsr<T>,
@@ -141,8 +143,8 @@ fn stiff<T: Real>(coarse: &Bsr<T>, a: &Bsr<T>, p: &Prolongation<T>, transpose: &
     tree(0..pattern.rows(), LEAF, parallel::worth(coarse.nnz()), &leaf, &|left, right| left && right)
 }
 
-/// Whether C is regular for certain: a product of pivots that leaves the smallest one of complete pivoting, whose others are at most the
-/// largest entry on the diagonal, well above round-off.
+/// Whether C is regular for certain: a product of pivots that leaves the smallest one of complete pivoting,
+/// whose others are at most the largest entry on the diagonal, well above round-off.
 fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     let (k, mut c) = (sizes.len(), [T::zero(); LARGEST * LARGEST]);
     if k > LARGEST || sizes.iter().any(|&s| s <= T::zero()) {
@@ -170,7 +172,8 @@ fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
 }
 
-/// Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full for an indefinite C.
+/// Cholesky with complete pivoting in rows of `k`, in place of C; returns the rank, which is full for an
+/// indefinite C.
 ///
 /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
 fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
@@ -226,7 +229,8 @@ mod tests {
         let v = held([2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
         let expected = [3.0, 1.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0];
         assert!(v.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-14), "{v:?}");
-        // Two free motions of three unknowns: what was there is kept on (1, 1, 1), and the rest becomes regular.
+        // Two free motions of three unknowns: what was there is kept on (1, 1, 1), and the rest becomes
+        // regular.
         let v = held([1.0; 9]);
         let times_ones: Vec<f64> = v.chunks_exact(3).map(|row| row.iter().sum()).collect();
         assert!(times_ones.iter().all(|s| (s - 3.0_f64).abs() < 1e-14), "{times_ones:?}");
@@ -234,7 +238,8 @@ mod tests {
         assert!(minor > 1.0 && v[0] * v[8] - v[2] * v[6] > 1.0, "{v:?}");
     }
 
-    /// What the quick look calls regular has full rank with complete pivoting, and it misses none that is clearly so.
+    /// What the quick look calls regular has full rank with complete pivoting, and it misses none that is
+    /// clearly so.
     #[test]
     fn a_quick_look_agrees_with_complete_pivoting() {
         for (k, seed) in (1..=LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {
@@ -258,7 +263,8 @@ mod tests {
         }
     }
 
-    /// The look at scalars, which knows only the largest entries, never spares a node that the other one suspects.
+    /// The look at scalars, which knows only the largest entries, never spares a node that the other one
+    /// suspects.
     #[test]
     fn scalars_are_spared_only_where_nothing_is_free() {
         let look = |diagonal: [f64; 2], coupling: f64| {

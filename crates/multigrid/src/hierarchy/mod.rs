@@ -36,11 +36,12 @@ use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
 pub use numeric::NumericPlan;
 
-/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest. `Hierarchy` without parameters is that of smoothed aggregation in f64 on
-/// the CPU.
+/// What [`Multigrid`] builds: levels from fine to coarse, and a solve of the coarsest. `Hierarchy` without
+/// parameters is that of smoothed aggregation in f64 on the CPU.
 ///
-/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the last setup
-/// (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin products.
+/// `Display` prints the table of levels (unknowns, nonzeros, dead unknowns, bytes) and of the steps of the
+/// last setup (seconds, bytes). Bytes are those of matrices, vectors, factors and the plans of the Galerkin
+/// products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = SmoothedAggregation, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
@@ -223,7 +224,8 @@ fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupErr
     Ok(own)
 }
 
-/// Dead unknowns have zero rows and columns in PᵀAP; a diagonal of the size of the others makes them harmless in any units.
+/// Dead unknowns have zero rows and columns in PᵀAP; a diagonal of the size of the others makes them harmless
+/// in any units.
 ///
 /// That size is the largest entry on the diagonal of the node, and 1 for a node without a live unknown.
 fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
@@ -272,7 +274,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.len() + 1
     }
 
-    /// Stored scalars of all levels as a share of those of the finest: the price of a cycle in products with A.
+    /// Stored scalars of all levels as a share of those of the finest: the price of a cycle in products with
+    /// A.
     pub fn operator_complexity(&self) -> f64 {
         let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
         let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
@@ -289,7 +292,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
-    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves; none where the method has no aggregates.
+    /// The aggregate of each node of a level, `u32::MAX` for nodes that relaxation alone solves; none where
+    /// the method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
@@ -309,7 +313,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => Class::Variable,
             _ if self.bottom.class() == Class::Variable => Class::Variable,
-            // PᵀAP is symmetric where A is, up to round-off that a factor of the bottom may see: the finest level speaks for all.
+            // PᵀAP is symmetric where A is, up to round-off that a factor of the bottom may see: the finest
+            // level speaks for all.
             _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
         }
     }

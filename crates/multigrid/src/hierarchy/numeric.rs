@@ -1,7 +1,7 @@
 //! New values on old structure where the matrix is.
 //!
-//! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and Pᵀ A P for the next level. The host sees a
-//! few numbers a level, and the coarsest matrix, which it factors.
+//! Level by level, from the finest on: the values of A, its inverted diagonal, the bound of its spectrum, and
+//! Pᵀ A P for the next level. The host sees a few numbers a level, and the coarsest matrix, which it factors.
 
 use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
 use coarsen_core::{Error, Real};
@@ -10,7 +10,8 @@ use coarsen_sparse::Bsr;
 use super::Hierarchy;
 use crate::Coarsening;
 
-/// What [`Hierarchy::update_on_device`] needs beside the hierarchy: which products make each coarse block, and where the coarsest matrix lands.
+/// What [`Hierarchy::update_on_device`] needs beside the hierarchy: which products make each coarse block,
+/// and where the coarsest matrix lands.
 ///
 /// Belongs to the hierarchy that made it, until that one is built anew.
 pub struct NumericPlan<T: Real, B: NumericPlace> {
@@ -24,7 +25,8 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// The plan of all levels. Lists of block products travel, once: 8 bytes a product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] where the method makes coarse matrices or terms of its own, or the place has no matrix of P; and those of the place.
+    /// [`SetupError::NotHere`] where the method makes coarse matrices or terms of its own, or the place has
+    /// no matrix of P; and those of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         let termed = self.levels.iter().any(|level| level.seen.is_some()) || self.seen.is_some();
         if termed || self.levels.iter().any(|level| level.host.own) {
@@ -46,18 +48,20 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         Ok(NumericPlan { products, coarsest, host })
     }
 
-    /// Follows a matrix of the place, of the pattern and the layout that was built for: matrices, inverted diagonals and bounds of all levels are computed there.
+    /// Follows a matrix of the place, of the pattern and the layout that was built for: matrices, inverted
+    /// diagonals and bounds of all levels are computed there.
     ///
-    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of aggregation: build anew after constraints are
-    /// released. Matrices that the host shows ([`matrix`](Self::matrix)) stay those of the
-    /// last build or update; `update` may follow at any time. *Deviation* from `update`: a coarse node that has become free to move is an error, not
-    /// given a diagonal.
-    /// *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step, the coarsest matrix travels to the host and its factor
-    /// or inverse back.
+    /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
+    /// aggregation: build anew after constraints are released. Matrices that the host shows
+    /// ([`matrix`](Self::matrix)) stay those of the last build or update; `update` may follow at any time.
+    /// *Deviation* from `update`: a coarse node that has become free to move is an error, not given a
+    /// diagonal. *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step,
+    /// the coarsest matrix travels to the host and its factor or inverse back.
     ///
     /// # Errors
-    /// [`SetupError::Level`] names level and row of a diagonal block that has no use, [`SetupError::NotHere`] a smoother that follows on the host alone,
-    /// [`SetupError::Coarsest`], and those of the place. After an error the hierarchy must follow a sound matrix before it is used.
+    /// [`SetupError::Level`] names level and row of a diagonal block that has no use, [`SetupError::NotHere`]
+    /// a smoother that follows on the host alone, [`SetupError::Coarsest`], and those of the place. After an
+    /// error the hierarchy must follow a sound matrix before it is used.
     pub fn update_on_device(
         &mut self,
         a: &B::Matrix,

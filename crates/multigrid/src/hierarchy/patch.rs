@@ -1,10 +1,12 @@
 //! New couplings on old transfers: contact that comes and goes.
 //!
-//! A pair of nodes that begins to touch changes the pattern of A and with it those of all PᵀAP, but not the nodes. What costs most thought in a setup
-//! (strength, aggregates, smoothed P) is kept; products, smoothers and the coarse factor are made anew. New couplings then lie across aggregates that do
-//! not know of them, so iterations grow slowly as contact moves on: a policy says when to build again.
+//! A pair of nodes that begins to touch changes the pattern of A and with it those of all PᵀAP, but not the
+//! nodes. What costs most thought in a setup (strength, aggregates, smoothed P) is kept; products, smoothers
+//! and the coarse factor are made anew. New couplings then lie across aggregates that do not know of them, so
+//! iterations grow slowly as contact moves on: a policy says when to build again.
 //!
-//! Everything is made before anything changes, so that after an error the old hierarchy is there to the last bit.
+//! Everything is made before anything changes, so that after an error the old hierarchy is there to the last
+//! bit.
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;

@@ -6,7 +6,8 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::{Coarsening, Grid};
 
-/// Writes A + T into `seen`, in its memory where it has the pattern, or `None` where the method has no term for this level.
+/// Writes A + T into `seen`, in its memory where it has the pattern, or `None` where the method has no term
+/// for this level.
 pub(super) fn see<T: Real, C: Coarsening<T>>(
     coarsening: &C,
     grid: &Grid<'_, T>,

@@ -1,12 +1,14 @@
 //! New values on old structure, in two phases.
 //!
-//! 1. *Prepare*: level by level, new prolongations (where they are not kept), Galerkin products and what smoothers need, into spare room; the
-//!    diagonal of every level must be positive, and the storage of the place hold every value. The coarsest matrix is factored last. All that can
-//!    fail fails here, with the old hierarchy untouched, to the last bit.
+//! 1. *Prepare*: level by level, new prolongations (where they are not kept), Galerkin products and what
+//!    smoothers need, into spare room; the diagonal of every level must be positive, and the storage of the
+//!    place hold every value. The coarsest matrix is factored last. All that can fail fails here, with the
+//!    old hierarchy untouched, to the last bit.
 //! 2. *Commit*: spare and old change places, smoothers and transfers follow. Only a device can fail now.
 //!
-//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the second update on, as long as a matrix stays symmetric or stays not,
-//! and its row sums go on to bound the spectrum of scalars or go on not to.
+//! The spare room is made by the first update and kept, so `Keep::Transfers` allocates nothing from the
+//! second update on, as long as a matrix stays symmetric or stays not, and its row sums go on to bound the
+//! spectrum of scalars or go on not to.
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
@@ -30,7 +32,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         self.follow(system, &*system.whole()?)
     }
 
-    /// Keeps every prolongation where the pattern is another one between the same nodes, as contact makes it: P stays although A has new couplings.
+    /// Keeps every prolongation where the pattern is another one between the same nodes, as contact makes it:
+    /// P stays although A has new couplings.
     ///
     /// A pattern that stays is an update.
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
@@ -95,7 +98,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Computes what comes next into the spare room; returns the next coarser grid, and what the method keeps of the step there.
+    /// Computes what comes next into the spare room; returns the next coarser grid, and what the method keeps
+    /// of the step there.
     fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,

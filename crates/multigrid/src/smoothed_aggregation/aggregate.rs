@@ -1,9 +1,11 @@
 //! Aggregates of strongly connected nodes.
 //!
-//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Chunks of nodes whose neighbours all lie in their chunk go first,
-//! at once; nodes on the borders follow in order. Pass 2 is the alternative named beside Algorithm 2: each left-over node joins the aggregate it
-//! is most strongly connected to. Pass 3 dissolves aggregates of one or two nodes into a neighbour, since they cannot hold the rotations of a rigid
-//! body. Chunks depend on the number of nodes alone: the same aggregates at any thread count.
+//! Pass 1 is Algorithm 1 of Tamstorf 2015; step numbers at line ends are its own. Chunks of nodes whose
+//! neighbours all lie in their chunk go first, at once; nodes on the borders follow in order. Pass 2 is the
+//! alternative named beside Algorithm 2: each left-over node joins the aggregate it is most strongly
+//! connected to. Pass 3 dissolves aggregates of one or two nodes into a neighbour, since they cannot hold the
+//! rotations of a rigid body. Chunks depend on the number of nodes alone: the same aggregates at any thread
+//! count.
 //!
 //! Until they are numbered, aggregates go by their root, the node they grew from.
 
@@ -39,8 +41,9 @@ impl Couplings<'_> {
     }
 }
 
-/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of their roots. None has fewer than
-/// `smallest` nodes where it has a neighbour; `twice` lets it reach second neighbours.
+/// The aggregate of each node, `u32::MAX` for special ones, and how many there are; numbered in the order of
+/// their roots. None has fewer than `smallest` nodes where it has a neighbour; `twice` lets it reach second
+/// neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
     special: &[bool],
@@ -70,7 +73,8 @@ pub(super) fn aggregate(
             *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
         }
     });
-    // Nodes without a strong free neighbour, a coupling with which they could join an aggregate, or no neighbour at all.
+    // Nodes without a strong free neighbour, a coupling with which they could join an aggregate, or no
+    // neighbour at all.
     for i in (0..n).filter(|&i| !special[i]) {
         if of[i] == NONE {
             of[i] = strongest(a, i, |j, _| of[j] != NONE).map_or(i as u32, |j| of[j]);
@@ -82,7 +86,8 @@ pub(super) fn aggregate(
     number(of, sizes)
 }
 
-/// Makes node i the root of its strong free neighbours, where it has some and none is taken; `root` begins with node `first`.
+/// Makes node i the root of its strong free neighbours, where it has some and none is taken; `root` begins
+/// with node `first`.
 ///
 /// With `twice`, free neighbours of neighbours join as well, as far as `root` goes.
 fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize, root: &mut [u32]) {
@@ -104,7 +109,8 @@ fn grow(a: &Couplings<'_>, special: &[bool], twice: bool, i: usize, first: usize
     }
 }
 
-/// The neighbour of i with the largest weight among those that `eligible` allows, given whether they are strong; the first of equals.
+/// The neighbour of i with the largest weight among those that `eligible` allows, given whether they are
+/// strong; the first of equals.
 fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (j, weight, strong) in a.of(i) {
@@ -115,7 +121,8 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate of fewer than `smallest` nodes joins, whole, the one that its strongest outward coupling leads to.
+/// Pass 3: an aggregate of fewer than `smallest` nodes joins, whole, the one that its strongest outward
+/// coupling leads to.
 ///
 /// `sizes` holds the number of nodes of each root.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {

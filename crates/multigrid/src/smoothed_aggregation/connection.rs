@@ -6,7 +6,8 @@
 //! | filtered | norms of couplings | strong ones | many couplings are weak: sheets, rotated layers |
 //! | filtered, stiff | the strength of the recipe | strong ones | the same, with nodes that contact holds in one direction: by norms they look special |
 //!
-//! Of scalars norms and the strength of the recipe are the same weights. What holds on the finest level holds on all below it.
+//! Of scalars norms and the strength of the recipe are the same weights. What holds on the finest level holds
+//! on all below it.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;

@@ -1,10 +1,13 @@
-//! Which couplings smooth the prolongation: A_F, that is A without its weak couplings, each added to the diagonal block of its row instead.
+//! Which couplings smooth the prolongation: A_F, that is A without its weak couplings, each added to the
+//! diagonal block of its row instead.
 //!
-//! Where many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D holds stiffness against motions that P̂ makes anyway: on
-//! cloth that of bending, which adds up to nothing when neighbours move together. A weak A_ij moves to the diagonal times s_j / s_i, s the size of
-//! the translations of K at a node: for scalars A_F K = A K, for blocks it is so for translations of one direction. D_F then is what
-//! holds a node against its strong neighbours. Rows with nothing weak or nothing strong, or with a D_F that is of no use, are those of A.
-//! *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed aggregation", §5.1, on blocks; θ as there, halved from level to level.
+//! Where many couplings are weak, smoothing along them makes P and PᵀAP fuller, and D holds stiffness against
+//! motions that P̂ makes anyway: on cloth that of bending, which adds up to nothing when neighbours move
+//! together. A weak A_ij moves to the diagonal times s_j / s_i, s the size of the translations of K at a
+//! node: for scalars A_F K = A K, for blocks it is so for translations of one direction. D_F then is what
+//! holds a node against its strong neighbours. Rows with nothing weak or nothing strong, or with a D_F that
+//! is of no use, are those of A. *Reference* Vaněk, Mandel & Brezina 1996, "Algebraic multigrid by smoothed
+//! aggregation", §5.1, on blocks; θ as there, halved from level to level.
 
 use std::ops::Range;
 
@@ -24,7 +27,8 @@ pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
     Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
-/// The couplings that smooth P, by their `weights`; `None` for all of them: few are weak on the finest level, or many nodes are tied.
+/// The couplings that smooth P, by their `weights`; `None` for all of them: few are weak on the finest level,
+/// or many nodes are tied.
 pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
@@ -38,7 +42,8 @@ pub(super) fn strong<T: Real>(
     filtered.then_some(strong)
 }
 
-/// Couplings of nodes that a stiff one ties to another, as contact does, are strong: beside that one all others look weak, also in directions in which it does not hold.
+/// Couplings of nodes that a stiff one ties to another, as contact does, are strong: beside that one all
+/// others look weak, also in directions in which it does not hold.
 ///
 /// False where many nodes are tied: then all couplings had better be.
 fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [bool]) -> bool {
@@ -66,7 +71,8 @@ fn keep_tied(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &mut [
     true
 }
 
-/// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil of many equal neighbours has, do not count.
+/// Whether so many couplings are weak that they are better left out. Rows without a strong one, as a stencil
+/// of many equal neighbours has, do not count.
 fn many_weak(at: &Thresholds, pattern: &Pattern, weights: &[f32], strong: &[bool]) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);

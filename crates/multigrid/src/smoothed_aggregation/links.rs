@@ -1,7 +1,7 @@
 //! Which nodes may share an aggregate: neighbours, where the caller says who they are.
 //!
-//! Constraints couple nodes that are no neighbours and move past each other. One coarse node for both would move them together, so aggregates
-//! do not follow such couplings, on no level.
+//! Constraints couple nodes that are no neighbours and move past each other. One coarse node for both would
+//! move them together, so aggregates do not follow such couplings, on no level.
 
 use coarsen_sparse::{Pattern, SparseError};
 

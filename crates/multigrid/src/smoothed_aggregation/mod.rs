@@ -12,7 +12,8 @@
 //! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), 2/3 with A_F | `smooth` |
 //!
-//! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line ends are those of Algorithm 3.
+//! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
+//! ends are those of Algorithm 3.
 
 mod aggregate;
 mod connection;
@@ -117,8 +118,9 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         Ok(())
     }
 
-    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the stiffness of contact that A has. Left out
-    /// like weak ones, stiff contact takes a quarter more iterations.
+    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the
+    /// stiffness of contact that A has. Left out like weak ones, stiff contact takes a quarter more
+    /// iterations.
     fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
         if spreading.is_empty() {
             return Vec::new();
@@ -155,7 +157,8 @@ impl SmoothedAggregation {
         nodes < self.rotations_from.saturating_mul(count)
     }
 
-    /// K of this level, and how many of its vectors count: chosen and relaxed on the finest, without rotations where aggregates are `small`; inherited below.
+    /// K of this level, and how many of its vectors count: chosen and relaxed on the finest, without
+    /// rotations where aggregates are `small`; inherited below.
     fn kernel<'a, T: Real>(
         &self,
         fine: &Grid<'a, T>,

@@ -1,4 +1,5 @@
-//! The near-kernel K of the finest level: chosen, held at constraints, relaxed (Tamstorf 2015, §6; Algorithm 3, step 4).
+//! The near-kernel K of the finest level: chosen, held at constraints, relaxed (Tamstorf 2015, §6; Algorithm
+//! 3, step 4).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -52,11 +53,13 @@ pub(super) fn choose<'a, T: Real>(
     Ok((modes, vectors))
 }
 
-/// Whether vectors are rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as constraints let it, and the others turn.
+/// Whether vectors are rigid-body modes: vector c < b moves unknown c of the nodes alone, as far as
+/// constraints let it, and the others turn.
 ///
-/// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ where it slides on a plane. Nodes that
-/// constraints tie to others have any matrix, so half of all nodes decide. The other vectors must be rotations: what else a user gives is kept. In the
-/// plane any third vector could be one, so that positions must say.
+/// At a node they are the b x b matrix of a projector then: the identity, 0 where the node is held, I − n nᵀ
+/// where it slides on a plane. Nodes that constraints tie to others have any matrix, so half of all nodes
+/// decide. The other vectors must be rotations: what else a user gives is kept. In the plane any third vector
+/// could be one, so that positions must say.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> bool {
     let k = modes.vectors();
     let turn = match (b, k, positions) {
@@ -137,8 +140,8 @@ fn is_free(rows: &[f64], b: usize, k: usize) -> bool {
     (0..b).all(|r| rows[r * k + r] == 1.0)
 }
 
-/// Whether the columns behind the first three may be rotations in space: at a free node at p they are ω × p, so all are normal to p and their determinant
-/// is zero. Held nodes and planes say nothing.
+/// Whether the columns behind the first three may be rotations in space: at a free node at p they are ω × p,
+/// so all are normal to p and their determinant is zero. Held nodes and planes say nothing.
 fn is_rotation(rows: &[f64], b: usize, k: usize) -> bool {
     const ROUND_OFF: f64 = 1e-10;
     if !is_free(rows, b, k) {
@@ -157,7 +160,8 @@ fn random(n: usize, count: usize) -> Result<NearKernel, SetupError> {
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K, constrained rows held at zero: K fits the boundary conditions, which exact rigid modes do not.
+/// Damped Jacobi sweeps K ← K − ω D⁻¹ A K, constrained rows held at zero: K fits the boundary conditions,
+/// which exact rigid modes do not.
 fn relax<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,

@@ -1,8 +1,10 @@
-//! How far aggregates should reach: whether those of strong neighbours leave a coarse matrix that is too full.
+//! How far aggregates should reach: whether those of strong neighbours leave a coarse matrix that is too
+//! full.
 //!
-//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, since P and A reach one each. In a plane that is as many as before; in space a
-//! stencil of 7 becomes one of 27, and a coarse matrix of an eighth of the nodes has half of the entries. Aggregates twice as wide cost up to
-//! two iterations there and save a third of the setup.
+//! PᵀAP couples aggregates whose nodes are up to three neighbours apart, since P and A reach one each. In a
+//! plane that is as many as before; in space a stencil of 7 becomes one of 27, and a coarse matrix of an
+//! eighth of the nodes has half of the entries. Aggregates twice as wide cost up to two iterations there and
+//! save a third of the setup.
 
 use std::ops::Range;
 

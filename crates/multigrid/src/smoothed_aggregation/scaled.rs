@@ -1,8 +1,9 @@
 //! Modes of a matrix whose unknowns were scaled.
 //!
-//! Constants and rigid-body modes V are what a discretisation A has; a matrix whose nodes were scaled afterwards, D A D, has D⁻¹ V. The scale
-//! of a node is seen in its diagonal block, so V is tried as it is and with each node divided by the root of its mean diagonal, and what
-//! has less energy, vᵀ A v / vᵀ diag(A) v, is taken.
+//! Constants and rigid-body modes V are what a discretisation A has; a matrix whose nodes were scaled
+//! afterwards, D A D, has D⁻¹ V. The scale of a node is seen in its diagonal block, so V is tried as it is
+//! and with each node divided by the root of its mean diagonal, and what has less energy, vᵀ A v / vᵀ diag(A)
+//! v, is taken.
 
 use std::ops::Range;
 
@@ -16,7 +17,8 @@ use super::thresholds::Thresholds;
 /// Nodes that one task adds up.
 const LEAF: usize = 2048;
 
-/// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes differ.
+/// V or D⁻¹ V. *Cost* one pass over the diagonal; two products with V more where the scales of the nodes
+/// differ.
 pub(super) fn scaled_to_diagonal<T: Real>(
     at: &Thresholds,
     a: &Bsr<T>,

@@ -1,8 +1,9 @@
 //! P = (I − ω D⁻¹A) P̂ (Tamstorf 2015, §5).
 //!
-//! Row i of P reaches the aggregates of i and of its neighbours; rows of special nodes stay empty, so coarse corrections do not touch them.
-//! D is the block diagonal: it keeps the sparsity pattern of A P̂ and respects the local nature of A. Blocks that are small beside the largest of
-//! their row are pruned when P is made; an update keeps the pattern that it finds. With A_F for A (`filter`), D is its block diagonal.
+//! Row i of P reaches the aggregates of i and of its neighbours; rows of special nodes stay empty, so coarse
+//! corrections do not touch them. D is the block diagonal: it keeps the sparsity pattern of A P̂ and respects
+//! the local nature of A. Blocks that are small beside the largest of their row are pruned when P is made; an
+//! update keeps the pattern that it finds. With A_F for A (`filter`), D is its block diagonal.
 
 use std::mem;
 use std::ops::Range;
@@ -33,7 +34,8 @@ const ROWS: usize = 2048;
 /// Columns of a row that are sorted on the spot.
 const FEW: usize = 12;
 
-/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows that are made with A although some of their couplings are weak.
+/// The smoothed prolongation in blocks of b x κ, to `count` aggregates, and the rows that are made with A
+/// although some of their couplings are weak.
 pub(super) fn smooth<T: Real>(
     a: &Bsr<T>,
     parts: &Parts<'_, T>,
@@ -220,7 +222,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
 
     /// Block row i of P = (I − ω D_F⁻¹A_F) P̂.
     ///
-    /// False where nothing is strong or D_F does not balance it, where a diagonal entry of D_F⁻¹ is not positive, and, when P is made, where its entries become large.
+    /// False where nothing is strong or D_F does not balance it, where a diagonal entry of D_F⁻¹ is not
+    /// positive, and, when P is made, where its entries become large.
     #[inline(always)]
     fn filtered<const B: usize, const K: usize>(
         &self,
@@ -279,7 +282,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
     }
 
-    /// (A P̂)ᵢ with the blocks that `of` makes of place, column and block of those stored; none for a special node.
+    /// (A P̂)ᵢ with the blocks that `of` makes of place, column and block of those stored; none for a special
+    /// node.
     #[inline(always)]
     fn product<'s>(
         &'s self,
@@ -315,7 +319,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     }
 }
 
-/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its inverse.
+/// One block row of P in the making: its columns with their places, (A P̂)ᵢ, Pᵢ; D_F of the node and its
+/// inverse.
 #[derive(Default)]
 struct Row<T> {
     order: Vec<(u32, u32)>,

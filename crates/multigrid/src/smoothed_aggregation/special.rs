@@ -1,4 +1,5 @@
-//! Special nodes: what relaxation solves alone is kept out of the coarse levels (Tamstorf 2015, §5, the set 𝒮).
+//! Special nodes: what relaxation solves alone is kept out of the coarse levels (Tamstorf 2015, §5, the set
+//! 𝒮).
 //!
 //! Constraints are seen per scalar row: a node may be held in one direction and free in two.
 
@@ -20,8 +21,8 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// A node is special when all its rows are constraints, or when its scaled couplings add up to less than `dominance`: with that
-    /// row sum s, one Jacobi sweep reduces its error by s.
+    /// A node is special when all its rows are constraints, or when its scaled couplings add up to less than
+    /// `dominance`: with that row sum s, one Jacobi sweep reduces its error by s.
     pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
         let mut nodes = vec![false; pattern.rows()];

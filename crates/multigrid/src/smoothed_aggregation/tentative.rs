@@ -1,8 +1,8 @@
 //! The tentative prolongation: a local QR of the near-kernel on each aggregate, rank-revealing.
 //!
-//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column that the ones before it almost span (one or two nodes, nodes on a line,
-//! partly held nodes) gets a zero column of Q and is marked dead; R still holds its coefficients in the others, so that K = P̂ R to that
-//! accuracy on every aggregate.
+//! Kᵢ = Qᵢ Rᵢ by modified Gram-Schmidt, twice. A column that the ones before it almost span (one or two
+//! nodes, nodes on a line, partly held nodes) gets a zero column of Q and is marked dead; R still holds its
+//! coefficients in the others, so that K = P̂ R to that accuracy on every aggregate.
 
 use std::ops::Range;
 
@@ -99,7 +99,8 @@ pub(super) fn tentative<T: Real>(
     Basis { q, at: places, block, columns: k, dead, r }
 }
 
-/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; a column of which less than the share `spanned` is left is dead; `local` is scratch.
+/// Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate; a column of which less than the share `spanned` is left is dead;
+/// `local` is scratch.
 fn factor<T: Real>(
     (modes, spanned): (Held<'_>, f64),
     block: usize,
@@ -216,7 +217,8 @@ mod tests {
     #[test]
     fn rigid_modes_of_points_lines_and_bodies() {
         let line = |n: usize| (0..n).map(|i| [i as f64, 2.0 * i as f64, 0.0]).collect::<Vec<_>>();
-        // One node has no rotation (3 dead), nodes on a line turn about two axes (1 dead), four nodes in space about three.
+        // One node has no rotation (3 dead), nodes on a line turn about two axes (1 dead), four nodes in
+        // space about three.
         for (positions, dead) in [
             (line(1), 3),
             (line(2), 1),

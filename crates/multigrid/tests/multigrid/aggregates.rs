@@ -31,7 +31,8 @@ fn aggregates(n: u32, all: &[(u32, u32, f64)]) -> Vec<u32> {
     coarsened(&grid(&couplings(n, all)), recipe).aggregates.unwrap()
 }
 
-/// Nodes 4 and 5 are left over and joined to each other most strongly; each goes to the aggregate of a node that the first pass took.
+/// Nodes 4 and 5 are left over and joined to each other most strongly; each goes to the aggregate of a node
+/// that the first pass took.
 #[test]
 fn left_over_nodes_see_the_first_pass_alone() {
     let all = [(0, 2, 0.8), (1, 3, 0.8), (2, 4, 0.8), (3, 5, 0.8), (4, 5, 0.9)];
@@ -58,8 +59,9 @@ fn small_aggregates_join_their_strongest_neighbour() {
     }
 }
 
-/// Triples with couplings of a large norm and no eigenvalue, and small multiples of the identity between them: by norms, which are measured where weak couplings are left out,
-/// triples are aggregates; by eigenvalues they fall apart.
+/// Triples with couplings of a large norm and no eigenvalue, and small multiples of the identity between
+/// them: by norms, which are measured where weak couplings are left out, triples are aggregates; by
+/// eigenvalues they fall apart.
 #[test]
 fn aggregates_of_blocks_follow_norms_where_weak_couplings_are_left_out() {
     let (triples, mut entries) = (4, Vec::new());
@@ -136,7 +138,8 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
     }
 }
 
-/// On the same values a refresh makes what was made before; on others what a new coarsening makes, as long as that finds the same aggregates.
+/// On the same values a refresh makes what was made before; on others what a new coarsening makes, as long as
+/// that finds the same aggregates.
 #[test]
 fn a_refresh_is_a_coarsening_on_kept_aggregates() {
     for (spec, filtered) in [("anisotropic2d:20", true), ("cloth:15", true), ("poisson2d:15", false)] {

@@ -148,7 +148,8 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
     near(&times(a, x), &wanted) && x.iter().sum::<f64>().abs() < 1e-9
 }
 
-/// Regular and singular values of one pattern after each other, symmetric or not: solved by what a build takes for them, here and at a remote place.
+/// Regular and singular values of one pattern after each other, symmetric or not: solved by what a build
+/// takes for them, here and at a remote place.
 #[test]
 fn coarse_solves_follow_their_values() {
     let (n, recipe) = (14, given(vec![], 1));
@@ -222,7 +223,8 @@ fn a_hierarchy_of_one_level_follows_at_its_place() {
     assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
 }
 
-/// With C w = 0 for PᵀAP scaled by S = diag(pᵀ diag(A) p), the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w, whichever columns of P move freely.
+/// With C w = 0 for PᵀAP scaled by S = diag(pᵀ diag(A) p), the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w,
+/// whichever columns of P move freely.
 #[test]
 fn free_motions_get_a_diagonal() {
     let (n, k) = (12, 4);
@@ -271,7 +273,8 @@ fn free_motions_get_a_diagonal() {
     }
 }
 
-/// New couplings between the same nodes keep prolongations; other nodes are a build; rows that do not exist are named.
+/// New couplings between the same nodes keep prolongations; other nodes are a build; rows that do not exist
+/// are named.
 #[test]
 fn a_patch_keeps_prolongations() {
     let a = problem("poisson2d:12").matrix;

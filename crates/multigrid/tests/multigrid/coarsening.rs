@@ -1,4 +1,5 @@
-//! Smoothed aggregation against its formulas in plain loops: bases, smoothing with A and with A_F, near-kernels, aggregates.
+//! Smoothed aggregation against its formulas in plain loops: bases, smoothing with A and with A_F,
+//! near-kernels, aggregates.
 
 use coarsen_backend::conformance::noise;
 use coarsen_krylov::start_vector;
@@ -46,7 +47,8 @@ fn scaled(a: &Dense, b: usize, m: &Dense) -> Dense {
     (0..a.len() / b).flat_map(of).collect()
 }
 
-/// Symmetric, in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours of a ring, half of them weak.
+/// Symmetric, in blocks of `b`, with `own` on the diagonal and couplings to eight neighbours of a ring, half
+/// of them weak.
 fn ring(nodes: usize, b: usize, own: &dyn Fn(usize) -> f64, seed: u64) -> Bsr<f64> {
     let (mut entries, values) = (Vec::new(), noise(nodes * 5 * b * b, seed));
     for i in 0..nodes {
@@ -85,7 +87,8 @@ fn held(a: &Bsr<f64>, row: usize) -> Bsr<f64> {
     Bsr::new(pattern, (b, b), values).unwrap()
 }
 
-/// P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive diagonal of R.
+/// P̂ and R: on the rows of each aggregate K = Q R with orthonormal columns of Q and a positive diagonal of
+/// R.
 fn tentative(k: &Dense, b: usize, aggregates: &[u32], count: usize) -> (Dense, Dense) {
     let columns = k[0].len();
     let (mut q, mut r) =
@@ -140,7 +143,8 @@ fn pruned(p: &mut Dense, (b, k): (usize, usize), aggregates: &[u32], share: f64)
     gone
 }
 
-/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale that is held where A is: on the finest level, since that of others is held already.
+/// P = (I − ω/ρ D⁻¹A) P̂ over given sets, in blocks of any size, with a K of any scale that is held where A
+/// is: on the finest level, since that of others is held already.
 #[test]
 fn prolongations_are_their_formula() {
     let (nodes, omega, radius) = (18, 1.1, 2.3);
@@ -229,8 +233,8 @@ fn guessed_modes_are_relaxed() {
     }
 }
 
-/// Constants are divided by the root of the mean diagonal of each node where these roots differ by more than 4 and that leaves less than half of the
-/// energy, vᵀAv / vᵀ diag(A) v; constants that are asked for stay.
+/// Constants are divided by the root of the mean diagonal of each node where these roots differ by more than
+/// 4 and that leaves less than half of the energy, vᵀAv / vᵀ diag(A) v; constants that are asked for stay.
 #[test]
 fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
     let mut taken = [0; 4];
@@ -280,7 +284,8 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
     assert!(taken.iter().all(|&t| t > 3), "{taken:?} of scales alike and not, by whether that saves energy");
 }
 
-/// Rows of P with A_F: weak couplings times s_j / s_i on the diagonal, ω/2 for ω/ρ; rows with nothing weak, nothing strong, too much pull or too large a result are made with A.
+/// Rows of P with A_F: weak couplings times s_j / s_i on the diagonal, ω/2 for ω/ρ; rows with nothing weak,
+/// nothing strong, too much pull or too large a result are made with A.
 #[test]
 fn weak_couplings_are_lumped() {
     let (nodes, omega, radius) = (60, 1.2, 2.5);

@@ -39,7 +39,8 @@ fn of<C>(coarsening: C) -> Multigrid<C> {
     Multigrid { coarse_size: 20, ..Multigrid::of(coarsening) }
 }
 
-/// A cycle over weights and over identities is that over their blocks, at every place, and follows new values alike.
+/// A cycle over weights and over identities is that over their blocks, at every place, and follows new values
+/// alike.
 #[test]
 fn the_form_of_a_prolongation_changes_nothing_but_memory() {
     fn law<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
@@ -94,7 +95,8 @@ impl Coarsening<f64> for Stiffened {
     }
 }
 
-/// On two levels the coarsest solve sees A_c + c I: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. Three levels make the third of PᵀAP alone.
+/// On two levels the coarsest solve sees A_c + c I: z = P (PᵀAP + c I)⁻¹ Pᵀ r between the sweeps. Three
+/// levels make the third of PᵀAP alone.
 #[test]
 fn a_term_is_seen_on_its_level_and_not_below() {
     let a = problem("poisson2d:20").matrix;
@@ -177,7 +179,8 @@ fn a_term_that_does_not_fit_is_refused() {
     assert!(error(Wrong(100, f64::NAN)).contains("row 0, column 0 is not finite"));
 }
 
-/// Half of the residual on the coarsest level is enough for a cycle that flexible gradients take; a cycle that varies is refused by those that need a fixed one.
+/// Half of the residual on the coarsest level is enough for a cycle that flexible gradients take; a cycle
+/// that varies is refused by those that need a fixed one.
 #[test]
 fn the_coarsest_level_may_be_solved_by_iterations() {
     let a = problem("poisson2d:60").matrix;

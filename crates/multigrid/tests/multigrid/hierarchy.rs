@@ -1,4 +1,5 @@
-//! A hierarchy against its formulas: cycles as recursions over black boxes, products of matrices, where levels end.
+//! A hierarchy against its formulas: cycles as recursions over black boxes, products of matrices, where
+//! levels end.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother, UpdateExt};
@@ -25,7 +26,8 @@ fn levels<C: Coarsening<f64>, S>(
     all
 }
 
-/// x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the x given, as the kinds of cycles are defined.
+/// x ≈ A⁻¹ b on the first of these levels, from x = 0 or from the x given, as the kinds of cycles are
+/// defined.
 fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mut Vec<f64>, zero: bool) {
     let (a, Some(p)) = &all[0] else {
         return x.clone_from(&solved(&all[0].0, b));
@@ -106,7 +108,8 @@ fn cycles_are_their_recursions() {
     }
 }
 
-/// What stops a setup: the levels asked for, a matrix small enough, nothing left to coarsen; what nobody can coarsen is factored only if that is cheap.
+/// What stops a setup: the levels asked for, a matrix small enough, nothing left to coarsen; what nobody can
+/// coarsen is factored only if that is cheap.
 #[test]
 fn levels_end_where_they_are_told_to() {
     let a = problem("poisson2d:40").matrix;
@@ -124,7 +127,8 @@ fn levels_end_where_they_are_told_to() {
         let m = Multigrid { coarse_size, levels: 20, ..sa }.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.levels(), levels, "of {coarse_size} unknowns");
     }
-    // A plane is factored in a few times its own bytes, a random graph is not, unless it was to be a coarse solve.
+    // A plane is factored in a few times its own bytes, a random graph is not, unless it was to be a coarse
+    // solve.
     let n = 1600;
     let ends = noise(8 * n, 9);
     let mut entries: Vec<_> = (0..n as u32).map(|i| (i, i, 20.0)).collect();

@@ -1,4 +1,5 @@
-//! The small methods: what each promises of its convergence, and that the hierarchy treats them as it does smoothed aggregation.
+//! The small methods: what each promises of its convergence, and that the hierarchy treats them as it does
+//! smoothed aggregation.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ fn solved<C: Coarsening<f64> + 'static>(
     (report.converged().unwrap().iterations, m)
 }
 
-/// Cycles alone: 14 take ten digits in the plane and 17 in space, so a cycle leaves a fifth or a quarter of the residual, whatever the mesh width.
+/// Cycles alone: 14 take ten digits in the plane and 17 in space, so a cycle leaves a fifth or a quarter of
+/// the residual, whatever the mesh width.
 #[test]
 fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     let cycles = |spec: &str, points: [usize; 3]| {
@@ -40,8 +42,10 @@ fn the_contraction_of_a_geometric_cycle_does_not_depend_on_the_mesh() {
     assert!(space.iter().all(|c| (15..=17).contains(c)), "{space:?}");
 }
 
-/// The iterations of PyAMG 5.4.1 on the same matrices and b = 1, `ruge_stuben_solver` with `strength=('classical', {'theta': 0.25})`, `CF=('RS', {'second_pass': False})`,
-/// `interpolation='direct'`, Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b, tol=1e-8, accel='cg')`; measured once.
+/// The iterations of PyAMG 5.4.1 on the same matrices and b = 1, `ruge_stuben_solver` with
+/// `strength=('classical', {'theta': 0.25})`, `CF=('RS', {'second_pass': False})`, `interpolation='direct'`,
+/// Gauss-Seidel forward before and backward after, `max_coarse=500`, and `solve(b, tol=1e-8, accel='cg')`;
+/// measured once.
 #[test]
 fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     for (spec, pyamg) in [
@@ -112,7 +116,8 @@ fn weights_act_on_every_unknown_of_a_node() {
 
 #[test]
 fn cycles_are_symmetric_and_positive() {
-    /// The cycle in one precision: symmetric, positive, and the same bits after an update to unchanged values.
+    /// The cycle in one precision: symmetric, positive, and the same bits after an update to unchanged
+    /// values.
     fn holds<T, V, S, C>(recipe: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
     where
         T: Real,
@@ -146,7 +151,8 @@ fn cycles_are_symmetric_and_positive() {
     law(Multigrid::of(PlainAggregation::default()), &a);
 }
 
-/// Stronger and weaker couplings than `a` has, and a dominant diagonal: Ruge-Stueben would choose other unknowns.
+/// Stronger and weaker couplings than `a` has, and a dominant diagonal: Ruge-Stueben would choose other
+/// unknowns.
 fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
     let mut other = a.clone();
     for i in 0..a.shape().0 {
@@ -180,7 +186,8 @@ impl Coarsening<f64> for Anew {
     }
 }
 
-/// New weights between the old unknowns: direct interpolation reproduces constants where rows add up to zero. Small, since a singular coarsest level is inverted densely.
+/// New weights between the old unknowns: direct interpolation reproduces constants where rows add up to zero.
+/// Small, since a singular coarsest level is inverted densely.
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
     let a = problem("jump3d:8").matrix;
@@ -211,7 +218,8 @@ fn new_values_are_interpolated_between_the_same_unknowns() {
     assert_eq!(plain.update(&free).unwrap(), Reused::Structure);
 }
 
-/// The provided `refresh`: what a build makes where the pattern of P stays, else an error and the old hierarchy.
+/// The provided `refresh`: what a build makes where the pattern of P stays, else an error and the old
+/// hierarchy.
 #[test]
 fn a_coarsening_without_a_refresh_is_asked_again() {
     let a = problem("jump3d:16").matrix;
@@ -252,7 +260,8 @@ fn what_is_not_positive_is_named() {
     law(Multigrid::plain_aggregation(), &a);
 }
 
-/// Held rows, which no coupling leads to, are in no aggregate; and no aggregate holds two nodes that are coupled without being neighbours.
+/// Held rows, which no coupling leads to, are in no aggregate; and no aggregate holds two nodes that are
+/// coupled without being neighbours.
 #[test]
 fn plain_aggregates_leave_out_what_is_held_or_tied() {
     let (n, tie) = (40_u32, 1000.0);
@@ -327,7 +336,8 @@ impl Coarsening<f64> for Discretised {
     }
 }
 
-/// Rows of five on every level, where PᵀAP has nine, and cycles as good; updates follow, bit for bit as a build.
+/// Rows of five on every level, where PᵀAP has nine, and cycles as good; updates follow, bit for bit as a
+/// build.
 #[test]
 fn a_method_may_bring_its_own_coarse_matrices() {
     let recipe = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));

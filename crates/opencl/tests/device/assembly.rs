@@ -91,7 +91,8 @@ fn ell_matrices_are_the_hosts() {
     }
 }
 
-/// What does not fit is named with its cure when it is asked for; what was there before still is, and what fits comes next.
+/// What does not fit is named with its cure when it is asked for; what was there before still is, and what
+/// fits comes next.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
     let Some(on) = common::place::<f32>() else { return };
@@ -118,7 +119,8 @@ fn overflow_is_named_and_changes_nothing() {
     contacts.assemble(&stream, &ones(2)).unwrap();
     contacts.check().unwrap();
     assert_eq!(contacts.read().unwrap(), before);
-    // More than the list has room for, nodes that do not exist, and lists of another kind are refused at once.
+    // More than the list has room for, nodes that do not exist, and lists of another kind are refused at
+    // once.
     let (too_many, _) = common::touching(40, 31, 1, 1);
     let refused = stream.write_contacts(&too_many).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contacts of a stream", count: 31, capacity: 30 });
@@ -155,7 +157,8 @@ fn sizes_without_room_are_refused() {
     assert_eq!(on.counters(), before);
 }
 
-/// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the host.
+/// A matrix of a known pattern takes values of the device in every layout; a hierarchy follows it without the
+/// host.
 #[test]
 fn matrices_are_filled_where_they_are() {
     let Some(on) = common::place::<f64>() else { return };
@@ -182,7 +185,8 @@ fn matrices_are_filled_where_they_are() {
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
     m.update_on_device(&there, &mut plan).unwrap();
-    // A place that the matrix has not is left out, and found when it is asked for; places without an entry become zero.
+    // A place that the matrix has not is left out, and found when it is asked for; places without an entry
+    // become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
     let values = on.vector(&[3.0, 4.0]).unwrap();
     there.assemble(&stream, &values).unwrap();

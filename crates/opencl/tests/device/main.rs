@@ -1,4 +1,5 @@
-//! What runs on one device, against the host: one program, because every test here compiles most of the library.
+//! What runs on one device, against the host: one program, because every test here compiles most of the
+//! library.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -99,7 +99,8 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
     assembly::from_blocks(block * n, block * n, (block, block), &places, &values).unwrap()
 }
 
-/// One triangle gives the bits of both, on a processor and on what poses as a card, before and after new values.
+/// One triangle gives the bits of both, on a processor and on what poses as a card, before and after new
+/// values.
 fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
     for on in places.into_iter().flatten() {
         // Scattered rows, rows in a band, and those of a mesh, which lie in slices on a card.

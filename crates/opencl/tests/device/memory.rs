@@ -1,4 +1,5 @@
-//! What a setup takes is known before it: estimates hold, and a device that is too small is refused with nothing on it.
+//! What a setup takes is known before it: estimates hold, and a device that is too small is refused with
+//! nothing on it.
 
 use crate::common;
 use coarsen_backend::{Backend, Setup, SetupError};

@@ -38,7 +38,8 @@ fn applied<V: Real, S: Real>(
     common::applied(on, m, &r).into_iter().map(Real::wide).collect()
 }
 
-/// New values that never leave the device give what the host's update gives: the same application to round-off, and as many iterations.
+/// New values that never leave the device give what the host's update gives: the same application to
+/// round-off, and as many iterations.
 fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));
@@ -115,7 +116,8 @@ fn hierarchies_follow_on_a_card() {
     follows(&card, "elasticity3d:7", chebyshev, 1e-10);
 }
 
-/// What has no use is named, and a sound matrix mends it; other patterns are refused, and so is what follows on the host alone.
+/// What has no use is named, and a sound matrix mends it; other patterns are refused, and so is what follows
+/// on the host alone.
 #[test]
 fn faults_are_named() {
     let Some(on) = common::place::<f64>() else { return };

@@ -1,6 +1,8 @@
-//! The proof that no signature forbids a device: the conjugate gradients of the host, the very same text, on a device.
+//! The proof that no signature forbids a device: the conjugate gradients of the host, the very same text, on
+//! a device.
 //!
-//! The system is the five-point Laplacian on a square, its unknowns scaled by 1 to 7, so that Jacobi has work to do.
+//! The system is the five-point Laplacian on a square, its unknowns scaled by 1 to 7, so that Jacobi has work
+//! to do.
 
 use crate::common;
 use coarsen_backend::{Backend, Setup};

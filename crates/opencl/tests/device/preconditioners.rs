@@ -1,4 +1,5 @@
-//! Every preconditioner that is generic over a place: set up on the host, applied on the device, the same as on the CPU.
+//! Every preconditioner that is generic over a place: set up on the host, applied on the device, the same as
+//! on the CPU.
 
 use crate::common;
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
@@ -201,8 +202,9 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
     }
 }
 
-/// Within 1; on two small matrices that point-wise methods take more iterations for than there are good digits, within one in twenty: there the order of a
-/// sum decides (`order_alone_moves_counts` has the CPU against itself).
+/// Within 1; on two small matrices that point-wise methods take more iterations for than there are good
+/// digits, within one in twenty: there the order of a sum decides (`order_alone_moves_counts` has the CPU
+/// against itself).
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));

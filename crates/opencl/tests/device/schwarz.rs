@@ -13,7 +13,8 @@ use coarsen_sparse::System;
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
 
-/// The device and the host apply the same inverses, and agree to round-off of sums of some hundred terms; in both forms of the kernels.
+/// The device and the host apply the same inverses, and agree to round-off of sums of some hundred terms; in
+/// both forms of the kernels.
 macro_rules! agrees {
     ($name:ident, $real:ty, $host:expr) => {
         #[test]
@@ -60,7 +61,8 @@ macro_rules! agrees {
 agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
-/// Conjugate gradients take the iterations they take on the host, with one wait an iteration and nothing allocated.
+/// Conjugate gradients take the iterations they take on the host, with one wait an iteration and nothing
+/// allocated.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };
@@ -165,7 +167,8 @@ fn what_has_changed_travels_alone() {
     }
 }
 
-/// The largest domain that a recipe may have: its kernels are loops, which are compiled soon, where all tiles of smaller ones are unrolled.
+/// The largest domain that a recipe may have: its kernels are loops, which are compiled soon, where all tiles
+/// of smaller ones are unrolled.
 #[test]
 fn the_largest_domains_are_loops() {
     let Some(here) = common::place::<f32>() else { return };

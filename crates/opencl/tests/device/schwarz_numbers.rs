@@ -9,7 +9,8 @@ use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, assembly};
 
-/// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what is stored.
+/// The host computes in `f64` from the same matrix, and both apply what they have: the bound is that of what
+/// is stored.
 fn numbers_are_the_hosts<T: Real>(close: f64)
 where
     Cpu<f64>: Backend<Real = f64>,
@@ -81,7 +82,8 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// A matrix of the place is followed without a wait or an allocation, and gives what a build gives, bit for bit; a patch of all rows too.
+/// A matrix of the place is followed without a wait or an allocation, and gives what a build gives, bit for
+/// bit; a patch of all rows too.
 #[test]
 fn a_matrix_of_the_place_is_followed_without_a_wait() {
     let Some(here) = common::place::<f64>() else { return };
@@ -113,7 +115,8 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
     }
 }
 
-/// Conjugate gradients take the iterations they take with the inverses of the host, also where domains are eliminated in `f32`.
+/// Conjugate gradients take the iterations they take with the inverses of the host, also where domains are
+/// eliminated in `f32`.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(here) = common::place::<f64>() else { return };
@@ -164,7 +167,8 @@ fn domains_that_single_precision_loses_are_repeated() {
     }
 }
 
-/// A device without `f64` trusts an elimination in `f32` down to pivots of 1e-5; one that has it, down to 1e-6 in `f64`.
+/// A device without `f64` trusts an elimination in `f32` down to pivots of 1e-5; one that has it, down to
+/// 1e-6 in `f64`.
 #[test]
 fn pivots_are_trusted_by_the_precision_there_is() {
     for (double, trust) in [(true, 1e-6), (false, 1e-5)] {
@@ -185,7 +189,8 @@ fn pivots_are_trusted_by_the_precision_there_is() {
     }
 }
 
-/// A domain that is semidefinite is shifted, one that is indefinite replaced by its diagonal; both are named, and z stays finite.
+/// A domain that is semidefinite is shifted, one that is indefinite replaced by its diagonal; both are named,
+/// and z stays finite.
 #[test]
 fn domains_that_are_not_positive_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -211,7 +216,8 @@ fn domains_that_are_not_positive_are_named() {
     }
 }
 
-/// A constraint that is released stays alone where nobody waits, and is named; an update of the host builds anew, and so does a structure of the device.
+/// A constraint that is released stays alone where nobody waits, and is named; an update of the host builds
+/// anew, and so does a structure of the device.
 #[test]
 fn released_constraints_are_named() {
     let Some(here) = common::place::<f64>() else { return };
@@ -267,7 +273,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(refused, Err(SetupError::ZeroDiagonal { row: 0, .. })), "{refused:?}");
 }
 
-/// Factors of the levels are the host's: refused where inverses are computed here, with the method that has them.
+/// Factors of the levels are the host's: refused where inverses are computed here, with the method that has
+/// them.
 #[test]
 fn factors_of_levels_are_refused() {
     let Some(on) = common::place::<f64>() else { return };

@@ -35,7 +35,8 @@ fn solved(mut a: Vec<Vec<f64>>, mut r: Vec<f64>) -> Vec<f64> {
     (0..n).map(|i| r[i] / a[i][i]).collect()
 }
 
-/// M⁻¹ by plain loops, as §5 says: the order of a curve, every `m` nodes a domain, connected parts the next nodes.
+/// M⁻¹ by plain loops, as §5 says: the order of a curve, every `m` nodes a domain, connected parts the next
+/// nodes.
 fn by_plain_loops(a: &Bsr<f64>, positions: &[[f64; 3]], m: usize, r: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let (b, n) = (a.block().0, a.pattern().rows());
     let coupled = |i: usize, j: usize| a.pattern().find(i, j).is_some() && i != j;
@@ -107,7 +108,8 @@ fn what_the_device_builds_is_what_plain_loops_build() {
     }
 }
 
-/// Domains that fall into more parts than there is usually room for: a build makes room, and nodes that have moved so are told of.
+/// Domains that fall into more parts than there is usually room for: a build makes room, and nodes that have
+/// moved so are told of.
 #[test]
 fn levels_have_room_or_say_so() {
     let Some(here) = common::place::<f64>() else { return };
@@ -142,7 +144,8 @@ fn levels_have_room_or_say_so() {
     }
 }
 
-/// Nodes that move are sorted anew without a wait or an allocation, and give what a build there gives, bit for bit.
+/// Nodes that move are sorted anew without a wait or an allocation, and give what a build there gives, bit
+/// for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_a_wait() {
     let Some(on) = common::place::<f64>() else { return };
@@ -166,7 +169,8 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
 }
 
-/// The structure of the device costs iterations beside that of the host with the same couplings, but not many.
+/// The structure of the device costs iterations beside that of the host with the same couplings, but not
+/// many.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
     let Some(on) = common::place::<f64>() else { return };

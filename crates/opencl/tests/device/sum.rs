@@ -196,7 +196,8 @@ fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Contact comes and goes in the same memory: products follow, the bits of two runs agree, and nothing is allocated.
+/// Contact comes and goes in the same memory: products follow, the bits of two runs agree, and nothing is
+/// allocated.
 fn sets_are_replaced(on: &OpenCl<f64>) {
     let (n, b) = (200, 3);
     let a = ring(n, b);

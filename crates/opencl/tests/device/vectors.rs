@@ -23,8 +23,8 @@ fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     host
 }
 
-/// Runs the same operations on the host and on the device, from the same four vectors; entries must agree bit for bit
-/// and sums of n terms, 16 at most, to their round-off.
+/// Runs the same operations on the host and on the device, from the same four vectors; entries must agree bit
+/// for bit and sums of n terms, 16 at most, to their round-off.
 fn agree<T: Real>(
     on: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,

@@ -42,8 +42,8 @@ pub(super) fn in_sequence<V: Vector>(
 /// The same with two reductions, one for the inner products with g and one for those with H₀ q; the others
 /// are in the table of (s, y).
 ///
-/// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the second loop
-/// (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a).
+/// From q_a = g − Σ_{b > a} α_b y_b follows (s_a, q_a) = (s_a, g) − Σ_{b > a} α_b (s_a, y_b), and in the
+/// second loop (y_a, r_a) = (y_a, H₀ q) + Σ_{b < a} (α_b − β_b)(s_b, y_a).
 pub(super) fn gathered<V: Vector>(
     pairs: &Pairs<V>,
     h0: &mut dyn Preconditioner<V>,

@@ -9,7 +9,8 @@
 //! | α_l, α_u | `low`, `high` | ends of the interval I; α_l has the least value so far |
 //! | δ | [`SHRINK`] | factor by which I must shrink in two trials |
 //!
-//! Step numbers at line ends are those of the search algorithm of Moré & Thuente 1994, §2; `trial` holds its §4.
+//! Step numbers at line ends are those of the search algorithm of Moré & Thuente 1994, §2; `trial` holds its
+//! §4.
 
 mod trial;
 
@@ -22,8 +23,8 @@ use trial::{Interval, Point};
 /// δ of §4: two trials must shrink the interval by this factor, or it is halved.
 const SHRINK: f64 = 0.66;
 
-/// Before a minimiser is bracketed, trials grow at least and at most by these factors of the last increase (§4: δ_max = 4;
-/// the lower one from the authors' code in MINPACK-2).
+/// Before a minimiser is bracketed, trials grow at least and at most by these factors of the last increase
+/// (§4: δ_max = 4; the lower one from the authors' code in MINPACK-2).
 const GROW: [f64; 2] = [1.1, 4.0];
 
 /// How close to a point with no finite value a falling φ is followed, as a share of the step.
@@ -36,10 +37,9 @@ const BLUR: f64 = 16.0;
 ///
 /// Safeguarded cubic and quadratic interpolation in an interval that is proved to contain such a point, or
 /// steps up to the bound of the objective. Where round-off or the limit on trials ends the search first, it
-/// returns the lowest point with sufficient decrease.
-/// *Use* with nonlinear conjugate gradients (η = 0.1) and L-BFGS without a preconditioner (η = 0.9).
-/// *Cost* one value and one gradient per trial.
-/// *Reference* Moré & Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
+/// returns the lowest point with sufficient decrease. *Use* with nonlinear conjugate gradients (η = 0.1) and
+/// L-BFGS without a preconditioner (η = 0.9). *Cost* one value and one gradient per trial. *Reference* Moré &
+/// Thuente 1994, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoreThuente<T> {
     /// μ, in (0, 1/2).

@@ -69,7 +69,8 @@ fn steps_of_others_do_not_set_the_scale() {
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
     assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step was cut
 
-    // The 11th step is one of conjugate gradients: along -M⁻¹g, which is exact here, whatever was proposed before.
+    // The 11th step is one of conjugate gradients: along -M⁻¹g, which is exact here, whatever was proposed
+    // before.
     let exact = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
     let mut descent = Descent::new(exact, Stop { max_iterations: 11, ..stop });
     let mut chain = OrElse::new(Picky::new(11), NonlinearCg::new(Beta::PolakRibierePlus, inverse));

@@ -1,13 +1,15 @@
 //! One implicit Euler step of a sheet of cloth that hangs between two bars.
 //!
-//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; as in Tamstorf, Jones &
-//! McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang & Wang 2022, *A GPU-Based Multilevel
-//! Additive Schwarz Preconditioner for Cloth and Deformable Body Simulation*)
+//! A Newton step of implicit Euler solves (Baraff & Witkin 1998, *Large Steps in Cloth Simulation*, §3; as in
+//! Tamstorf, Jones & McCormick 2015, *Smoothed Aggregation Multigrid for Cloth Simulation*, and Wu, Wang &
+//! Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body
+//! Simulation*)
 //!
 //! > A Δx = b,  A = M + Δt² K    (1)
 //!
-//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching over inertia is about k Δt² / (ρ h²)
-//! with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s, growing as Δt² N².
+//! with lumped masses M and the stiffness K of stretching, shearing and bending. Stretching over inertia is
+//! about k Δt² / (ρ h²) with the spacing h = 1 / (N − 1): 1,000 for N = 101 and Δt = 0.002 s, growing as Δt²
+//! N².
 //!
 //! | file | what |
 //! |---|---|
@@ -51,8 +53,8 @@ pub(crate) const DENSITY: f64 = 0.2;
 /// ```
 ///
 /// # Errors
-/// [`ProblemError::Size`] for n < 3 (no vertex would be free), [`ProblemError::Value`] for a `dt` that is not positive and
-/// finite, [`ProblemError::TooLarge`].
+/// [`ProblemError::Size`] for n < 3 (no vertex would be free), [`ProblemError::Value`] for a `dt` that is not
+/// positive and finite, [`ProblemError::TooLarge`].
 pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
     ProblemError::check_positive("dt", dt)?;
     ProblemError::check_size("cloth", n, 3, 1)?;
@@ -116,7 +118,8 @@ mod tests {
         }
     }
 
-    /// Away from the bars K annihilates translations, so that A c = M c: the mass of the cells around, 0.2 h².
+    /// Away from the bars K annihilates translations, so that A c = M c: the mass of the cells around, 0.2
+    /// h².
     #[test]
     fn translations_feel_only_mass() {
         let n = 9;

@@ -72,8 +72,8 @@ impl Sequence {
     /// The sequence of a text NAME:SIZE at its first step; the time step is 0.01 s by default.
     ///
     /// # Errors
-    /// As [`Problem::parse`](crate::Problem::parse) with [`ProblemError::NotSequence`] for the name of a single system, and
-    /// [`ProblemError::Steps`] for no step.
+    /// As [`Problem::parse`](crate::Problem::parse) with [`ProblemError::NotSequence`] for the name of a
+    /// single system, and [`ProblemError::Steps`] for no step.
     pub fn parse(spec: &str, steps: usize, options: &Options) -> Result<Self, ProblemError> {
         let malformed = || ProblemError::Spec { found: spec.to_owned() };
         let (name, size) = spec.split_once(':').ok_or_else(malformed)?;

@@ -28,7 +28,8 @@ fn small() -> Vec<Problem> {
     .into()
 }
 
-/// Problems on meshes, whose elements are summed in any order; `which` keeps the files of tests that run at once apart.
+/// Problems on meshes, whose elements are summed in any order; `which` keeps the files of tests that run at
+/// once apart.
 fn on_meshes(which: usize) -> Vec<Problem> {
     let long = Options { dt: Some(0.1), ..Options::default() };
     let folded = folded(which);

@@ -1,7 +1,7 @@
 //! The gallery agrees with the Python generator of the matrices that other libraries were measured with.
 //!
-//! Each fingerprint is printed by NumPy 2.4, SciPy and PyAMG 5.4 from the matrix A of the generator, for example
-//! `A, X, B = elast3d(6)`:
+//! Each fingerprint is printed by NumPy 2.4, SciPy and PyAMG 5.4 from the matrix A of the generator, for
+//! example `A, X, B = elast3d(6)`:
 //!
 //! ```text
 //! c = A.tocoo(); i = A.shape[0] // 2

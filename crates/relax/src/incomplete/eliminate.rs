@@ -26,7 +26,8 @@ pub(super) struct Fault {
 
 /// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D.
 ///
-/// With `positive` every Dᵢ must be positive definite. *Cost* about 2 b³ flops for each pair of blocks that meet.
+/// With `positive` every Dᵢ must be positive definite. *Cost* about 2 b³ flops for each pair of blocks that
+/// meet.
 ///
 /// # Errors
 /// The first fault of the first chunk that has one, at any number of threads.
@@ -122,8 +123,9 @@ impl<T: Real> EliminatedRows<'_, T> {
         // 1
         for i in self.chunk.rows.clone() {
             let (start, end) = (offsets[i], offsets[i + 1]);
-            // SAFETY: there are area values a block and area pivots a row (asserted in `eliminate`). Row i belongs to this chunk, which this call alone writes; a row
-            // k < i in its pattern belongs to this chunk, and differs from row i, or to an earlier stage, which is finished.
+            // SAFETY: there are area values a block and area pivots a row (asserted in `eliminate`). Row i
+            // belongs to this chunk, which this call alone writes; a row k < i in its pattern belongs to this
+            // chunk, and differs from row i, or to an earlier stage, which is finished.
             let own = unsafe {
                 std::slice::from_raw_parts_mut(self.values.get().add(start * area), (end - start) * area)
             };
@@ -166,7 +168,8 @@ impl<T: Real> EliminatedRows<'_, T> {
     }
 }
 
-/// The smallest pivot of a Cholesky factorisation of a block: positive where the block is positive definite. NaN counts as not.
+/// The smallest pivot of a Cholesky factorisation of a block: positive where the block is positive definite.
+/// NaN counts as not.
 fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
     let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
     let l = match stack.get_mut(..b * b) {

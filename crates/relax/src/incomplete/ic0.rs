@@ -10,12 +10,13 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 
 /// Incomplete Cholesky without fill, on blocks, with a diagonal shift where a pivot is not positive.
 ///
-/// M = (L + I) D (L + I)ᵀ, the factors of ILU(0) on a symmetric matrix (U = D Lᵀ). Both L and U are stored, because
-/// substitution by rows of U runs in parallel and by columns of L does not. Where some Dᵢ is not positive definite, A + α diag(A) is
-/// factorised instead, α = `first_shift` times 1, 2, 4, … up to 1 (Manteuffel 1980): M stays positive definite.
-/// *Use* for symmetric positive definite systems of moderate size and condition.
-/// *Cost* memory as A, twice that from the first update on; one pass over it an application; one elimination per shift tried.
-/// *Reference* Meijerink & van der Vorst 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
+/// M = (L + I) D (L + I)ᵀ, the factors of ILU(0) on a symmetric matrix (U = D Lᵀ). Both L and U are stored,
+/// because substitution by rows of U runs in parallel and by columns of L does not. Where some Dᵢ is not
+/// positive definite, A + α diag(A) is factorised instead, α = `first_shift` times 1, 2, 4, … up to 1
+/// (Manteuffel 1980): M stays positive definite. *Use* for symmetric positive definite systems of moderate
+/// size and condition. *Cost* memory as A, twice that from the first update on; one pass over it an
+/// application; one elimination per shift tried. *Reference* Meijerink & van der Vorst 1977; Manteuffel 1980,
+/// Math. Comp. 34; Saad 2003, §10.3.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};

@@ -1,8 +1,9 @@
 //! Incomplete factorisation on the pattern of A: IC(0) and ILU(0), on blocks.
 //!
-//! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are taken in the order of the row sets of the place: sets one after
-//! the other, the chunks of a set at once, rows inside a chunk in natural order. On a CPU a system of fewer than 8192 nodes is
-//! one chunk, which is the natural order itself; larger ones have a few thick chunks.
+//! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are taken in the order of the row
+//! sets of the place: sets one after the other, the chunks of a set at once, rows inside a chunk in natural
+//! order. On a CPU a system of fewer than 8192 nodes is one chunk, which is the natural order itself; larger
+//! ones have a few thick chunks.
 //!
 //! | file | step |
 //! |---|---|
@@ -32,8 +33,8 @@ pub use ilu0::Ilu0;
 
 /// What [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
 ///
-/// `R` is the recipe, `T` the scalar of the matrix it follows, `B` a place whose vectors are `Vec`s. *Memory* as A, and
-/// b² values a node; an update needs as much again, in `T`, and keeps it.
+/// `R` is the recipe, `T` the scalar of the matrix it follows, `B` a place whose vectors are `Vec`s. *Memory*
+/// as A, and b² values a node; an update needs as much again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
     recipe: R,
     on: B,
@@ -74,7 +75,8 @@ trait Factorise: Copy + Send {
     /// The method's name in messages.
     const NAME: &'static str;
 
-    /// Fills the workspace with the factors of a finite A; returns what M promises and the relative diagonal shift used.
+    /// Fills the workspace with the factors of a finite A; returns what M promises and the relative diagonal
+    /// shift used.
     ///
     /// # Errors
     /// [`SetupError`] names the row; the workspace is then garbage.
@@ -113,7 +115,8 @@ fn build<R: Factorise, T: Real, B: Backend>(
 }
 
 impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
-    /// The share of the diagonal that was added to it before the factorisation succeeded; 0 where none was needed.
+    /// The share of the diagonal that was added to it before the factorisation succeeded; 0 where none was
+    /// needed.
     pub fn shift(&self) -> f64 {
         self.shift
     }

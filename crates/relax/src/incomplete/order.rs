@@ -23,7 +23,8 @@ impl Chunk {
     }
 }
 
-/// Rows renumbered in the order of the row sets; each stage is one set, its chunks contiguous in the new numbering.
+/// Rows renumbered in the order of the row sets; each stage is one set, its chunks contiguous in the new
+/// numbering.
 pub(super) struct Order {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,

@@ -6,8 +6,8 @@
 //! | Lᵢⱼ, j < i, Uᵢⱼ, j > i | blocks of row i before and after its diagonal block |
 //! | Dᵢ⁻¹ | `pivots` |
 //!
-//! A row waits for the row before it, as a rule its neighbour. All other terms are summed first, and the neighbour comes from
-//! registers, so that rows overlap in the processor except for one product with a block.
+//! A row waits for the row before it, as a rule its neighbour. All other terms are summed first, and the
+//! neighbour comes from registers, so that rows overlap in the processor except for one product with a block.
 //!
 //! *Traffic* L, U and D once, r, y and z once, y twice more. *Reference* Saad 2003, §10.3.
 
@@ -31,7 +31,8 @@ pub(super) struct Substitution<'a, V, S> {
 }
 
 impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
-    /// Solves with L and U; `y` is scratch as long as r, or empty where the order is the natural one and z serves as y.
+    /// Solves with L and U; `y` is scratch as long as r, or empty where the order is the natural one and z
+    /// serves as y.
     ///
     /// *Panics* on a wrong length.
     pub(super) fn run(
@@ -168,10 +169,10 @@ impl<V: Real, S: Real> Half<'_, V, S> {
         end: usize,
     ) -> [V; B] {
         let columns = &self.of.lu.pattern().indices()[start..end];
-        // SAFETY: values has B² numbers a block (Bsr::new), every column is below the number of block rows (Pattern::new; lu is square) and
-        // y has as many blocks of B (asserted in `run`). The rows of y that are read belong to this chunk, which this call alone
-        // writes, or to another stage, which nobody writes now: chunks of one stage are not coupled (RowSets).
-        // Nothing is read beyond a block of y.
+        // SAFETY: values has B² numbers a block (Bsr::new), every column is below the number of block rows
+        // (Pattern::new; lu is square) and y has as many blocks of B (asserted in `run`). The rows of y that
+        // are read belong to this chunk, which this call alone writes, or to another stage, which nobody
+        // writes now: chunks of one stage are not coupled (RowSets). Nothing is read beyond a block of y.
         unsafe {
             let values = self.of.lu.values().as_ptr().add(start * B * B);
             row_product::<V, S, I, P, B, B, false>(set, values, columns, self.of.y.get())
@@ -193,7 +194,8 @@ impl<V: Real, S: Real> Half<'_, V, S> {
     #[inline(always)]
     fn store<const B: usize>(&self, i: usize, v: &[V; B], to: Shared<'_, V>) {
         for k in 0..B {
-            // SAFETY: row i belongs to this chunk in y, and its old number in z: this call alone writes either.
+            // SAFETY: row i belongs to this chunk in y, and its old number in z: this call alone writes
+            // either.
             unsafe { *to.get().add(i * B + k) = v[k] };
         }
     }

@@ -25,7 +25,8 @@ fn damping_must_be_positive() {
     }
 }
 
-/// What a recipe says in f32 of a matrix that it refuses: in a build, and in an update, which leaves what was there.
+/// What a recipe says in f32 of a matrix that it refuses: in a build, and in an update, which leaves what was
+/// there.
 fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) -> [Option<SetupError>; 2] {
     let mut kept = recipe.build(good, &Single::single()).unwrap();
     let applied = |m: &mut S::Built| {

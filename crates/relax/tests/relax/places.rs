@@ -1,4 +1,5 @@
-//! At a place of its own, which cuts small systems into chunks and follows a matrix that changes there: sweeps and factors in that order, radii found there.
+//! At a place of its own, which cuts small systems into chunks and follows a matrix that changes there:
+//! sweeps and factors in that order, radii found there.
 
 use std::sync::Arc;
 
@@ -170,7 +171,8 @@ fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-/// z = U⁻¹ L⁻¹ r by elimination of scalars in the order of the chunks, with what falls outside the blocks of A dropped.
+/// z = U⁻¹ L⁻¹ r by elimination of scalars in the order of the chunks, with what falls outside the blocks of
+/// A dropped.
 fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     let (n, b) = (a.shape().0, a.block().0);
     let order: Vec<usize> = RowSets::chunked(a.pattern(), rows).order().collect();
@@ -196,7 +198,8 @@ fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
     z
 }
 
-/// Factors and their solutions in any order: one chunk, two that follow each other, and chunks that are taken out of turn.
+/// Factors and their solutions in any order: one chunk, two that follow each other, and chunks that are taken
+/// out of turn.
 #[test]
 fn incomplete_factors_in_the_order_of_the_place() {
     for b in [1, 2, 3, 4, 6] {

@@ -1,4 +1,5 @@
-//! What built objects tell of themselves: classes, bytes, radii, what an update keeps, and which blocks and spectra they take.
+//! What built objects tell of themselves: classes, bytes, radii, what an update keeps, and which blocks and
+//! spectra they take.
 
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
@@ -178,7 +179,8 @@ fn a_prepared_matrix_has_its_radius() {
     }
 }
 
-/// Copies of A and of the blocks where they are stored, the blocks here, and vectors: two of the place and five of the estimate.
+/// Copies of A and of the blocks where they are stored, the blocks here, and vectors: two of the place and
+/// five of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {
     fn check<B: Backend>(on: &B, [stored, real]: [usize; 2])
@@ -202,7 +204,8 @@ fn bytes_are_those_of_the_arrays() {
     check(&Cpu::single(), [4, 4]);
 }
 
-/// M of blocks of any size, and of more rows than one task takes, solves the Lyapunov equation M G + G M = A + Aᵀ of each node.
+/// M of blocks of any size, and of more rows than one task takes, solves the Lyapunov equation M G + G M =
+/// A + Aᵀ of each node.
 #[test]
 fn spai0_solves_its_equation() {
     for (n, b) in [(5, 1), (5, 2), (5, 3), (3, 13), (2100, 1), (1100, 3)] {
@@ -232,7 +235,8 @@ fn spai0_solves_its_equation() {
             }
         }
     }
-    // A row 1e-10 as large as the others, almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to parts of 1e-10.
+    // A row 1e-10 as large as the others, almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to parts
+    // of 1e-10.
     let a = dense([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-17, 0.0, 1e-10]]);
     let recipe = Chebyshev { degree: 1, scaling: Scaling::Spai0, ..Chebyshev::default() };
     let mut m = recipe.build(&a, &Cpu::new()).unwrap();
@@ -246,7 +250,8 @@ fn spai0_solves_its_equation() {
     assert_eq!(recipe.build(&zero, &Cpu::new()).err(), Some(expected));
 }
 
-/// Stiff rows show in the middle eighth of all, where Lanczos starts: the room of that part is then all that is made.
+/// Stiff rows show in the middle eighth of all, where Lanczos starts: the room of that part is then all that
+/// is made.
 #[test]
 fn a_spectrum_is_first_looked_for_in_the_middle() {
     const N: usize = 1 << 16;

@@ -1,4 +1,5 @@
-//! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors that fill nothing, and shifts.
+//! Each method against its formula in plain loops: polynomials on eigenvectors, sweeps, factors that fill
+//! nothing, and shifts.
 
 use std::f64::consts::PI;
 
@@ -9,7 +10,8 @@ use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, near, right_hand_side};
 
-/// A chain of `n` nodes with blocks of `b`: dominant, with every entry of a block filled; `skew` makes it unsymmetric.
+/// A chain of `n` nodes with blocks of `b`: dominant, with every entry of a block filled; `skew` makes it
+/// unsymmetric.
 fn chain(n: u32, b: u32, skew: f64) -> Bsr<f64> {
     let mut entries = Vec::new();
     for i in 0..n {
@@ -86,7 +88,8 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
     }
 }
 
-/// Damped Jacobi and SPAI-0 are the polynomials of degree 1, to the last bit: built, updated, from zero and from a guess.
+/// Damped Jacobi and SPAI-0 are the polynomials of degree 1, to the last bit: built, updated, from zero and
+/// from a guess.
 #[test]
 fn damped_steps_are_chebyshev_of_degree_one() {
     fn check<R: Setup<f64, Cpu>>(recipe: R, scaling: Scaling)
@@ -150,7 +153,8 @@ fn sweeps_are_their_loops() {
             };
             let forward = |x: &mut [f64]| (0..20).for_each(|i| node(x, i));
             let backward = |x: &mut [f64]| (0..20).rev().for_each(|i| node(x, i));
-            // A preconditioner makes pairs of sweeps; a smoother makes all forward, and all backward after the coarse correction.
+            // A preconditioner makes pairs of sweeps; a smoother makes all forward, and all backward after
+            // the coarse correction.
             let (mut pairs, mut x, mut smoothed) = (vec![0.0; n], vec![0.0; n], vec![f64::NAN; n]);
             (0..sweeps).for_each(|_| {
                 forward(&mut pairs);
@@ -194,7 +198,8 @@ fn factors_that_fill_nothing_are_exact() {
     }
 }
 
-/// IC(0) of Kershaw's matrix has a negative pivot: the diagonal grows by the first shift, doubled until all pivots are positive.
+/// IC(0) of Kershaw's matrix has a negative pivot: the diagonal grows by the first shift, doubled until all
+/// pivots are positive.
 #[test]
 fn a_shift_is_doubled_until_it_is_enough() {
     let rows = [[3.0, -2.0, 0.0, 2.0], [-2.0, 3.0, -2.0, 0.0], [0.0, -2.0, 3.0, -2.0], [2.0, 0.0, -2.0, 3.0]];
@@ -252,7 +257,8 @@ fn jacobi_inverts_what_is_on_the_diagonal() {
     }
 }
 
-/// Without the matrix: the same polynomial as with it, to the round-off of another order of sums; degree 1 and `Jacobi` are the diagonal.
+/// Without the matrix: the same polynomial as with it, to the round-off of another order of sums; degree 1
+/// and `Jacobi` are the diagonal.
 #[test]
 fn matrix_free_methods_are_those_of_the_matrix() {
     let a = chain(60, 1, 0.0);

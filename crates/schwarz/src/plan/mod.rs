@@ -16,8 +16,9 @@ pub use numbering::{Couplings, Numbering};
 
 /// Everything about multilevel domains that does not depend on values: plain lists that a device may keep.
 ///
-/// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is node d of the next one. Nodes without
-/// couplings (constraints) are in no domain. Vectors of coarse levels hold `block` unknowns a node, in the numbering of their level.
+/// Level 0 is the finest. A level has nodes, and domains of a few connected nodes; domain d of a level is
+/// node d of the next one. Nodes without couplings (constraints) are in no domain. Vectors of coarse levels
+/// hold `block` unknowns a node, in the numbering of their level.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
@@ -66,7 +67,8 @@ pub(crate) struct Limits {
 }
 
 impl Plan {
-    /// Levels until every component is one domain, `limits.levels` are there, or the next level is solved as one system.
+    /// Levels until every component is one domain, `limits.levels` are there, or the next level is solved as
+    /// one system.
     pub(crate) fn new(
         block: usize,
         links: Links,
@@ -100,7 +102,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// One level whose domains are stretches of the numbering, not coupled to each other; `starts` has one more for the end.
+    /// One level whose domains are stretches of the numbering, not coupled to each other; `starts` has one
+    /// more for the end.
     pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
         let domains = Domains::stretches(starts);
         let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };

@@ -1,4 +1,5 @@
-//! The nodes of all levels in one numbering, and the couplings inside domains: the lists that a place in other memory keeps.
+//! The nodes of all levels in one numbering, and the couplings inside domains: the lists that a place in
+//! other memory keeps.
 
 use coarsen_core::Error;
 use coarsen_sparse::Pattern;
@@ -9,15 +10,18 @@ use crate::packed::AREA;
 
 /// The levels of a [`Plan`] as lists over one numbering of all nodes.
 ///
-/// The nodes of the finest level come first. The level that is solved as one system, where there is one, is next, and then the coarse levels
-/// from the finer to the coarser. A *position* is a place in `order`, which lists the members of the domains, domain after domain and level
-/// after level. The kernels in `kernels/schwarz/lists.cl` read the same lists.
-/// *Cost* one pass over the nodes of all levels; about 4 numbers of 4 bytes a node.
+/// The nodes of the finest level come first. The level that is solved as one system, where there is one, is
+/// next, and then the coarse levels from the finer to the coarser. A *position* is a place in `order`, which
+/// lists the members of the domains, domain after domain and level after level. The kernels in
+/// `kernels/schwarz/lists.cl` read the same lists. *Cost* one pass over the nodes of all levels; about 4
+/// numbers of 4 bytes a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// The number of the first node of each level with domains, and of the level that is solved as one system.
+    /// The number of the first node of each level with domains, and of the level that is solved as one
+    /// system.
     pub first: Vec<usize>,
-    /// For each coarse level from the finer to the coarser, its first node and the one after its last, counted from the first coarse node on.
+    /// For each coarse level from the finer to the coarser, its first node and the one after its last,
+    /// counted from the first coarse node on.
     pub levels: Vec<[usize; 2]>,
     /// The node at each position.
     pub order: Vec<u32>,
@@ -42,7 +46,8 @@ pub struct Couplings {
     pub own: Vec<u32>,
     /// Where the couplings of each position begin in `inner`; one more for the end.
     pub starts: Vec<u32>,
-    /// For each coupling its block, and the position in the same domain that it leads to, which comes before its own.
+    /// For each coupling its block, and the position in the same domain that it leads to, which comes before
+    /// its own.
     pub inner: Vec<[u32; 2]>,
     /// 1 for every node in no domain, else 0.
     pub alone: Vec<u32>,
@@ -101,13 +106,15 @@ impl Plan {
         Ok(lists)
     }
 
-    /// The blocks of a matrix that the domains of all levels are assembled from, for a pattern of the plan's nodes and a numbering of the plan.
+    /// The blocks of a matrix that the domains of all levels are assembled from, for a pattern of the plan's
+    /// nodes and a numbering of the plan.
     ///
-    /// Nodes i and j of the finest level lie in different nodes of the coarse levels, up to the level on which one domain holds both. On all
-    /// levels above, they lie in the same node. So block (i, j), i ≠ j, is part of the off-diagonal block (s, t) of one level at most, where s
-    /// and t are nodes of one domain. It is listed at the later of their two positions. The blocks of the lower triangle of every domain are
-    /// therefore gathered without a coarse matrix.
-    /// *Cost* two passes over the blocks, each with a walk through the levels.
+    /// Nodes i and j of the finest level lie in different nodes of the coarse levels, up to the level on
+    /// which one domain holds both. On all levels above, they lie in the same node. So block (i, j), i ≠ j,
+    /// is part of the off-diagonal block (s, t) of one level at most, where s and t are nodes of one domain.
+    /// It is listed at the later of their two positions. The blocks of the lower triangle of every domain are
+    /// therefore gathered without a coarse matrix. *Cost* two passes over the blocks, each with a walk
+    /// through the levels.
     pub fn couplings(&self, numbering: &Numbering, pattern: &Pattern) -> Couplings {
         let mut position = vec![NONE; numbering.parent.len()];
         numbering.order.iter().enumerate().for_each(|(p, &i)| position[i as usize] = p as u32);
@@ -159,7 +166,8 @@ mod tests {
     use crate::plan::Limits;
     use coarsen_problems::{Problem, cloth, poisson2d};
 
-    /// Plans of three and more levels: with nodes in no domain, and with a level that is solved as one system.
+    /// Plans of three and more levels: with nodes in no domain, and with a level that is solved as one
+    /// system.
     fn plans() -> [(Plan, Problem); 2] {
         let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());
         let all = Limits { domain: 8, levels: 9, top: Coarse::Domains };
@@ -198,7 +206,8 @@ mod tests {
         }
     }
 
-    /// What is gathered at a pair of positions is the block of C A Cᵀ, summed by plain loops over all pairs of nodes.
+    /// What is gathered at a pair of positions is the block of C A Cᵀ, summed by plain loops over all pairs
+    /// of nodes.
     #[test]
     fn couplings_sum_to_the_matrices_of_the_levels() {
         for (plan, p) in plans() {

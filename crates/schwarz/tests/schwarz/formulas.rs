@@ -1,4 +1,5 @@
-//! Domains against their formulas in dense loops: blocks of any size, the exact coarse solve, repairs, pockets, bodies that float, bytes.
+//! Domains against their formulas in dense loops: blocks of any size, the exact coarse solve, repairs,
+//! pockets, bodies that float, bytes.
 
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ fn solved(a: &[Vec<f64>], r: &[f64]) -> Vec<f64> {
     x
 }
 
-/// Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r over the levels, and C_tᵀ `top`(A_t)⁻¹ C_t r of the one that is solved as one system.
+/// Σ_l C_lᵀ Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d C_l r over the levels, and C_tᵀ `top`(A_t)⁻¹ C_t r of the one that
+/// is solved as one system.
 fn formula(a: &Bsr<f64>, plan: &Plan, r: &[f64], top: &dyn Fn(&mut Vec<Vec<f64>>)) -> Vec<f64> {
     let (b, n) = (plan.block(), a.shape().0);
     let mut z = vec![0.0; n];
@@ -112,7 +114,8 @@ fn the_coarsest_level_is_shifted_by_what_is_needed() {
     assert!(off < 1e-5, "{off:.1e}");
 }
 
-/// In a domain that is indefinite each node is solved by its own block, and by its diagonal where that is indefinite too.
+/// In a domain that is indefinite each node is solved by its own block, and by its diagonal where that is
+/// indefinite too.
 #[test]
 fn an_indefinite_domain_is_solved_block_by_block() {
     for (nodes, b) in [(10, 1), (9, 2), (10, 3), (7, 5), (5, 7), (5, 9), (3, 16), (3, 17)] {
@@ -142,7 +145,8 @@ fn an_indefinite_domain_is_solved_block_by_block() {
     }
 }
 
-/// A domain of at most half the size is joined with its neighbour, and both are divided anew where they are too many for one.
+/// A domain of at most half the size is joined with its neighbour, and both are divided anew where they are
+/// too many for one.
 #[test]
 fn pockets_are_joined() {
     let sizes = |nodes: usize| {
@@ -197,7 +201,8 @@ fn contact_of_scalars_takes_part_on_every_level() {
     }
 }
 
-/// Two bodies that nothing holds: the smaller one is a node without stiffness where the larger one still has several, and gets nothing there.
+/// Two bodies that nothing holds: the smaller one is a node without stiffness where the larger one still has
+/// several, and gets nothing there.
 #[test]
 fn a_body_that_became_a_node_is_left_alone() {
     let (n, first) = (260_u32, 200);

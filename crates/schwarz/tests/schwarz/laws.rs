@@ -1,4 +1,5 @@
-//! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint bodies.
+//! What multilevel domains must obey: explicit triple products, plain loops, patch and update, disjoint
+//! bodies.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, UpdateExt};
@@ -240,7 +241,8 @@ fn bad_parameters_are_named() {
     assert!(m.patch(&p.matrix, &[100_000]).is_err());
 }
 
-/// Factors of least energy leave no more of the energy of the probe than ones do, and make no operator indefinite.
+/// Factors of least energy leave no more of the energy of the probe than ones do, and make no operator
+/// indefinite.
 #[test]
 fn weights_leave_the_least_energy() {
     for p in problems() {
@@ -273,7 +275,8 @@ fn weights_leave_the_least_energy() {
     }
 }
 
-/// Stiff springs anywhere have eigenvectors of few nodes, which the first Lanczos steps hardly see: the damped step converges all the same.
+/// Stiff springs anywhere have eigenvectors of few nodes, which the first Lanczos steps hardly see: the
+/// damped step converges all the same.
 #[test]
 fn damping_finds_eigenvectors_of_few_nodes() {
     let mut s = Sequence::parse("stack:20", 4, &Options::default()).unwrap();
@@ -288,7 +291,8 @@ fn damping_finds_eigenvectors_of_few_nodes() {
     }
 }
 
-/// Three chains without anything that holds them: their domains are singular, and the table counts them among the shifted ones.
+/// Three chains without anything that holds them: their domains are singular, and the table counts them among
+/// the shifted ones.
 #[test]
 fn the_table_counts_repairs() {
     let (chains, nodes) = (3_u32, 8_u32);

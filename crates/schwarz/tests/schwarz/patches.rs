@@ -136,7 +136,8 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }
 
-/// A held node is in no domain: what contact couples to it stays outside on every level, only its diagonal block counts.
+/// A held node is in no domain: what contact couples to it stays outside on every level, only its diagonal
+/// block counts.
 #[test]
 fn contact_with_a_held_node_stays_outside() {
     let p = problem("cloth:25");

@@ -99,7 +99,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// s −= Σ A_ij x_j over inner couplings; `ahead` says how far, in bytes, a sweep of this direction will be soon.
+    /// s −= Σ A_ij x_j over inner couplings; `ahead` says how far, in bytes, a sweep of this direction will
+    /// be soon.
     ///
     /// As [`coarsen_sparse::row_product`], but that reads forward only.
     #[inline(always)]
@@ -114,7 +115,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         let columns = &self.layout.inner_columns[places.clone()];
         let Some((&last, others)) = columns.split_last() else { return };
         let mut sums = [P::zero(set); B];
-        // SAFETY: see the top of `kernel.rs`. What follows a block of x or A, but for the last, is another block of this chunk.
+        // SAFETY: see the top of `kernel.rs`. What follows a block of x or A, but for the last, is another
+        // block of this chunk.
         unsafe {
             let values = self.inner.as_ptr().add(places.start * B * B);
             prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
@@ -147,7 +149,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     ) {
         let columns = &self.layout.inner_columns[places.clone()];
         let Some((&last, others)) = columns.split_last() else { return };
-        // SAFETY: see the top of `kernel.rs`. A pack reads into the block after it, which is there but for the last.
+        // SAFETY: see the top of `kernel.rs`. A pack reads into the block after it, which is there but for
+        // the last.
         unsafe {
             let values = self.inner.as_ptr().add(places.start * B * B);
             let mut less = [P::zero(set); B];

@@ -1,8 +1,10 @@
 //! The rows of a chunk: what each pass reads and writes.
 //!
-//! SAFETY, of all unsafe code here: a chunk writes rows of its own alone; it reads its own rows, and rows of other sets that nobody writes meanwhile, since chunks
-//! of one set are not coupled ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are those of the pattern, which is square, and vectors have a block for each; values
-//! have b² numbers a column ([`Layout::fill`](super::layout::Layout)). Inner columns rise and lie in the chunk below their row.
+//! SAFETY, of all unsafe code here: a chunk writes rows of its own alone; it reads its own rows, and rows of
+//! other sets that nobody writes meanwhile, since chunks of one set are not coupled
+//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are those of the pattern, which is square, and
+//! vectors have a block for each; values have b² numbers a column ([`Layout::fill`](super::layout::Layout)).
+//! Inner columns rise and lie in the chunk below their row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
@@ -12,7 +14,8 @@ use super::couplings::{Outer, get, put};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
-/// Block sizes with a kernel. Single entries take more instructions so than memory would take time: whole rows are faster.
+/// Block sizes with a kernel. Single entries take more instructions so than memory would take time: whole
+/// rows are faster.
 pub(super) const BLOCKS: [usize; 3] = [2, 3, 6];
 
 /// How far ahead of its use the matrix is asked for, in bytes.
@@ -175,7 +178,8 @@ impl<V: Real, S: Real> Task<'_, V, S> {
         }
     }
 
-    /// x_i ← x_i + ω D⁻¹ (s − D x_i), s being b less all couplings of row i: what D⁻¹ loses by being rounded is not taken for a solution.
+    /// x_i ← x_i + ω D⁻¹ (s − D x_i), s being b less all couplings of row i: what D⁻¹ loses by being rounded
+    /// is not taken for a solution.
     #[inline(always)]
     unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,

@@ -1,7 +1,8 @@
 //! Which couplings a half matrix keeps, and where.
 //!
-//! Rows are cut into the chunks of a [`RowSets`]. A coupling inside a chunk is stored once, with the row of the larger index; one between chunks is stored
-//! with both of its rows, so that a chunk writes nothing of another's.
+//! Rows are cut into the chunks of a [`RowSets`]. A coupling inside a chunk is stored once, with the row of
+//! the larger index; one between chunks is stored with both of its rows, so that a chunk writes nothing of
+//! another's.
 
 use std::ops::Range;
 use std::slice::from_raw_parts_mut;
@@ -16,7 +17,8 @@ use crate::{DenseBlocks, RowSets};
 /// Rows of one task of a pass over the pattern.
 const LEAF: usize = 1024;
 
-/// Share of the couplings that must be inside chunks for half storage to be worth its second pass over vectors.
+/// Share of the couplings that must be inside chunks for half storage to be worth its second pass over
+/// vectors.
 const INSIDE: f64 = 0.6;
 
 /// The most sets that chunks may need: with more, too few of them run at once.
@@ -37,7 +39,8 @@ pub(super) struct Layout {
     /// Couplings of each row to smaller rows of its chunk.
     pub(super) inner: Vec<u32>,
     pub(super) inner_columns: Vec<u32>,
-    /// Rows that are coupled to other chunks, in order; their couplings, those to earlier sets first, and where those to later ones begin.
+    /// Rows that are coupled to other chunks, in order; their couplings, those to earlier sets first, and
+    /// where those to later ones begin.
     pub(super) outer_rows: Vec<u32>,
     pub(super) outer: Vec<u32>,
     pub(super) later: Vec<u32>,
@@ -83,7 +86,8 @@ fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3]
 }
 
 impl Layout {
-    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, a row lacks its diagonal block, or 32 bits do not hold the places.
+    /// The layout for rows in the order of `sets`; `None` where half storage does not pay, a row lacks its
+    /// diagonal block, or 32 bits do not hold the places.
     pub(super) fn new(sets: &RowSets) -> Option<Self> {
         let pattern = sets.pattern();
         let (n, chunks) = (pattern.rows(), Chunks::new(sets));
@@ -154,7 +158,8 @@ impl Layout {
         Some(layout)
     }
 
-    /// Calls `f` with every row, the entries of the pattern that it keeps, and the place of the first; chunks at once.
+    /// Calls `f` with every row, the entries of the pattern that it keeps, and the place of the first; chunks
+    /// at once.
     fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
         for set in &self.sets {
             items(set, parallel::worth(self.pattern.len()), &|chunk: &Chunk| {

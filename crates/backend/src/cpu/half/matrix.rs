@@ -9,9 +9,10 @@ use crate::{DenseBlocks, check_blocks, check_range};
 
 /// A symmetric matrix of which one half is stored.
 ///
-/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A sweep reads that half; one forward from an x that is not 0
-/// reads it twice, and the residual after a forward sweep from zero costs nothing more.
-/// *Reference* Eisenstat 1981, "Efficient implementation of a class of preconditioned conjugate gradient methods", for the same saving in SSOR.
+/// *Cost* of memory half of A, the other half of couplings between chunks, 2 b² values a node and a vector. A
+/// sweep reads that half; one forward from an x that is not 0 reads it twice, and the residual after a
+/// forward sweep from zero costs nothing more. *Reference* Eisenstat 1981, "Efficient implementation of a
+/// class of preconditioned conjugate gradient methods", for the same saving in SSOR.
 pub(super) struct HalfMatrix<V, S> {
     pub(super) layout: Layout,
     pub(super) block: usize,
@@ -27,7 +28,8 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Half of A, and D⁻¹.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not belong together, [`Error::Range`] for values that storage cannot hold.
+    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not belong together, [`Error::Range`] for
+    /// values that storage cannot hold.
     pub(super) fn new<T: Real>(layout: Layout, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<Self, Error> {
         let (block, nodes) = (a.block().0, a.pattern().rows());
         if a.shape().0 != a.shape().1 || a.block().1 != block {

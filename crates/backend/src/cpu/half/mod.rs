@@ -1,7 +1,8 @@
 //! Sweeps over half of a symmetric matrix.
 //!
-//! A = L + D + Lᵀ. A row of L that is in the cache serves twice: L_i x takes what rows before it give to row i, and L_iᵀ x_i is what it gives to them. So a forward
-//! sweep from x = 0 and its residual read half of A once, and so does a backward sweep.
+//! A = L + D + Lᵀ. A row of L that is in the cache serves twice: L_i x takes what rows before it give to row
+//! i, and L_iᵀ x_i is what it gives to them. So a forward sweep from x = 0 and its residual read half of A
+//! once, and so does a backward sweep.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -11,10 +11,11 @@ use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
 
-/// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one backward sweep after it.
+/// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
+/// backward sweep after it.
 ///
-/// *Cost* a forward sweep from zero and its residual read half of A once, and so does a backward sweep. A forward sweep from another x reads it twice.
-/// *Memory* that of the half, and b² values a node on the host.
+/// *Cost* a forward sweep from zero and its residual read half of A once, and so does a backward sweep. A
+/// forward sweep from another x reads it twice. *Memory* that of the half, and b² values a node on the host.
 pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     half: HalfMatrix<V, S>,
     omega: V,
@@ -23,7 +24,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and orders with many couplings between chunks.
+    /// `None` if sweeps over whole rows are better: for blocks without a kernel, and orders with many
+    /// couplings between chunks.
     ///
     /// # Errors
     /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).

@@ -15,8 +15,8 @@ pub(crate) struct Mesh {
 }
 
 impl Mesh {
-    /// The upper half of a ring with inner radius 1 and outer radius 2, `across` by `along` nodes, slightly disordered, fixed at its
-    /// right end.
+    /// The upper half of a ring with inner radius 1 and outer radius 2, `across` by `along` nodes, slightly
+    /// disordered, fixed at its right end.
     pub(crate) fn half_ring(across: usize, along: usize) -> Self {
         let stray = noise(2 * across * along, 5);
         let inside = |i: usize, n: usize| f64::from(u8::from(i > 0 && i + 1 < n)) * STRAY;

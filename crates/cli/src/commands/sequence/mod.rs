@@ -1,4 +1,5 @@
-//! `coarsen solve --problem cloth-contact:200 --steps 20`: a system that changes from step to step, and a preconditioner that is updated.
+//! `coarsen solve --problem cloth-contact:200 --steps 20`: a system that changes from step to step, and a
+//! preconditioner that is updated.
 //!
 //! | file | contents |
 //! |---|---|
@@ -80,7 +81,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         let setup_seconds = begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = cg.solve(&sequence.sum(), follower.built()?, &b, &mut x)?;
-        // The iterations of a failed solve do not measure the preconditioner. Without a count the next step builds.
+        // The iterations of a failed solve do not measure the preconditioner. Without a count the next step
+        // builds.
         if report.outcome == Outcome::Converged {
             policy.learn(report.iterations);
         }

@@ -1,4 +1,5 @@
-//! Two plots over the steps: iterations, with a mark for the action before each solve, and seconds of setup and solve.
+//! Two plots over the steps: iterations, with a mark for the action before each solve, and seconds of setup
+//! and solve.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! The coarse solve: a sparse factor, or a dense pseudo-inverse where the system is singular.
 //!
-//! At a place that the host would have to wait for, its dense inverse is moved there, so that a cycle is enqueued as a whole.
+//! At a place that the host would have to wait for, its dense inverse is moved there, so that a cycle is
+//! enqueued as a whole.
 
 use std::marker::PhantomData;
 
@@ -36,7 +37,8 @@ enum Solver {
 }
 
 impl Solver {
-    /// A factor, or the least-squares solution of least norm: a free body or a pure Neumann problem is a legitimate question.
+    /// A factor, or the least-squares solution of least norm: a free body or a pure Neumann problem is a
+    /// legitimate question.
     fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
         let unknowns = a.shape().0;
         match Direct::default().factor(a) {
@@ -95,8 +97,8 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
 
-/// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times its own bytes, as that of a matrix that
-/// relaxation solves does.
+/// Whether a level that cannot be coarsened may be factored: one whose factor takes no more than `MANY` times
+/// its own bytes, as that of a matrix that relaxation solves does.
 pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     const MANY: usize = 16;
     match Direct::default().estimate(a) {
@@ -143,13 +145,17 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         }
     }
 
-    /// New values on the same pattern, solved by what a build takes for them. *Deviation*: where the old values were singular and the new ones are
-    /// regular with a contrast above 1e12, the pseudo-inverse stays, which a build would not take. Trying a factor each time would allocate, and
-    /// eigenvalues cannot tell: those of a free body are up to some 1e-13 of the largest, by the round-off of the products above.
+    /// New values on the same pattern, solved by what a build takes for them. *Deviation*: where the old
+    /// values were singular and the new ones are regular with a contrast above 1e12, the pseudo-inverse
+    /// stays, which a build would not take. Trying a factor each time would allocate, and eigenvalues cannot
+    /// tell: those of a free body are up to some 1e-13 of the largest, by the round-off of the products
+    /// above.
     ///
-    /// After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old inverse there.
+    /// After an error the old solver stays, or at a remote place, where the cycle uses nothing else, the old
+    /// inverse there.
     ///
-    /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is moved to a remote place.
+    /// Allocates where a regular system became singular or a singular one regular, and for an inverse that is
+    /// moved to a remote place.
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         let updated = self.solver.update(a);
         match &self.solver {
@@ -157,7 +163,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
             Solver::Dense(_) => match Direct::default().factor(a) {
                 Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
-                // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned for a factor.
+                // The pseudo-inverse of a matrix that is regular by its eigenvalues, and too ill-conditioned
+                // for a factor.
                 Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
             },
             Solver::Sparse(_) => (),

@@ -6,7 +6,8 @@
 //! | r, z = D⁻¹ r, p, q = A p | residual, preconditioned residual, direction, its product |
 //! | ρ = r·z | the square of the norm that decides: ‖r‖ in D⁻¹ |
 //!
-//! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve ends at half of √(bᵀD⁻¹b). Step numbers are those of Saad 2003, Algorithm 9.1.
+//! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve ends at half of √(bᵀD⁻¹b). Step numbers are
+//! those of Saad 2003, Algorithm 9.1.
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
 use coarsen_core::{Class, LinearOperator, Real, Scalar, Vector};

@@ -6,10 +6,10 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 
 /// The block products of Q = A P and A_c = Pᵀ Q for one pattern of A and one of P.
 ///
-/// Block numbers count the blocks of a pattern, row after row. Every entry of Q and A_c is a sum in the order of these lists, with no search
-/// and no atomic operation. *Use* where the values of A and P are in the memory of a device; on the host,
-/// [`GalerkinPlan`](crate::GalerkinPlan) needs no lists.
-/// *Cost* one sort of each row; 8 bytes a block product.
+/// Block numbers count the blocks of a pattern, row after row. Every entry of Q and A_c is a sum in the order
+/// of these lists, with no search and no atomic operation. *Use* where the values of A and P are in the
+/// memory of a device; on the host, [`GalerkinPlan`](crate::GalerkinPlan) needs no lists. *Cost* one sort of
+/// each row; 8 bytes a block product.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,7 +25,8 @@ use crate::{Pattern, SparseError, TransposePlan, fits};
 pub struct GalerkinLists {
     /// For each block of Q, the blocks of A and of P whose products it is the sum of.
     pub right: ProductList,
-    /// For each block of A_c, the blocks of P and of Q: it is the sum of the products of the transpose of the first with the second.
+    /// For each block of A_c, the blocks of P and of Q: it is the sum of the products of the transpose of the
+    /// first with the second.
     pub left: ProductList,
     /// The pattern of A_c.
     pub coarse: Pattern,
@@ -44,7 +45,8 @@ impl GalerkinLists {
     /// The lists for the patterns of A and P.
     ///
     /// # Errors
-    /// [`SparseError::Shape`] unless A is square and P has its rows, [`SparseError::TooLarge`] where `u32` cannot number block products.
+    /// [`SparseError::Shape`] unless A is square and P has its rows, [`SparseError::TooLarge`] where `u32`
+    /// cannot number block products.
     pub fn new(a: &Pattern, p: &Arc<Pattern>) -> Result<Self, SparseError> {
         fits::sizes([
             ("Galerkin product, block columns of A", a.rows(), a.columns()),
@@ -93,7 +95,8 @@ impl ProductList {
         &self.factors[self.starts[block] as usize..self.starts[block + 1] as usize]
     }
 
-    /// Appends a row: its products by column, in increasing columns, and those of one column in the order they came in.
+    /// Appends a row: its products by column, in increasing columns, and those of one column in the order
+    /// they came in.
     fn row(
         &mut self,
         products: &mut Vec<(u32, [u32; 2])>,
