@@ -4,23 +4,7 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
-use crate::{Analysis, DirectError, Engine, Factor, Figures};
-
-/// A factorisation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// The cheapest that fits: Cholesky for symmetric matrices with a positive diagonal, LDLᵀ for other
-    /// symmetric ones or where Cholesky fails or is not accurate, LU for unsymmetric ones or where LDLᵀ is
-    /// not accurate.
-    #[default]
-    Auto,
-    /// A = L Lᵀ: symmetric positive definite matrices.
-    Cholesky,
-    /// A = L B Lᵀ with pivots of order 1 and 2: symmetric indefinite matrices. Gives the inertia.
-    Ldlt,
-    /// A = L U with row exchanges: any nonsingular matrix, at 2 to 7 times the cost of Cholesky.
-    Lu,
-}
+use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///

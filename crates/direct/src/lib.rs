@@ -14,6 +14,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`direct`](Direct) | chooses the factorisation |
+//! | [`method`](Method) | the factorisations to choose from |
 //! | [`analysis`](Analysis) | the matrix ordered, and not yet factored |
 //! | [`factor`](Factor) | the factored matrix: solve, apply, update |
 //! | `factorization` | what Cholesky, LDLᵀ and LU have in common |
@@ -37,6 +38,7 @@ mod engine;
 mod error;
 mod factor;
 mod factorization;
+mod method;
 mod own;
 mod refine;
 mod setup;
@@ -44,9 +46,10 @@ mod spectral;
 
 pub use analysis::Analysis;
 pub use dense::{Dense, PseudoInverse};
-pub use direct::{Direct, Method};
+pub use direct::Direct;
 pub use engine::Engine;
 pub use error::DirectError;
 pub use factor::Factor;
 pub use factorization::{Figures, Inertia};
+pub use method::Method;
 pub use refine::Solved;

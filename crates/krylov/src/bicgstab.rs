@@ -107,15 +107,15 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
                 m.apply(r, y); // ŝ = M⁻¹ s
                 a.apply(y, t); // t = A ŝ
                 scale::shrink(t, unit, y);
-                let (ts, tt) = (t.dot_magnitude(r), t.dot(t));
-                let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt]);
+                let [ts, tt] = V::dot_magnitudes([(t, r), (t, t)]);
+                let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt.value]);
                 let halfway = vanishes(ts, size); // s cannot be reduced further: keep it
                 let omega = if halfway { zero() } else { ts / tt };
                 x.axpy(&step(omega), y);
                 r.axpy(&number(-omega), t); // r = s − ω t
 
-                let (next, rr) = (shadow.dot_magnitude(r), r.dot(r));
-                let [next, size, rr] = V::wait_for([&next.value, &next.magnitude, &rr]);
+                let [next, rr] = V::dot_magnitudes([(shadow, r), (r, r)]);
+                let [next, size, rr] = V::wait_for([&next.value, &next.magnitude, &rr.value]);
                 if test.step() && test.look(rr, &[], Some(x)).is_break() {
                     break;
                 }
