@@ -42,7 +42,7 @@ fn comparisons_and_files_are_of_the_filtered_system() {
         assert!(done.code == 2 && done.err.contains(option), "{words}: {}", done.err);
     }
     let done = coarsen("solve --problem pinned:12 --share 1.5");
-    assert!(done.code == 2 && done.err.contains("0 to 1"), "{}", done.err);
+    assert!(done.code == 2 && done.err.contains("between 0 and 1"), "{}", done.err);
 }
 
 /// The extreme cases: no vertex, and all free vertices, have constraints.

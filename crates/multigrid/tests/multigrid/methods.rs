@@ -382,5 +382,5 @@ fn coarse_matrices_that_do_not_fit_are_refused() {
     let a = problem("poisson2d:40").matrix;
     let recipe = |n| Multigrid { levels: 2, ..Multigrid::of(Wrong(n)) };
     let refused = recipe(30).build(&a, &Cpu::new()).err().unwrap();
-    assert!(refused.to_string().contains("expected size 800, found 900"), "{refused}");
+    assert!(refused.to_string().contains("found size 900, expected 800"), "{refused}");
 }
