@@ -11,6 +11,8 @@ pub enum Method {
     /// A = L Lᵀ: symmetric positive definite matrices.
     Cholesky,
     /// A = L B Lᵀ with pivots of order 1 and 2: symmetric indefinite matrices. Gives the inertia.
+    /// Our own sparse factorisation (more than 1000 unknowns) uses pivots of order 1 without exchanges, and
+    /// refuses a small one ([`DirectError::SmallPivot`](crate::DirectError::SmallPivot)).
     Ldlt,
     /// A = L U with row exchanges: any nonsingular matrix, at 2 to 7 times the cost of Cholesky.
     Lu,

@@ -104,6 +104,9 @@ impl Elements<Vec<Hinge>, 4> {
                 range: "positive and finite",
             });
         }
+        if let Some(&found) = rest.iter().flatten().find(|v| !v.is_finite()) {
+            return Err(BodyError::Value { what: "a rest position of a hinge", found, range: "finite" });
+        }
         crate::elements::check_corners("triangle", triangles, rest.len())?;
         let hinges = Hinge::all(triangles, |i| rest[i as usize], k);
         let corners = hinges.iter().map(|hinge| hinge.corners).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
-use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
 /// A + B of two types; three parts are nested: `Plus::new(Plus::new(a, b)?, c)?`.
@@ -92,15 +92,16 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
-        self.first.max_step(x, d).min(self.second.max_step(x, d))
+        shorter(self.first.max_step(x, d), self.second.max_step(x, d))
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        let (first, second) = (self.first.renew(x)?, self.second.renew(x)?);
-        if first || second {
+        let (first, second) = (self.first.renew(x), self.second.renew(x));
+        // Also after an error: the other part may have a new pattern.
+        if !matches!((&first, &second), (Ok(false), Ok(false))) {
             self.unite()?;
         }
-        Ok(first || second)
+        Ok(first? | second?)
     }
 
     fn add_characteristic(&self, forces: &mut [f64]) {

@@ -182,3 +182,8 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
         (**self).add_characteristic(forces);
     }
 }
+
+/// The shorter of two steps; a step that is NaN is 0.
+pub(crate) fn shorter(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { 0.0 } else { a.min(b) }
+}

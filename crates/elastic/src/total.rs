@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
-use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
 use crate::union::{Map, add_hessian, union};
 
 /// Σ E_k of one or more energies of the same nodes, of one type or boxed.
@@ -102,18 +102,22 @@ impl<P: Potential> Potential for Total<P> {
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
-        self.parts.iter_mut().map(|part| part.max_step(x, d)).fold(f64::INFINITY, f64::min)
+        self.parts.iter_mut().map(|part| part.max_step(x, d)).fold(f64::INFINITY, shorter)
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        let mut renewed = false;
+        let (mut renewed, mut failed) = (false, None);
         for part in &mut self.parts {
-            renewed |= part.renew(x)?;
+            match part.renew(x) {
+                Ok(new) => renewed |= new,
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        if renewed {
+        // Also after an error: parts before it may have new patterns.
+        if renewed || failed.is_some() {
             self.unite()?;
         }
-        Ok(renewed)
+        failed.map_or(Ok(renewed), Err)
     }
 
     fn add_characteristic(&self, forces: &mut [f64]) {

@@ -54,7 +54,7 @@ pub struct Cg<V: Vector = Vec<f64>> {
     pub stop: Stop<V::Real>,
     /// If ‖r‖ at a convergence test is at most this share of the last recomputed residual, r is replaced by b
     /// − A x. The direction is kept unless the two differ too much. For operators that are
-    /// [`Rounded`](coarsen_core::Rounded), whose rounded products let r drift from b − A x; 1e-2 suits f32.
+    /// [`MixedPrecision`](coarsen_core::MixedPrecision), whose rounded products let r drift from b − A x; 1e-2 suits f32.
     /// `None`, the default, replaces nothing.
     /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first one there is
     /// no condition estimate.

@@ -1,7 +1,7 @@
 //! Convergence tests, restarts, and the outcome of a solve.
 //!
 //! A method runs its recurrence between two recomputed residuals (conjugate gradients may recompute it more
-//! often, [`Watch::replace`]):
+//! often, [`ConvergenceTest::replace`]):
 //!
 //! ```text
 //! while test.goes_on(x, r)? {         r = b − A x; its norm decides: report, or run (again) from here

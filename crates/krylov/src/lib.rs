@@ -1,7 +1,7 @@
 //! Krylov methods. Convergence is checked by recomputing the residual.
 //!
 //! Each method is one file that follows its paper. Shared code is in two files: [`Krylov`] is the trait of
-//! all methods; `watch` runs convergence tests, restarts from the recomputed residual and determines the
+//! all methods; `convergence_test` runs convergence tests, restarts from the recomputed residual and determines the
 //! outcome. Methods are written against the traits of `coarsen-core` alone, so that the same code runs on
 //! host, device and distributed vectors. Types in their signatures are re-exported.
 //!
@@ -19,7 +19,7 @@
 //! | [`null_space`](Projected) | singular A: any method with the null space projected out |
 //! | [`spectrum`](SpectralRadius) | the largest eigenvalue of D⁻¹A by generalized Lanczos |
 //! | `start` | checks before the first write; vectors kept between solves |
-//! | `watch` | convergence tests, restarts and the outcome |
+//! | `convergence_test` | convergence tests, restarts and the outcome |
 //! | `scale` | right-hand sides whose squares overflow or underflow |
 //! | `tridiagonal` | the eigenvalues of a Lanczos matrix by Sturm sequences |
 //! | [`error`](NullSpaceError) | errors of null spaces |

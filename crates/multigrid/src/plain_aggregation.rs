@@ -84,8 +84,11 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
         Ok(Some(Coarse { positions, links, aggregates: Some(aggregates), ..Coarse::new(p, ()) }))
     }
 
-    /// P holds no values of A.
-    fn refresh(&self, _: &Grid<'_, T>, _: Option<&()>, _: &mut Coarse<T>) -> Result<(), SetupError> {
+    /// P holds no values of A; only the positions of the coarse nodes are new.
+    fn refresh(&self, fine: &Grid<'_, T>, _: Option<&()>, coarse: &mut Coarse<T>) -> Result<(), SetupError> {
+        let count = coarse.prolongation.pattern().columns();
+        let aggregates = coarse.aggregates.as_deref();
+        coarse.positions = fine.positions.zip(aggregates).map(|(x, of)| centroids(x, of, count));
         Ok(())
     }
 

@@ -100,7 +100,9 @@ fn the_limit_reached_exactly_at_convergence_is_convergence() {
     assert_eq!((done.code, report["iterations"].as_u64()), (0, Some(needed)));
     let (done, report) = solve(&folder, &words(needed - 1));
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("iteration_limit")));
-    assert!(done.err.contains("preconditioner") && report["advice"].as_str().unwrap().contains("max_iterations"));
+    assert!(
+        done.err.contains("preconditioner") && report["advice"].as_str().unwrap().contains("max_iterations")
+    );
 }
 
 #[test]

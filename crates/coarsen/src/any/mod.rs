@@ -2,11 +2,12 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `mod` | the place |
+//! | `place` | the place |
+//! | `backend` | its operations as a backend |
 //! | `choice` | the choice of the place, by name, machine and environment |
 //! | `vector` | vectors and scalars at any place |
 //! | `matrix` | matrices, blocks and row sets at any place |
-//! | `sweeps` | sweeps over half of a matrix, for the CPU only |
+//! | `smoother`, `transfer` | smoothers and transfers that only the CPU has |
 //! | `domains` | multilevel domains at any place |
 
 mod backend;

@@ -53,11 +53,12 @@ impl BunchKaufman {
     /// The row that is moved to the end of the pivot of step k, and the order of the pivot.
     fn choose(&self, k: usize) -> (usize, usize) {
         let (own, (r, lambda)) = (self.at(k, k).abs(), self.largest(k, k));
-        if own >= ALPHA * lambda {
+        // A matrix that has overflowed keeps its order; the trial solve refuses its factor.
+        if r == k || own >= ALPHA * lambda || !(own.is_finite() && lambda.is_finite()) {
             return (k, 1);
         }
         let sigma = self.largest(r, k).1;
-        if own * sigma >= ALPHA * lambda * lambda {
+        if own * (sigma / lambda) >= ALPHA * lambda {
             (k, 1)
         } else if self.at(r, r).abs() >= ALPHA * sigma {
             (r, 1)

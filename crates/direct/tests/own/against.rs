@@ -107,3 +107,23 @@ fn spectra_do_not_depend_on_units() {
     assert_eq!(inverse.rank(), 12);
     assert!((inverse.spectrum()[0] / 1e-11 - 1.0).abs() < 1e-12);
 }
+
+/// Entries whose products overflow or underflow: exact where the matrix is well conditioned, else an error.
+#[test]
+fn the_ends_of_the_range_are_met_without_a_panic() {
+    let ldlt = Direct { method: Method::Ldlt, engine: Engine::Own, ..Direct::default() };
+    for size in [1e-170, 1.0, 1e200] {
+        let a = assembly::from_triplets(2, 2, &[(0, 1, size), (1, 0, size)]).unwrap();
+        let mut factor = ldlt.factor(&a).unwrap();
+        let mut x = [0.0; 2];
+        factor.solve(&[size, 2.0 * size], &mut x).unwrap();
+        assert_eq!(x, [2.0, 1.0], "{size:e}");
+    }
+    let entries =
+        [(0, 0, 1e308), (1, 1, -1e308), (2, 2, -1e308), (0, 1, 1.5e308), (0, 2, 1.5e308), (1, 2, 1.5e308)];
+    let all = entries.iter().flat_map(|&(i, j, v)| [(i, j, v), (j, i, v)]).filter(|e| e.0 != e.1);
+    let diagonal = entries.iter().filter(|e| e.0 == e.1).copied();
+    let all: Vec<_> = all.chain(diagonal).collect();
+    let a = assembly::from_triplets(3, 3, &all).unwrap();
+    assert!(ldlt.factor(&a).is_err());
+}

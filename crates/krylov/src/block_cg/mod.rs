@@ -348,9 +348,9 @@ impl<V: Vector> BlockCg<V> {
                 vectors.swap(j, from);
                 let (before, rest) = vectors.split_at_mut(j);
                 add(&mut rest[0], &share, before, &mut self.sums);
-                let (none, length) = (rest[0].scalar(zero()), factor.row(j)[column]);
-                let factor = rest[0].scalar(V::Real::of(1.0 / length));
-                rest[0].axpby(&none, &self.q[0], &factor);
+                let length = factor.row(j)[column];
+                self.q[0].copy(&rest[0]);
+                rest[0].scaled(&self.q[0].scalar(V::Real::of(1.0 / length)), &self.q[0]);
             }
         }
     }

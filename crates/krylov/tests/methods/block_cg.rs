@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Class, Error, Identity, Outcome, Stop};
+use coarsen_core::{Class, Error, Identity, LinearOperator, Outcome, Stop, from_fn};
 use coarsen_krylov::{BlockCg, Cg, Krylov};
 
 use crate::common::{Dense, Scaling, distance, random, spread};
@@ -163,4 +163,42 @@ fn misfits_are_refused_and_looks_may_stop() {
     };
     let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut look).unwrap();
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
+}
+
+/// A solve that meets NaN leaves nothing in the vectors of the method that a later solve could read.
+#[test]
+fn a_solve_that_failed_does_not_spoil_the_next() {
+    let n = 20;
+    let (a, b) = (system(n, 10.0), vec![random(n, 1), random(n, 2)]);
+    let broken = from_fn(n, |_: &Vec<f64>, y: &mut Vec<f64>| y.fill(f64::NAN));
+    let mut method = BlockCg::new(Stop::relative(1e-8));
+    let mut x = zeros(n, 2);
+    let residual_breaks = method.solve(&broken, &mut Identity, &b, &mut x);
+    assert!(
+        residual_breaks.is_err() || residual_breaks.unwrap().iter().all(|r| r.outcome != Outcome::Converged)
+    );
+    let product_breaks = Half { a: &a };
+    for report in method.solve(&product_breaks, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
+        assert_eq!(report.outcome, Outcome::NotFinite);
+    }
+    for report in method.solve(&a, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
+        assert_eq!(report.outcome, Outcome::Converged);
+    }
+}
+
+/// Products are NaN, residuals are those of A.
+struct Half<'a> {
+    a: &'a Dense<f64>,
+}
+
+impl LinearOperator<Vec<f64>> for Half<'_> {
+    fn shape(&self) -> (usize, usize) {
+        self.a.shape()
+    }
+    fn apply(&self, _: &Vec<f64>, y: &mut Vec<f64>) {
+        y.fill(f64::NAN);
+    }
+    fn residual(&self, b: &Vec<f64>, x: &Vec<f64>, r: &mut Vec<f64>) {
+        self.a.residual(b, x, r);
+    }
 }

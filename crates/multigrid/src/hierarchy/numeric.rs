@@ -94,10 +94,10 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
 
 /// A of a level as its smoother holds it.
 fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
-    smoother.matrix().ok_or(SetupError::NotHere { method: "gauss-seidel over half of a matrix" })
+    smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 
 /// P as the transfer of a level holds it.
 fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
-    transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer by weights" })
+    transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
 }

@@ -8,7 +8,7 @@
 //! Everything is made before anything changes, so that after an error the old hierarchy is there to the last
 //! bit.
 
-use coarsen_backend::{Backend, SetupError};
+use coarsen_backend::{Backend, SetupError, SmootherFacts};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
@@ -35,14 +35,20 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             };
             let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
             let above = levels.last().map(|level| &level.host.coarse.state);
-            let smoother =
+            let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(recipe, &grid, above, on)).map_err(here)?;
+            let SmootherFacts { radius, inverses, sets } = smoother.facts();
+            let grid = Grid { radius, sets, inverses, ..grid };
+            if let Some(inverses) = grid.inverses {
+                inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
+            }
             let state = recipe.coarsening.carried(&old.host.coarse.state, before, a.pattern());
             let coarse = Coarse { state, ..old.host.coarse.clone() };
             before = old.host.matrix.pattern();
+            let own =
+                timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                let own = recipe.coarsening.matrix(&grid, &coarse)?;
-                Level::new(Host::new(a, coarse, own)?, smoother, recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own)?, (smoother, seen), recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }

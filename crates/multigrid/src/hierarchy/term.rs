@@ -27,9 +27,9 @@ pub(super) fn see<T: Real, C: Coarsening<T>>(
         }
         _ => grid.a.clone(),
     };
-    add(&mut sum, &term)?;
-    *seen = Some(sum);
-    Ok(())
+    let added = add(&mut sum, &term);
+    *seen = Some(sum); // also after an error: the level still has a term
+    added
 }
 
 /// A ← A + T.

@@ -253,7 +253,7 @@ fn overflow_is_named_and_changes_nothing() {
     host.assemble(&many, &stiffness).unwrap();
     let refused = contact.replace(&host).unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contact blocks", count: host.len(), capacity: 10 });
-    assert!(refused.to_string().contains("make it anew with room for"));
+    assert!(refused.to_string().contains("create it again with a capacity of"));
     host.assemble(&[Stencil::point_point(0, 1)], &[1e300]).unwrap();
     assert!(matches!(contact.replace(&host), Err(Error::Range { .. })));
     assert!(matches!(contact.replace(&Contacts::<f64>::new(31, 1).unwrap()), Err(Error::Shape { .. })));

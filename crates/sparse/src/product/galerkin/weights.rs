@@ -49,7 +49,7 @@ impl<T: Real> Weighted<'_, T> {
             (2, 6) => simd::run(WeightedRows::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
             (3, 12) => simd::run(WeightedRows::<T, D, 3, 4> { factors, worker, done }), // affine motions
             // coarser levels of affine motions
-            (12, 12) => simd::run(WeightedRows::<T, D, 12, 1> { factors, worker, done }), // the levels above them
+            (12, 12) => simd::run(WeightedRows::<T, D, 12, 1> { factors, worker, done }),
             _ => simd::run(WeightedRows::<T, D, 0, 0> { factors, worker, done }),
         }
     }
