@@ -9,12 +9,12 @@ use coarsen_opencl::OpenCl;
 
 use super::choice::{BackendChoice, Unavailable};
 
-/// The CPU, or a device where the feature `opencl` is on: which one is decided when a program starts.
+/// The CPU or, with the feature `opencl`, a device; chosen at run time.
 ///
-/// An enum that implements [`Backend`]: a program written against it is compiled once, and runs wherever
-/// [`auto`](Self::auto) or a [`BackendChoice`] leads. A `match` for every operation on a vector is its whole
-/// cost. Vectors of different places do not meet (they *panic*). `Display` names the place for reports. *Use*
-/// in programs; a library takes `impl Backend`.
+/// An enum that implements [`Backend`](coarsen_backend::Backend). A program that uses it is compiled once and
+/// runs at the place that [`auto`](Self::auto) or a [`BackendChoice`] selects. *Cost* one `match` for each vector
+/// operation. Operations on vectors of different places *panic*. `Display` prints the name of the place.
+/// *Use* in programs; a library should take `impl Backend`.
 ///
 /// ```
 /// use coarsen::prelude::*;
