@@ -73,6 +73,9 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
     /// smoother computes the rest there.
     ///
+    /// Symmetry is not checked there: the class stays that of the last host matrix, and the caller ensures that
+    /// the new values have it too.
+    ///
     /// # Errors
     /// As the build, and [`SetupError::NotHere`] if the smoother is updated on the host only. After an error
     /// it must be updated again before use.

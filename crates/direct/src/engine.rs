@@ -16,9 +16,10 @@ pub enum Engine {
     /// Our own, which needs no other crate: sparse LDLᵀ and LU that work entry by entry, and dense
     /// eigenvalues and singular values by plain loops.
     ///
-    /// *Use* for coarsest grids and subdomains where faer is too much to build: up to some 20,000 unknowns in
-    /// two dimensions and 5,000 in three. It has no dense blocks, so it is several times slower than faer
-    /// where fill is large.
+    /// *Use* for coarsest grids and subdomains where faer is too much to build. It has no dense blocks, so its
+    /// factorisations take longer than faer's where fill is large: measured on one thread of a shared Xeon on
+    /// 2026-11-24, 1.4 to 3.2 times as long on `poisson2d:140` and `poisson2d:60`, 4.4 on `poisson3d:17`, 12 on
+    /// `elasticity3d:11` (4752 unknowns, 0.28 s).
     Own,
 }
 

@@ -162,8 +162,8 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             cover,
             from,
             restricted,
+            class: class.max(solver.class()),
             solver,
-            class,
             residual: places.clone(),
             correction: places,
         })
@@ -265,7 +265,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
         SetupError::unless_cancelled(&system)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
-        self.class = class;
+        self.class = class.max(self.solver.class());
         Ok(Reused::Structure)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Cpu, DenseBlocks, SetupError};
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Class, Preconditioner, Real};
 use coarsen_direct::{Direct, DirectError, Factor};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -109,6 +109,17 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 Self::Factors(built.into_iter().flatten().collect::<Result<_, _>>()?)
             }
         })
+    }
+
+    /// The weakest class of the domains' solvers: an indefinite domain has a factor that defines no norm.
+    pub(crate) fn class(&self) -> Class {
+        match self {
+            Self::Factors(parts) => {
+                let classes = parts.iter().map(|part| Preconditioner::<Vec<f64>>::class(&part.factor));
+                classes.fold(Class::Symmetric, Ord::max)
+            }
+            _ => Class::Symmetric, // indefinite diagonal blocks are refused before
+        }
     }
 
     /// New values.

@@ -54,6 +54,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Prolongations stay, as with [`Keep::Transfers`](crate::Keep::Transfers), and so do nodes left out of
     /// aggregation: build anew after constraints are released. Matrices that the host shows
     /// ([`matrix`](Self::matrix)) stay those of the last build or update; `update` may follow at any time.
+    /// Symmetry is not checked: the class stays, and the caller ensures that the new values have it too.
     /// *Deviation* from `update`: a coarse node that has become free to move is an error, not given a
     /// diagonal. *Cost* that of the products; Chebyshev and damped steps look at two numbers a Lanczos step,
     /// the coarsest matrix travels to the host and its factor or inverse back.

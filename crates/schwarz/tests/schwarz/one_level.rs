@@ -230,3 +230,24 @@ fn a_plan_serves_its_own_pattern_only() {
     assert!(plan.serves(a.matrix.pattern(), a.system()));
     assert!(!plan.serves(a.matrix.pattern(), other.system()));
 }
+
+/// A factor of an indefinite domain defines no inner product, whatever the symmetry of A; an update finds it too.
+#[test]
+fn factors_of_indefinite_domains_are_not_symmetric_preconditioners() {
+    let p = coarsen_problems::poisson2d(12).unwrap();
+    let mut shifted = p.matrix.clone();
+    for i in 0..144 {
+        let at = shifted.pattern().find(i, i).unwrap();
+        shifted.values_mut()[at] -= 1.0; // above the smallest eigenvalues of a domain
+    }
+    let recipe =
+        AdditiveSchwarz { inner: Inner::Factors, domain: 72, overlap: 0, ..AdditiveSchwarz::overlapping() };
+    let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+    m.update(&shifted).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Linear);
+    let built = recipe.build(&shifted, &Cpu::new()).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::class(&built), Class::Linear);
+    m.update(&p.matrix).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+}
