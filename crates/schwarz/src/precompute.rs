@@ -9,8 +9,8 @@
 //! from singular in any units. A matrix with too small a pivot is inverted in `f64`, then with a fraction of
 //! its diagonal added, and finally replaced by its diagonal blocks.
 
-use coarsen_core::Real;
 use coarsen_core::parallel::each;
+use coarsen_core::{Compiled, Real};
 
 use crate::dense::{add, block_diagonal, mirror, write};
 use crate::domains::NONE;
@@ -53,10 +53,31 @@ pub(crate) struct Next<'a, T> {
     pub(crate) sizes: &'a mut [T],
 }
 
+type Run<T> =
+    fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]);
+
+static RUN: Compiled<2> = Compiled([
+    &((|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
+        as Run<f32>),
+    &((|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
+        as Run<f64>),
+]);
+
 impl<T: Real> Stage<'_, T> {
     /// Computes the inverses of the domains `which`, in increasing order, and their rows of the next level
     /// where there is one.
     pub(crate) fn run(
+        &self,
+        which: &[u32],
+        packed: &mut Packed,
+        repairs: &mut [Option<Repair>],
+        next: Option<Next<'_, T>>,
+        rooms: &mut [Room<T>],
+    ) {
+        RUN.of::<Run<T>>()(self, which, packed, repairs, next, rooms);
+    }
+
+    fn either(
         &self,
         which: &[u32],
         packed: &mut Packed,

@@ -3,7 +3,7 @@
 mod invert;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Class, Error, Preconditioner, Real};
+use coarsen_core::{Class, Compiled, Error, Preconditioner, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
@@ -26,6 +26,14 @@ pub struct DenseBlocks<T> {
     size: usize,
     values: Vec<T>,
 }
+
+type Invert<T> = fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), SetupError>;
+
+static INVERT: Compiled<2> =
+    Compiled([&(DenseBlocks::invert_plain as Invert<f32>), &(DenseBlocks::invert_plain as Invert<f64>)]);
+
+static INVERT_L1: Compiled<2> =
+    Compiled([&(DenseBlocks::invert_l1 as Invert<f32>), &(DenseBlocks::invert_l1 as Invert<f64>)]);
 
 impl<T: Real> DenseBlocks<T> {
     /// Blocks of `size` x `size` from their values, block after block.
@@ -65,7 +73,7 @@ impl<T: Real> DenseBlocks<T> {
     /// As there, and [`SparseError::Length`] when A has another number or size of diagonal blocks. Some
     /// blocks may hold new values then: what an update hands on to a place it hands on after success only.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
-        self.invert_adjusted(a, method, &|_, _| ())
+        INVERT.of::<Invert<T>>()(self, a, method)
     }
 
     /// The inverses of Aᵢᵢ + diag(sᵢ), sᵢ the sums of absolute values of each scalar row outside its diagonal
@@ -78,6 +86,14 @@ impl<T: Real> DenseBlocks<T> {
     /// As [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry anywhere in A,
     /// and [`Error::Range`] where sums of finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        INVERT_L1.of::<Invert<T>>()(self, a, method)
+    }
+
+    fn invert_plain(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
+        self.invert_adjusted(a, method, &|_, _| ())
+    }
+
+    fn invert_l1(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
         self.invert_adjusted(a, method, &|i, d| {
             for (_, block) in a.row(i).filter(|(j, _)| *j != i) {

@@ -32,7 +32,7 @@ mod thresholds;
 use std::borrow::Cow;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Error, Real};
+use coarsen_core::{Compiled, Error, Real};
 use coarsen_sparse::{NearKernel, Pattern};
 
 use crate::{Coarse, Coarsening, Grid};
@@ -46,6 +46,23 @@ pub use connection::Spreading;
 pub use recipe::{Modes, SmoothedAggregation, Spread};
 pub use thresholds::Thresholds;
 
+type Step<T> = Coarse<T, Spreading>;
+
+type CoarsenGrid<T> =
+    fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>;
+
+static COARSEN: Compiled<2> = Compiled([
+    &(SmoothedAggregation::step as CoarsenGrid<f32>),
+    &(SmoothedAggregation::step as CoarsenGrid<f64>),
+]);
+
+type Refresh<T> = fn(&SmoothedAggregation, &Grid<'_, T>, &mut Step<T>) -> Result<(), SetupError>;
+
+static REFRESH: Compiled<2> = Compiled([
+    &(SmoothedAggregation::new_values as Refresh<f32>),
+    &(SmoothedAggregation::new_values as Refresh<f64>),
+]);
+
 impl<T: Real> Coarsening<T> for SmoothedAggregation {
     type State = Spreading;
 
@@ -54,6 +71,44 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         fine: &Grid<'_, T>,
         above: Option<&Spreading>,
     ) -> Result<Option<Coarse<T, Spreading>>, SetupError> {
+        COARSEN.of::<CoarsenGrid<T>>()(self, fine, above)
+    }
+
+    fn refresh(
+        &self,
+        fine: &Grid<'_, T>,
+        _: Option<&Spreading>,
+        coarse: &mut Coarse<T, Spreading>,
+    ) -> Result<(), SetupError> {
+        REFRESH.of::<Refresh<T>>()(self, fine, coarse)
+    }
+
+    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the
+    /// stiffness of contact that A has. Left out like weak ones, stiff contact takes a quarter more
+    /// iterations.
+    fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
+        if spreading.is_empty() {
+            return Vec::new();
+        }
+        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
+        places.map(|(i, j)| before.find(i, j).is_none_or(|k| spreading[k])).collect()
+    }
+
+    fn state_bytes(&self, spreading: &Spreading) -> usize {
+        spreading.len()
+    }
+
+    fn name(&self) -> &'static str {
+        "smoothed aggregation"
+    }
+}
+
+impl SmoothedAggregation {
+    fn step<T: Real>(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Option<Step<T>>, SetupError> {
         self.validate()?;
         let a = fine.a;
         let found = match fine.sets {
@@ -81,12 +136,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         })) // 10 is the hierarchy's
     }
 
-    fn refresh(
-        &self,
-        fine: &Grid<'_, T>,
-        _: Option<&Spreading>,
-        coarse: &mut Coarse<T, Spreading>,
-    ) -> Result<(), SetupError> {
+    fn new_values<T: Real>(&self, fine: &Grid<'_, T>, coarse: &mut Step<T>) -> Result<(), SetupError> {
         let (a, spreading) = (fine.a, &coarse.state);
         let what = "a step without the aggregates that it was made of";
         let aggregates = coarse.aggregates.as_deref().ok_or(Error::Pattern { what })?;
@@ -116,25 +166,6 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         coarse.positions = positions;
         coarse.dead = basis.dead;
         Ok(())
-    }
-
-    /// Of new couplings nothing is said, so that they spread as far as P has columns for it: D then has the
-    /// stiffness of contact that A has. Left out like weak ones, stiff contact takes a quarter more
-    /// iterations.
-    fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
-        if spreading.is_empty() {
-            return Vec::new();
-        }
-        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
-        places.map(|(i, j)| before.find(i, j).is_none_or(|k| spreading[k])).collect()
-    }
-
-    fn state_bytes(&self, spreading: &Spreading) -> usize {
-        spreading.len()
-    }
-
-    fn name(&self) -> &'static str {
-        "smoothed aggregation"
     }
 }
 

@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
+use coarsen_core::{Compiled, Real};
 
 use crate::Bsr;
 
 /// Block rows per task.
 const LEAF: usize = 4096;
+
+type Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>;
+
+static PAIR: Compiled<2> = Compiled([&(Bsr::first_pair as Pair<f32>), &(Bsr::first_pair as Pair<f64>)]);
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), or `None` if
@@ -28,6 +32,10 @@ impl<T: Real> Bsr<T> {
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn asymmetric_pair(&self, tolerance: T) -> Option<(usize, usize)> {
+        PAIR.of::<Pair<T>>()(self, tolerance)
+    }
+
+    fn first_pair(&self, tolerance: T) -> Option<(usize, usize)> {
         let (b, pattern) = (self.block().0, self.pattern());
         if self.block().1 != b || pattern.rows() != pattern.columns() {
             return Some((0, 0));

@@ -3,15 +3,23 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Real, simd};
+use coarsen_core::{Compiled, Real, simd};
 
 use super::block::{self, LANES};
 use super::weight;
 use crate::Bsr;
 use crate::rows::{BlockRows, LEAF};
 
+type Fill<T> = fn(&Bsr<T>, &mut [f32]);
+
+static RADII: Compiled<2> = Compiled([&(fill as Fill<f32>), &(fill as Fill<f64>)]);
+
 /// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
 pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+    RADII.of::<Fill<T>>()(a, weights);
+}
+
+fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
     let mut roots = vec![0.0; pattern.rows() * b * b];
     let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));

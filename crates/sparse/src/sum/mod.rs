@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Dot, LinearOperator, Real, products};
+use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
 use crate::rows::BlockRows;
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
@@ -44,6 +44,15 @@ pub struct Sum<'a, T> {
     /// C: blocks of the same size between the same nodes.
     pub contact: &'a Contacts<T>,
 }
+
+type Leaf<T, V> = fn(&Sum<'_, T>, Range<usize>, &[V], &mut [V]);
+
+static LEAF: Compiled<4> = Compiled([
+    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f32, f32>),
+    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f32, f64>),
+    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f64, f32>),
+    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f64, f64>),
+]);
 
 impl<T: Real> Sum<'_, T> {
     /// Checks that the parts fit together; the other methods check this too.
@@ -162,6 +171,10 @@ impl<T: Real> Sum<'_, T> {
 
     /// (A x + C x) for the block rows of one leaf; `y` holds only those rows.
     fn leaf<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
+        LEAF.of::<Leaf<T, V>>()(self, rows, x, y);
+    }
+
+    fn leaf_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         let (b, first) = (self.contact.block(), rows.start);
         self.elastic.multiply_rows(rows.clone(), x, y);
         for (i, j, block) in self.contact.blocks(rows) {

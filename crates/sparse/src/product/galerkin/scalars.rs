@@ -8,7 +8,7 @@ use crate::SparseError;
 
 impl<T: Real> Factors<'_, T> {
     /// Sums each coarse row of the worker into its `sum`, for 1 x 1 blocks.
-    pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut impl Done<T>) -> Result<(), SparseError> {
+    pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(1);
         for coarse in worker.rows.clone() {

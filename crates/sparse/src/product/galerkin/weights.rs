@@ -40,28 +40,24 @@ impl<T: Real> Weighted<'_, T> {
     }
 
     /// Sums each coarse row of the worker into its `sum`, with unrolled loops for small blocks.
-    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
+    fn run(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let factors = self;
-        match self.p.block {
-            (1, 1) => simd::run(WeightedRows::<T, D, 1, 1> { factors, worker, done }),
-            (2, 2) => simd::run(WeightedRows::<T, D, 2, 1> { factors, worker, done }),
-            (3, 3) => simd::run(WeightedRows::<T, D, 3, 1> { factors, worker, done }),
-            (2, 6) => simd::run(WeightedRows::<T, D, 2, 3> { factors, worker, done }), // affine motions of the plane
-            (3, 12) => simd::run(WeightedRows::<T, D, 3, 4> { factors, worker, done }), // affine motions
-            // coarser levels of affine motions
-            (12, 12) => simd::run(WeightedRows::<T, D, 12, 1> { factors, worker, done }),
-            _ => simd::run(WeightedRows::<T, D, 0, 0> { factors, worker, done }),
+        match self.p.block.0 {
+            1 => simd::run(WeightedRows::<T, 1> { factors, worker, done }),
+            3 => simd::run(WeightedRows::<T, 3> { factors, worker, done }),
+            12 => simd::run(WeightedRows::<T, 12> { factors, worker, done }), // affine motions
+            _ => simd::run(WeightedRows::<T, 0> { factors, worker, done }),
         }
     }
 
-    /// [`run`](Self::run) for `D` unknowns of a fine node and `M` weights; 0 means any number.
+    /// [`run`](Self::run) for `D` unknowns of a fine node; 0 means any number.
     #[inline(always)]
-    fn rows<const D: usize, const M: usize>(
+    fn rows<const D: usize>(
         &self,
         worker: &mut Worker<T>,
-        done: &mut impl Done<T>,
+        done: &mut dyn Done<T>,
     ) -> Result<(), SparseError> {
-        let (d, k) = if D == 0 { self.p.block } else { (D, D * M) };
+        let (d, k) = (if D == 0 { self.p.block.0 } else { D }, self.p.block.1);
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
         worker.q.clear(d * k);
         for coarse in worker.rows.clone() {
@@ -117,18 +113,18 @@ fn add_row<T: Real, const D: usize>((d, k): (usize, usize), weights: &[T], a: &[
 }
 
 /// [`Weighted::rows`] as a kernel, compiled for several instruction sets.
-struct WeightedRows<'a, T, D, const U: usize, const M: usize> {
+struct WeightedRows<'a, T, const D: usize> {
     factors: &'a Weighted<'a, T>,
     worker: &'a mut Worker<T>,
-    done: &'a mut D,
+    done: &'a mut dyn Done<T>,
 }
 
-impl<T: Real, D: Done<T>, const U: usize, const M: usize> simd::Kernel<T> for WeightedRows<'_, T, D, U, M> {
+impl<T: Real, const D: usize> simd::Kernel<T> for WeightedRows<'_, T, D> {
     type Output = Result<(), SparseError>;
 
     #[inline(always)]
     fn run<S: simd::Set<T>>(self, _: S) -> Self::Output {
-        self.factors.rows::<U, M>(self.worker, self.done)
+        self.factors.rows::<D>(self.worker, self.done)
     }
 }
 

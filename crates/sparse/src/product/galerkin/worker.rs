@@ -61,7 +61,7 @@ pub(super) struct Factors<'a, T> {
     pub(super) transpose: &'a TransposePlan,
 }
 
-/// The output of a coarse row.
+/// The output of a coarse row. Called through `dyn` once a row, so that each kernel is compiled once.
 pub(super) trait Done<T> {
     /// Takes `worker.sum`, which is coarse row `coarse`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
@@ -135,28 +135,24 @@ impl<T: Real> Factors<'_, T> {
     }
 
     /// Sums each coarse row of the worker into its `sum`, with the best instruction set of the machine.
-    fn run<D: Done<T>>(&self, worker: &mut Worker<T>, done: &mut D) -> Result<(), SparseError> {
+    fn run(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
         let factors = self;
         match self.p.block() {
             (1, 1) => self.scalars(worker, done),
             // translations
-            (3, 3) => simd::run(FactorRows::<T, D, Four, 3, 3> { factors, worker, done, width: PhantomData }),
+            (3, 3) => simd::run(FactorRows::<T, Four, 3, 3> { factors, worker, done, width: PhantomData }),
             // from displacements to rigid-body modes
-            (3, 6) => {
-                simd::run(FactorRows::<T, D, Eight, 3, 6> { factors, worker, done, width: PhantomData })
-            }
+            (3, 6) => simd::run(FactorRows::<T, Eight, 3, 6> { factors, worker, done, width: PhantomData }),
             // rigid-body modes on all coarser levels
-            (6, 6) => {
-                simd::run(FactorRows::<T, D, Eight, 6, 6> { factors, worker, done, width: PhantomData })
-            }
+            (6, 6) => simd::run(FactorRows::<T, Eight, 6, 6> { factors, worker, done, width: PhantomData }),
             // from displacements to affine motions
             (3, 12) => {
-                simd::run(FactorRows::<T, D, Twelve, 3, 12> { factors, worker, done, width: PhantomData })
+                simd::run(FactorRows::<T, Twelve, 3, 12> { factors, worker, done, width: PhantomData })
             }
             (12, 12) => {
-                simd::run(FactorRows::<T, D, Twelve, 12, 12> { factors, worker, done, width: PhantomData })
+                simd::run(FactorRows::<T, Twelve, 12, 12> { factors, worker, done, width: PhantomData })
             }
-            _ => simd::run(FactorRows::<T, D, Four, 0, 0> { factors, worker, done, width: PhantomData }),
+            _ => simd::run(FactorRows::<T, Four, 0, 0> { factors, worker, done, width: PhantomData }),
         }
     }
 
@@ -166,7 +162,7 @@ impl<T: Real> Factors<'_, T> {
         &self,
         set: R::Set,
         worker: &mut Worker<T>,
-        done: &mut impl Done<T>,
+        done: &mut dyn Done<T>,
     ) -> Result<(), SparseError> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { R::LANES };
@@ -250,16 +246,14 @@ impl<T: Real> Factors<'_, T> {
 }
 
 /// [`Factors::rows`] as a kernel, compiled for several instruction sets.
-struct FactorRows<'a, T, D, W, const B: usize, const K: usize> {
+struct FactorRows<'a, T, W, const B: usize, const K: usize> {
     factors: &'a Factors<'a, T>,
     worker: &'a mut Worker<T>,
-    done: &'a mut D,
+    done: &'a mut dyn Done<T>,
     width: PhantomData<W>,
 }
 
-impl<T: Real, D: Done<T>, W: Width, const B: usize, const K: usize> simd::Kernel<T>
-    for FactorRows<'_, T, D, W, B, K>
-{
+impl<T: Real, W: Width, const B: usize, const K: usize> simd::Kernel<T> for FactorRows<'_, T, W, B, K> {
     type Output = Result<(), SparseError>;
 
     #[inline(always)]
