@@ -29,8 +29,8 @@ fn goes_on(on: &OnDevice<f32>) {
     assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
 }
 
-/// After a launch that the driver rejects, numbers are NaN, and every method with a `Result` returns that
-/// first error. This function returns it too.
+/// After a launch that the driver rejects, numbers are NaN, and every method with a `Result` returns this
+/// error. The test returns it too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
     let on = place::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));

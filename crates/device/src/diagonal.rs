@@ -67,12 +67,11 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
 
-    /// Checks that every diagonal block of the last update was invertible, with a positive diagonal. One
-    /// wait.
+    /// Checks that every diagonal block of the last update has an inverse with a positive diagonal. One wait.
     ///
     /// # Errors
-    /// [`SetupError::SingularBlock`] or [`SetupError::NotPositive`] for the first block that fails;
-    /// [`Error::Device`] if the place has failed.
+    /// [`SetupError::ZeroDiagonal`], [`SetupError::SingularBlock`] or [`SetupError::NotPositive`] for the
+    /// first block that fails; [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }

@@ -43,8 +43,8 @@ pub trait Driver: Send {
     /// As above.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
-    /// Writes runs of bytes, each with its first byte in the buffer, after all commands enqueued so far.
-    /// Waits once.
+    /// Writes runs of bytes, each at its offset in the buffer, after all commands enqueued so far. Waits
+    /// once.
     ///
     /// # Errors
     /// As above.

@@ -3,7 +3,7 @@
 //!
 //! [`OnDevice`] is the place: a device, an in-order queue, and the compiled kernels. Operations enqueue work
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
-//! waits only when it reads a number; [`OnDevice::counters`] counts these waits.
+//! waits only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these waits.
 //!
 //! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers,
 //! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a

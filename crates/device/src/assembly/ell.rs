@@ -84,7 +84,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// Values are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.on.assert_same(&stream.on);
         let target = Target {
@@ -119,7 +119,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// The matrix on the host. Three waits.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn read(&self) -> Result<Bsr<S>, Error> {
         let (slice, area) = (Format::Ell.slice(), self.block * self.block);
         let slots = self.nodes.next_multiple_of(slice) * self.width;

@@ -266,7 +266,7 @@ impl<V: Real> DeviceStream<V> {
     /// The number of distinct blocks, and the most of one row: the capacity that a target needs. One wait.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn found(&self) -> Result<[usize; 2], Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.found, &mut found)?;

@@ -78,7 +78,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let target = Target {
             module: self.module,

@@ -29,9 +29,9 @@ pub use symmetric::DeviceSymmetric;
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
-/// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels; its
-/// first matrix compiles them. *Memory* (r c s + 4) bytes per slot, s = bytes of `S`; 4 or 8 bytes per block
-/// row.
+/// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels, which
+/// the first matrix of a size compiles. *Memory* (r c s + 4) bytes per slot, s = bytes of `S`; 4 or 8 bytes
+/// per block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
@@ -127,8 +127,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Copies the values to a host matrix of the same pattern and block size. One wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
-    /// failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
         let mut values = vec![S::zero(); self.stored()];
@@ -141,8 +140,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// transfer and no wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
-    /// failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
         self.on.assert_same(&from.on);
         self.check_same(&from.pattern, from.block)?;

@@ -53,9 +53,9 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     ///
     /// # Errors
     /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block
-    /// without a block at the transposed position. [`Error::Range`] for values that `S` cannot hold,
-    /// [`Error::TooLarge`] from 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated
-    /// then), [`Error::Build`] and [`Error::Device`] of the driver.
+    /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
+    /// 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
+    /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;

@@ -23,8 +23,8 @@ pub(crate) const SUMS: usize = 6;
 /// One in-order queue with its kernels and scalars.
 ///
 /// Commands run in the order in which they were enqueued, so a slot or buffer may be reused as soon as its
-/// last use is enqueued. Only transfers such as [`look`](Self::look), [`read`](Self::read) and
-/// [`write`](Self::write), and [`finish`](Self::finish), wait.
+/// last use is enqueued. Only reads, writes ([`look`](Self::look), [`read`](Self::read),
+/// [`write`](Self::write), ...) and [`finish`](Self::finish) wait.
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
     memory: Memory,
@@ -159,7 +159,7 @@ impl<T: Real> Queue<T> {
             let grown = self.grow();
             self.keep(grown);
         }
-        // After a failure nothing is computed, so `ZERO` may serve.
+        // After a failure nothing is computed, so any slot will do.
         self.slots.take()
     }
 

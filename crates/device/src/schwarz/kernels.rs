@@ -32,7 +32,7 @@ pub(crate) const GROUP: usize = 64;
 pub(crate) enum Form {
     /// A group of [`GROUP`] items per domain, with local memory: for devices whose items run in step.
     Group,
-    /// One item per several domains, with vector registers: for processors.
+    /// One item for several domains, with vector registers: for processors.
     Item,
 }
 
@@ -134,9 +134,9 @@ impl Form {
         if bytes <= self.room(device) {
             return Ok(());
         }
-        let range = "as many as this device has room for while it works on them; take smaller domains";
+        let range = "small enough for the memory that this device has for one domain; use smaller domains";
         Err(Error::Parameter {
-            name: "unknowns of a domain, in whole tiles",
+            name: "unknowns of a domain, rounded up to tiles",
             value: (8 * tiles) as f64,
             range,
         })

@@ -57,7 +57,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
         if self.recipe.weights != Weights::Ones {
-            let range = "Weights::Ones (0) where a device computes inverses; Schwarz itself takes Weights::Energy (1) at every place";
+            let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) at every place";
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
         let whole = system.whole()?;
@@ -104,7 +104,7 @@ impl DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let Schwarz { domain, levels, .. } = self.recipe;
         if domain > MOST {
-            let (name, range) = ("Schwarz::domain", "at most 32 where a device chooses them");
+            let (name, range) = ("Schwarz::domain", "at most 32 if a device chooses the domains");
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;

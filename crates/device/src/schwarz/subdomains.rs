@@ -36,7 +36,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// The number of nodes of every level. One wait if the device chose them.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn nodes(&self) -> Result<Vec<usize>, Error> {
         match &self.levels {
             Levels::Host(plan) => Ok((0..plan.levels()).map(|level| plan.nodes(level)).collect()),
@@ -61,7 +61,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// now.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] if the place has failed.
     pub fn update_on_device(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
         self.check_same(a)?;
         self.numbers.compute(&self.application, a, None)
@@ -104,7 +104,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Nodes in no domain come last; their `level` is the number of levels.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn repairs(&self) -> Result<Vec<(usize, usize, Repair)>, Error> {
         let mut codes = self.numbers.repairs(&self.application)?.into_iter();
         let alone = self.application.left_out.count;

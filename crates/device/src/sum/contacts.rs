@@ -148,7 +148,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// The (row, column) pairs and the values of all blocks. Three waits.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     #[allow(clippy::type_complexity)] // what `Contacts` calls places and values
     pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
         let mut queue = self.on.queue();
