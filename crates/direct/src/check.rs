@@ -13,8 +13,8 @@ pub(crate) fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     })
 }
 
-/// Checks |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), ε of type `T`. An entry of a stiffness matrix is a sum of a few
-/// dozen contributions, added in any order.
+/// Checks |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), ε of type `T`. An entry of a stiffness matrix is a sum of a
+/// few dozen contributions, added in any order.
 pub(crate) fn check_symmetric<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
     let Some((row, column)) = a.asymmetric_pair(T::of(64.0) * T::EPSILON) else {
         return Ok(());
