@@ -84,8 +84,8 @@ const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_invert",
 ];
 
-/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second,
-/// in slices of `slice` rows, and domains are eliminated in the third.
+/// The kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in slices of
+/// `slice` rows; domains are eliminated in `work`.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],
