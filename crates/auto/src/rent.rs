@@ -20,10 +20,10 @@
 //! | buy | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C |
 //!
 //! **The bound.** If iterations end the solve: R ≤ 2 C + g, and O was paid only if R ≥ O/2, so the total work
-//! is at most 3 R and 3 C + g. If the factor ends it: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at most 3
-//! R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. There is no bound
-//! if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much memory, or it
-//! fails. C is the cost of the successful factorisation, without a failed one before it.
+//! is at most 3 R and 3 C + g. If the factor ends the solve: C/2 ≤ R ≤ 2 C + g, so the total work R + C is at
+//! most 3 R and 3 C + g. This holds for any forecasts. A factor without earlier attempts costs C. There is no
+//! bound if no factor is possible: an option excludes it, its fill-in is unknown, it needs too much memory,
+//! or it fails. C does not include an earlier factorisation that failed.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.
 
@@ -60,7 +60,7 @@ pub enum Price {
         least: f64,
         /// Estimate of C from the structure.
         promise: f64,
-        /// Whether that is less than the expected cost of a hierarchy.
+        /// Whether `promise` is less than the expected cost of a hierarchy.
         cheap: bool,
     },
     /// Ordered.
@@ -88,8 +88,8 @@ pub enum Advice {
 /// If the forecast is below this fraction of F, iterations continue.
 const SOON: f64 = 0.5;
 
-/// If the forecast is above this multiple of F, the factor is bought at C/2; above 1 because early forecasts
-/// are too high.
+/// If the forecast is above this multiple of F, the factor is bought at C/2. It is above 1 because early
+/// forecasts are too high.
 const FAR: f64 = 1.2;
 
 /// The work so far, and the price of a factor.

@@ -13,7 +13,7 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OnDevice};
 
-/// A block of so many rows or more is multiplied by a group of items, a smaller one by one item.
+/// A block with at least this many rows is multiplied by a group of items, a smaller one by one item.
 const LARGE: usize = 33;
 
 /// Blocks D_k in device memory, stored in `S`, applied to vectors of `V`.
@@ -27,7 +27,7 @@ pub struct DeviceBlocks<V: Real, S: Real = V> {
     pub(crate) slice: usize,
     pub(crate) values: Buffer,
     kernel: Entry,
-    /// If the blocks are inverted on the device: the faults of the last inversion.
+    /// If the blocks were inverted on the device: the faults of the last inversion.
     pub(crate) inversion: Option<Inversion>,
     of: PhantomData<S>,
 }
@@ -63,7 +63,7 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
     }
 }
 
-/// Blocks in slices.
+/// Writes blocks to their slices, entry by entry.
 fn arrange<T: Real, S: Real>(host: &DenseBlocks<T>, slice: usize, to: &mut [S]) {
     if slice == 1 {
         return convert(host.values(), to);

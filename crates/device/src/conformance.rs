@@ -1,8 +1,8 @@
-//! What every driver is tested for, beside the laws of a place
+//! Tests that every driver must pass, in addition to those of a place
 //! ([`conformance`](mod@coarsen_backend::conformance)).
 //!
-//! A function takes a device that computes in `f32`, makes places on it, and panics where a promise of
-//! [`Driver`](crate::Driver) is broken.
+//! Each function takes a device that supports `f32`, makes places on it, and panics if the contract of
+//! [`Driver`](crate::Driver) is violated.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -24,27 +24,27 @@ fn vector(on: &OnDevice<f32>, host: &[f32]) -> crate::DeviceVector<f32> {
     on.vector(host).expect("a vector")
 }
 
-/// That a place goes on.
+/// Checks that a place still works.
 fn goes_on(on: &OnDevice<f32>) {
     assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
 }
 
-/// A launch that the driver refuses makes numbers NaN, and everything that can return an error returns this
-/// one, which is returned here too.
+/// After a launch that the driver rejects, numbers are NaN, and every method with a `Result` returns this
+/// error. The test returns it too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
     let on = place::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
     let bad = vector(&on, &[f32::NAN]);
     assert_eq!(bad.first_not_finite(), Some(0));
     let set = [Arg::Slots, Arg::Index(200), Arg::Number(1.0)];
-    on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // no group is as large
+    on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // larger than any group
     let first = on.sync().expect_err("a group of 2^30 items");
     assert!(matches!(first, Error::Device { .. }), "{first}");
     let launches = on.counters().launches;
     x.axpy(&y.scalar(2.0), &y);
     assert!(x.norm().is_nan() && (y.scalar(0.0) + y.scalar(1.0)).read().is_nan());
     assert_eq!(on.counters().launches, launches);
-    assert_eq!(bad.first_not_finite(), None); // it cannot say any more
+    assert_eq!(bad.first_not_finite(), None); // the failure hides the NaN
     let found = [
         x.sync(),
         x.like().map(drop),
@@ -56,7 +56,7 @@ pub fn the_first_failure_is_kept(device: &Device) -> Error {
     first
 }
 
-/// A count that no index can hold is refused, not cut.
+/// A count that does not fit an index is an error; it is not truncated.
 pub fn counts_beyond_an_index_are_refused(device: &Device) {
     let on = place::<f32>(device);
     let set = |count| [Arg::Slots, Arg::Count(count), Arg::Number(1.0)];
@@ -68,10 +68,10 @@ pub fn counts_beyond_an_index_are_refused(device: &Device) {
     assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
 }
 
-/// Arguments of other types or another number than a kernel is declared with never reach the driver, and the
-/// place goes on.
+/// Arguments whose types or number differ from the declaration of a kernel panic before the driver is called,
+/// and the place still works.
 ///
-/// Says `false` where the driver does not tell the types of parameters, so that there is nothing to test.
+/// Returns `false` if the driver does not report the types of parameters; nothing is tested then.
 pub fn launches_of_other_types_panic(device: &Device) -> bool {
     let on = place::<f32>(device);
     let types = on.queue().parameters(Kernel::Set.into()).to_vec();
@@ -98,7 +98,7 @@ pub fn launches_of_other_types_panic(device: &Device) -> bool {
     true
 }
 
-/// What the compiler refuses is an error with its log, and the place goes on.
+/// A compiler error is returned with its log, and the place still works.
 pub fn a_build_failure_has_a_log(device: &Device) {
     let on = place::<f32>(device);
     let broken = Module {
@@ -115,7 +115,7 @@ pub fn a_build_failure_has_a_log(device: &Device) {
     goes_on(&on);
 }
 
-/// Who panics while a buffer is filled leaves the place as it was.
+/// After a panic in a closure that fills a buffer, the place still works.
 pub fn a_panic_gives_a_buffer_back(device: &Device) {
     let on = place::<f32>(device);
     let mut x = vector(&on, &[3.0, 4.0]);
@@ -127,13 +127,13 @@ pub fn a_panic_gives_a_buffer_back(device: &Device) {
     assert_eq!(x.norm(), 13.0);
 }
 
-/// Lengths are looked at in every build, before the driver is called.
+/// Lengths are checked in release builds too, before the driver is called.
 pub fn lengths_that_differ_are_refused(device: &Device) {
     let refused = |found: Result<(), Error>, expected, length| match found {
         Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
         other => panic!("{other:?}"),
     };
-    // The first failure of a place is its last, so that each case has a place of its own.
+    // A failed place cannot be used again, so each case has its own.
     for case in 0..6 {
         let on = place::<f32>(device);
         let [x, y] = [4, 8].map(|n| vector(&on, &vec![1.0; n]));
@@ -152,7 +152,7 @@ pub fn lengths_that_differ_are_refused(device: &Device) {
     }
 }
 
-/// A list of one entry takes that entry, and not what follows it on the host.
+/// A list of one entry is padded with 0, not with the entry that follows on the host.
 pub fn short_lists_are_padded(device: &Device) {
     let on = place::<f32>(device);
     let (host, mut found) = ([3, 4], [7; 2]);
@@ -162,8 +162,7 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// A row of blocks is worth as many groups as its values, not as one entry of a vector; where the device
-/// computes in `f64`.
+/// The number of groups of a product follows its values, not its block rows. Needs a device with `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = place::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {

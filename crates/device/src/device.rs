@@ -1,4 +1,4 @@
-//! What a machine has.
+//! The devices of a machine.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use coarsen_core::Real;
 
 use crate::driver::Api;
 
-/// A device: what it says of itself, and how it is opened.
+/// A device: its reported properties, and the API that opens it.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// Its name, such as `pthread-skylake-avx512`.
@@ -22,27 +22,27 @@ pub struct Device {
     pub memory: u64,
     /// Whether it computes in `f64`.
     pub double: bool,
-    /// Whether it is a graphics card or another accelerator rather than the host's processor.
+    /// Whether it is a graphics card or another accelerator, not the host's processor.
     pub accelerator: bool,
-    /// Whether it works in the host's memory, so that buffers are mapped instead of copied.
+    /// Whether it uses the host's memory. Buffers are then mapped instead of copied.
     pub shared: bool,
-    /// The most bytes that one buffer may have.
+    /// Most bytes of one buffer.
     pub most: u64,
     /// Most items in a work group.
     pub width: usize,
-    /// Bytes of memory that the items of a group share.
+    /// Bytes of the local memory of a work group.
     pub local: usize,
-    /// Opens it.
+    /// The API that opens it.
     pub api: Arc<dyn Api>,
 }
 
 impl Device {
-    /// Whether vectors of `T` can live there.
+    /// Whether it supports vectors of `T`.
     pub fn computes<T: Real>(&self) -> bool {
         size_of::<T>() == 4 || self.double
     }
 
-    /// The first accelerator that computes in `T`, else the first device that does.
+    /// The first accelerator that supports `T`, else the first device that does.
     pub fn first<T: Real>(all: &[Self]) -> Option<&Self> {
         let able = || all.iter().filter(|d| d.computes::<T>());
         able().find(|d| d.accelerator).or_else(|| able().next())

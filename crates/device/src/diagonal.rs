@@ -1,4 +1,4 @@
-//! Block Jacobi whose blocks are inverted where the matrix is.
+//! Block Jacobi with blocks inverted on the device.
 
 use coarsen_backend::{Blocks, DenseBlocks, SetupError};
 use coarsen_core::{Class, Error, Preconditioner, Real};
@@ -17,16 +17,15 @@ const SOUND: u32 = u32::MAX;
 /// Kinds of faults.
 const FAULTS: u32 = 2;
 
-/// Rows whose faults have a number below [`SOUND`].
+/// Most rows whose faults are numbered below [`SOUND`].
 const MOST: usize = (SOUND / FAULTS) as usize;
 
-/// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, plain or with a contact part, inverted there.
+/// z = ω D⁻¹ r, D the diagonal blocks of a matrix of a place, with or without a contact part, inverted there.
 ///
-/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) waits for
-/// nothing. A block that cannot be inverted is taken for the unit matrix until the next update;
-/// [`check`](Self::check) names it. *Cost* b² values a node of memory; an update reads the diagonal blocks
-/// and writes their inverses, by elimination with scaled partial pivoting as on the host, in `f64` where the
-/// device has it.
+/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not wait.
+/// A singular block is replaced by the unit matrix until the next update; [`check`](Self::check) names it.
+/// *Cost* b² values of memory per node. An update reads the diagonal blocks and writes their inverses, by
+/// elimination with scaled partial pivoting as on the host, in `f64` if the device has it.
 pub struct DeviceJacobi<V: Real, S: Real = V> {
     blocks: DeviceBlocks<V, S>,
     inversion: Inversion,
@@ -34,11 +33,11 @@ pub struct DeviceJacobi<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceJacobi<V, S> {
-    /// Block Jacobi of a matrix, checked.
+    /// Block Jacobi of a matrix; the inverses are checked.
     ///
     /// # Errors
     /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows
-    /// on, [`Error::Memory`] where D does not fit, [`Error::Build`] of the driver, and those of
+    /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and those of
     /// [`check`](Self::check).
     pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
@@ -56,23 +55,23 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         Ok(built)
     }
 
-    /// The inverses of another matrix of the same size. No wait.
+    /// Computes the inverses for another matrix of the same size. No wait.
     ///
-    /// *Cost* beside that of an update: where `a` has another layout than the matrix before, or contact where
-    /// that had none, its kernels are compiled unless the place has them.
+    /// *Cost* in addition: if `a` and the previous matrix differ in layout or in having a contact part, the
+    /// kernels for `a` are compiled, unless the place has them.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another size, [`Error::Build`] where kernels are compiled, [`Error::Device`] when
-    /// the place has failed.
+    /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the place has
+    /// failed.
     pub fn update_on_device(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
         self.inversion.run(&a.operand(), &self.blocks)
     }
 
-    /// Whether every diagonal block of the last update had an inverse with a positive diagonal. One wait.
+    /// Checks that every diagonal block of the last update has an inverse with a positive diagonal. One wait.
     ///
     /// # Errors
-    /// [`SetupError::SingularBlock`], [`SetupError::NotPositive`] name the first that had not;
-    /// [`Error::Device`] when the place has failed.
+    /// [`SetupError::ZeroDiagonal`], [`SetupError::SingularBlock`] or [`SetupError::NotPositive`] for the
+    /// first block that fails; [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }
@@ -97,14 +96,14 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {
     }
 }
 
-/// Inverts diagonal blocks, and keeps what was wrong with them.
+/// Inverts diagonal blocks and records faults.
 pub(crate) struct Inversion {
     /// The first fault of every group.
     faults: Buffer,
     /// The largest row sum of every group.
     bounds: Buffer,
     groups: usize,
-    /// The kernels of the last run, and the slice and whether there was contact, which they are compiled for.
+    /// The kernels of the last run; they are compiled for a slice size, with or without contact.
     module: usize,
     made_for: Option<(usize, bool)>,
 }
@@ -134,7 +133,7 @@ impl Inversion {
         Ok(Self { faults, bounds, groups: 0, module: 0, made_for: None })
     }
 
-    /// `d` = the inverses of the diagonal blocks.
+    /// Writes the inverses of the diagonal blocks to `d`.
     pub(crate) fn run<V: Real, S: Real>(
         &mut self,
         a: &Operand<'_, V>,
@@ -179,7 +178,7 @@ impl Inversion {
         Ok(bounds.into_iter().map(Real::wide).fold(0.0, larger))
     }
 
-    /// What was wrong with the first block that has no use. One wait.
+    /// The first fault of the last run, as an error. One wait.
     pub(crate) fn check<V: Real, S: Real>(
         &self,
         d: &DeviceBlocks<V, S>,

@@ -1,4 +1,4 @@
-//! What an API of devices must be able to do: the one thing that is written anew for another API.
+//! The traits that an API of devices implements. Only these are written anew for another API.
 
 use std::any::Any;
 use std::fmt;
@@ -7,55 +7,55 @@ use coarsen_core::{Error, Real};
 
 use crate::Device;
 
-/// What a driver holds for a buffer.
+/// The buffer object of a driver.
 pub type Object = Box<dyn Any + Send + Sync>;
 
 /// An API of devices, such as OpenCL.
 pub trait Api: Send + Sync + fmt::Debug {
-    /// A driver for one queue on one of its devices.
+    /// Opens one queue on one of its devices.
     ///
     /// # Errors
-    /// [`Error::Device`] where a call fails.
+    /// [`Error::Device`] if a call fails.
     fn open(&self, device: &Device) -> Result<Box<dyn Driver>, Error>;
 }
 
-/// One queue of commands on a device, which run in the order they were enqueued.
+/// One queue of commands on a device. Commands run in the order in which they were enqueued.
 ///
-/// Lengths and types are checked before a driver is called: buffers are as long as its calls need, and
-/// arguments are of the types that [`compile`](Self::compile) told. A driver is only given objects that it
-/// made.
+/// Lengths and types are checked before a driver is called: buffers are long enough, and arguments have the
+/// types that [`compile`](Self::compile) returned. A driver gets only objects that it made.
 pub trait Driver: Send {
-    /// A buffer of `bytes` bytes, at least 8. It holds `host` where given, which is as long and is copied
-    /// before the call returns.
+    /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
+    /// copied into the buffer before the call returns.
     ///
     /// # Errors
-    /// [`Error::Device`] where a call fails, as for all methods.
+    /// [`Error::Device`] if a call fails, as for all methods.
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error>;
 
-    /// Enqueues a copy of the first `bytes` bytes.
+    /// Enqueues a copy of the first `bytes` bytes of a buffer.
     ///
     /// # Errors
     /// As above.
     fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error>;
 
-    /// Reads the bytes from `start` on, after all commands enqueued before. Waits.
+    /// Reads the bytes from `start` on, after all commands enqueued so far. Waits.
     ///
     /// # Errors
     /// As above.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
-    /// Writes stretches of a buffer, each from a byte on, after all commands enqueued before. Waits once.
+    /// Writes runs of bytes, each at its offset in the buffer, after all commands enqueued so far. Waits
+    /// once.
     ///
     /// # Errors
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
-    /// Lends the first `bytes` bytes of a buffer to the host, in place, after all commands enqueued before,
-    /// and takes them back when `with` returns or panics. They are aligned for `f64`. Waits. Called only
-    /// where the device is [`shared`](Device::shared).
+    /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and unmaps
+    /// them when `with` returns or panics. They are aligned for `f64`. Waits. Called only if the device is
+    /// [`shared`](Device::shared).
     ///
     /// # Errors
-    /// As above; `with` may then not have been called.
+    /// As above; `with` may not have been called then.
     fn lend(
         &mut self,
         memory: &Object,
@@ -65,10 +65,10 @@ pub trait Driver: Send {
     ) -> Result<(), Error>;
 
     /// Compiles `sources` as one program, with the definitions `-D NAME=VALUE` of `options`, and returns the
-    /// kernels that are named.
+    /// kernels named in `kernels`.
     ///
-    /// Sources are OpenCL C 1.2. A driver of another language defines its words (`__kernel`, `__global`,
-    /// `get_global_id`, `barrier`) before them.
+    /// Sources are OpenCL C 1.2. A driver for another language must define the OpenCL keywords and functions
+    /// (`__kernel`, `__global`, `get_global_id`, `barrier`) before them.
     ///
     /// # Errors
     /// [`Error::Build`] with the log of the compiler, and as above.
@@ -92,25 +92,25 @@ pub trait Driver: Send {
     /// As above.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// The size of work groups that was found best under these options, by this process or another one.
+    /// The stored work-group size for these options, from this process or an earlier one.
     fn kept_local(&self, _options: &str) -> Option<usize> {
         None
     }
 
-    /// Keeps that size, where there is a place to keep it.
+    /// Stores that size, if the driver has a cache.
     fn keep_local(&self, _options: &str, _local: usize) {}
 }
 
-/// What the host does with what a driver lends.
+/// How the host uses mapped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads.
+    /// The host reads.
     Read,
-    /// It overwrites all of it; what was there need not be seen.
+    /// The host overwrites all of it; the old contents are not needed.
     Overwrite,
 }
 
-/// What a kernel is given.
+/// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub enum Argument<'a> {
     /// A buffer.
@@ -125,26 +125,26 @@ pub enum Argument<'a> {
     Double(f64),
 }
 
-/// Kernels that were compiled.
+/// Compiled kernels.
 pub struct Built {
-    /// In the order in which they were named.
+    /// In the order in which they were requested.
     pub kernels: Vec<Kernel>,
-    /// Whether the compiler ran, rather than a cache.
+    /// Whether the compiler ran; `false` if they came from a cache.
     pub fresh: bool,
 }
 
 /// A kernel.
 pub struct Kernel {
-    /// What the driver launches.
+    /// The kernel object of the driver.
     pub object: Box<dyn Any + Send>,
-    /// The type of each parameter, or of the entries that it points to, where the driver tells; empty where
-    /// it tells nothing.
+    /// The type of each parameter, or of the entries that it points to; `None` if the driver does not report
+    /// it. Empty if the driver reports no types.
     pub parameters: Vec<Option<Type>>,
-    /// The most items of a group, at least one.
+    /// Most items of a work group, at least one.
     pub most: usize,
 }
 
-/// The type of a parameter, or of the entries of a buffer. `Display` spells it as sources do.
+/// The type of a parameter, or of the entries of a buffer. `Display` writes the name used in the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `f32`.
@@ -155,7 +155,7 @@ pub enum Type {
     Index,
     /// `u64`.
     Length,
-    /// Any other, which no argument has.
+    /// Any other type; no argument has it.
     Other,
 }
 

@@ -1,12 +1,12 @@
-//! The errors of making a place, and the check of lengths that all operations share.
+//! The errors of making a place, and a check of lengths.
 
 use coarsen_core::Error;
 
-/// The reason why no place can be made on a device.
+/// The errors of making a place on a device.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// No device computes in the precision asked for.
+    /// No device supports the requested precision.
     #[error("none of {found} devices computes in {precision}; use f32, or another device")]
     Precision {
         /// `"f32"` or `"f64"`.
@@ -19,14 +19,14 @@ pub enum DeviceError {
     Core(#[from] Error),
 }
 
-/// The same sentence as [`Display`](std::fmt::Display): what `main` prints of an error.
+/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for DeviceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// [`Error::Shape`] unless both lengths are the same.
+/// [`Error::Shape`] unless the lengths are equal.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }

@@ -2,7 +2,7 @@
 //!
 //! The host computes the lists of block products from the patterns: see [`GalerkinLists`]. They are uploaded
 //! once. A refresh is two launches with one item per row of a block, and a third if unknowns have no basis
-//! function. The kernels sum in the order of the lists: no atomic operation, no search, and the same bits at
+//! function. The kernels sum in the order of the lists: no atomic operation, no search, and the same bits in
 //! every run.
 
 use std::sync::Arc;
@@ -27,12 +27,12 @@ enum Step {
 
 const NAMES: [&str; 3] = ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead"];
 
-/// A_c = Pᵀ A P for one pattern of each, in device memory: the counterpart of
+/// A_c = Pᵀ A P for fixed patterns, in device memory: the counterpart of
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
-/// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin).
-/// *Memory* 8 bytes per block product, and A P in the precision of vectors.
-/// *Cost* as on the host; every product also reads two slots.
+/// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin). *Memory* 8 bytes per block
+/// product, and A P in the precision of vectors. *Cost* as on the host; every block product also reads two
+/// slot numbers.
 pub struct DeviceGalerkin<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -41,7 +41,7 @@ pub struct DeviceGalerkin<V: Real> {
     right: List,
     left: List,
     slots: Buffer,
-    /// Unknowns without a basis function, by node.
+    /// Unknowns without a basis function, grouped by node.
     dead: List,
     dead_slots: Buffer,
     /// Rows and columns of a block of P.
@@ -50,7 +50,7 @@ pub struct DeviceGalerkin<V: Real> {
     q: Buffer,
 }
 
-/// Some numbers for each of `count` items.
+/// A list of numbers for each of `count` items.
 struct List {
     count: usize,
     starts: Buffer,
@@ -58,7 +58,7 @@ struct List {
 }
 
 impl List {
-    /// Uploads a list; `entries` has the numbers of all items, one after the other.
+    /// Uploads a list; `entries` has the numbers of all items, item after item.
     fn new<V: Real>(queue: &mut Queue<V>, starts: &[u32], entries: &[u32]) -> Result<Self, Error> {
         let count = starts.len() - 1;
         Ok(Self { count, starts: queue.list(starts)?, entries: queue.list(entries)? })
@@ -81,7 +81,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// without a basis function, sorted.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::Pattern`] if they do not fit together, [`Error::TooLarge`] if `u32`
+    /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, [`Error::TooLarge`] if `u32`
     /// cannot number products, [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
@@ -153,7 +153,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// New values of the coarse matrix. No wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] when the place has
+    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] if the place has
     /// failed.
     pub(crate) fn run<S: Real>(
         &self,

@@ -2,20 +2,20 @@
 //! host.
 //!
 //! [`OnDevice`] is the place: a device, an in-order queue, and the compiled kernels. Operations enqueue work
-//! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. So the host
-//! waits only when it reads a number; [`OnDevice::counters`] counts these waits.
+//! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
+//! waits only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these waits.
 //!
 //! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers,
 //! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a
 //! list of [`Device`]s.
 //!
-//! Operations without a `Result` cannot report a failing driver at once. The queue keeps the first failure
-//! and runs nothing more: numbers read afterwards are NaN, which ends every solve, and `sync`, `like` and the
-//! methods of [`OnDevice`] return that failure as [`Error::Device`](coarsen_core::Error::Device). A failed
+//! Operations without a `Result` cannot report a driver error directly. The queue keeps the first failure and
+//! launches nothing more. Numbers read afterwards are NaN, which ends every solve. `sync`, `like` and the
+//! methods of [`OnDevice`] return the failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! place cannot be used again; make a new one.
 //!
-//! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend): every method that is
-//! generic over a backend is set up on the host and applied here.
+//! Matrices, blocks and row sets are made by [`Backend`](coarsen_backend::Backend). A method that is generic
+//! over a backend is set up on the host and applied on the device.
 //!
 //! | file | what |
 //! |---|---|
@@ -26,7 +26,7 @@
 //! | `memory`, `slots` | buffers; the slots of scalars |
 //! | `program` | kernels by name, compiled and checked |
 //! | `tune` | the size of work groups |
-//! | [`scalar`](DeviceScalar) | numbers that kernels compute later |
+//! | [`scalar`](DeviceScalar) | scalars in device memory |
 //! | [`vector`](DeviceVector) | the vector |
 //! | [`matrix`](DeviceMatrix) | block sparse rows, in one of the layouts of [`Format`]; [one triangle](DeviceSymmetric) of a symmetric matrix |
 //! | [`sum`](DeviceSum) | a matrix plus contact |
@@ -34,10 +34,10 @@
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices and diagonals, computed on the device |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
-//! | [`rows`](DeviceRows) | rows that are relaxed at once |
+//! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
 //! | [`schwarz`](DeviceSchwarz) | multilevel domains |
 //! | [`conformance`] | tests that every driver passes |
-//! | [`error`](DeviceError) | the reasons why a place cannot be made |
+//! | [`error`](DeviceError) | errors of making a place |
 
 mod assembly;
 mod backend;

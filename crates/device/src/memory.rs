@@ -1,4 +1,4 @@
-//! Device memory, and numbers as bytes.
+//! Device memory, and views of numbers as bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use coarsen_core::{Error, Real};
 use crate::Device;
 use crate::driver::{Driver, Object, Type};
 
-/// Bytes of the smallest buffer: zero is not allowed.
+/// Bytes of the smallest buffer; drivers do not allow zero.
 const LEAST: usize = 8;
 
-/// The bytes of a place: all, and those in use.
+/// The memory of a place: total bytes and bytes in use.
 ///
-/// A driver may accept an allocation that does not fit and fail when the memory is used. So each request is
-/// first compared with the size that the device reports.
+/// A driver may accept an allocation that does not fit and fail on first use. So each request is first
+/// compared with the memory that the device reports.
 pub(crate) struct Memory {
     all: u64,
-    /// The most that one buffer may have.
+    /// Most bytes of one buffer.
     most: u64,
     taken: Arc<AtomicU64>,
-    /// Whether the host works in the same memory.
+    /// Whether the host and the device share this memory.
     pub(crate) shared: bool,
 }
 
@@ -28,16 +28,16 @@ pub(crate) struct Memory {
 pub(crate) struct Buffer {
     pub(crate) object: Object,
     pub(crate) entry: Type,
-    /// Bytes of it.
+    /// Bytes of the buffer.
     size: usize,
     _share: Share,
 }
 
 impl Buffer {
-    /// Whether it has so many bytes from byte `start` on.
+    /// Checks that the buffer holds `bytes` bytes from byte `start` on.
     ///
     /// # Errors
-    /// [`Error::Shape`] where it has not, before the driver sees a pointer.
+    /// [`Error::Shape`] if it does not; the driver is not called then.
     pub(crate) fn check(&self, start: usize, bytes: usize) -> Result<(), Error> {
         let (expected, found) = (self.size, start.saturating_add(bytes));
         if found <= expected {
@@ -64,18 +64,19 @@ impl Memory {
         Self { all: device.memory, most: device.most, taken: Arc::default(), shared: device.shared }
     }
 
-    /// Bytes of all buffers that live.
+    /// Bytes of all buffers that exist now.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Checks that so many more bytes can be allocated in several buffers.
+    /// Checks that `needed` more bytes can be allocated, in several buffers.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
         let available = self.all.saturating_sub(self.taken());
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
     }
 
-    /// Device memory of at least [`LEAST`] bytes, holding `host` where given, and then zeros.
+    /// Allocates at least [`LEAST`] bytes, initialized with `host` if given; a short `host` is padded with
+    /// zeros.
     pub(crate) fn allocate(
         &self,
         driver: &mut dyn Driver,
@@ -111,10 +112,10 @@ impl Memory {
     }
 }
 
-/// The same numbers in another precision, by this thread alone.
+/// Converts numbers to another precision, on this thread alone.
 ///
-/// The caller holds the lock of the queue. A thread of a pool that waits for other threads runs other tasks
-/// meanwhile. Such a task may lock the same queue, and the thread would then wait for itself.
+/// The caller holds the lock of the queue. A pool thread that waits for others runs other tasks meanwhile.
+/// Such a task may lock the same queue, which would deadlock.
 pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }
@@ -125,9 +126,9 @@ pub(crate) fn bytes<T: Real>(x: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// The bytes of numbers, to be written.
+/// The mutable bytes of numbers.
 pub(crate) fn bytes_mut<T: Real>(x: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes`; any bytes are numbers.
+    // SAFETY: as in `bytes`; any bytes are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
 }
 
@@ -137,8 +138,8 @@ pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// The bytes of indices, to be written.
+/// The mutable bytes of indices.
 pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
-    // SAFETY: as in `bytes_of_indices`; any bytes are indices.
+    // SAFETY: as in `bytes_of_indices`; any bytes are valid indices.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
 }

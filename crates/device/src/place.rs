@@ -9,17 +9,17 @@ use coarsen_core::{Error, Real};
 use crate::queue::{Counters, Queue};
 use crate::{Device, DeviceError};
 
-/// A device as a place: vectors are of `V`, matrices and blocks are stored in `S`; one in-order queue and its
-/// compiled kernels.
+/// A device as a place: one in-order queue and its compiled kernels. Vectors are of `V`; matrices and blocks
+/// are stored in `S`.
 ///
-/// Clones are the same place. Operands of one operation must be of one place (it *panics* otherwise), and
+/// Clones are the same place. The operands of an operation must be of one place (it *panics* otherwise), and
 /// they keep the place alive. Sums follow a tree that depends on the length alone, in `f64` if the device has
-/// it: every run on one device gives the same bits.
+/// it. So every run on one device gives the same bits.
 ///
-/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles those of
-/// its products: a few tenths of a second each the first time, a millisecond if they are in the cache (a
-/// folder of the user, or the folder in `COARSEN_CACHE`). *Use* one place for as long as possible. A place
-/// may be shared by threads; their commands interleave.
+/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
+/// kernels of its products. Each takes a few tenths of a second the first time, and a millisecond from the
+/// cache (a folder of the user, or the folder in `COARSEN_CACHE`). *Use* one place for as long as possible. A
+/// place may be shared by threads; their commands interleave.
 pub struct OnDevice<V, S = V> {
     shared: Arc<Shared<V>>,
     stored: PhantomData<fn() -> S>,
@@ -34,8 +34,8 @@ impl<T: Real> OnDevice<T, T> {
     /// A place on a device.
     ///
     /// # Errors
-    /// [`DeviceError::Precision`] when the device lacks `T`, [`DeviceError::Core`] when its compiler refuses
-    /// the kernels ([`Error::Build`]) or a driver call fails.
+    /// [`DeviceError::Precision`] if the device lacks `T`, [`DeviceError::Core`] if its compiler rejects the
+    /// kernels ([`Error::Build`]) or a driver call fails.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         if !device.computes::<T>() {
             return Err(DeviceError::Precision { precision: T::NAME, found: 1 });
@@ -45,10 +45,10 @@ impl<T: Real> OnDevice<T, T> {
         Ok(Self { shared, stored: PhantomData })
     }
 
-    /// A place on the first accelerator that computes in `T`, else on the first device that does.
+    /// A place on the first accelerator that supports `T`, else on the first device that does.
     ///
     /// # Errors
-    /// [`DeviceError::Precision`] without such a device, and those of [`on`](Self::on).
+    /// [`DeviceError::Precision`] if there is no such device, and those of [`on`](Self::on).
     pub fn first(devices: &[Device]) -> Result<Self, DeviceError> {
         match Device::first::<T>(devices) {
             Some(device) => Self::on(device),
@@ -63,15 +63,15 @@ impl<T: Real> OnDevice<T, T> {
 }
 
 impl<V: Real, S> OnDevice<V, S> {
-    /// The device behind it.
+    /// The device of the place.
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
-    /// Checks that `bytes` more can be allocated in several buffers. *Use* before a long setup.
+    /// Checks that `bytes` more bytes can be allocated, in several buffers. *Use* before a long setup.
     ///
     /// # Errors
-    /// [`Error::Memory`] says how many are left.
+    /// [`Error::Memory`] holds the number of bytes left.
     pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
         self.queue().check_room(bytes)
     }
@@ -89,9 +89,9 @@ impl<V: Real, S> OnDevice<V, S> {
         self.queue().counters()
     }
 
-    /// The queue, for one command or a few.
+    /// Locks the queue, for one command or a few.
     ///
-    /// Scalars lock it when they are cloned and dropped: neither may happen while the guard lives.
+    /// Cloning or dropping a scalar locks the queue too, so do neither while holding the guard.
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue<V>> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

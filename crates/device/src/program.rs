@@ -1,39 +1,40 @@
-//! Kernels by name: compiled for one device and one precision, and the types of their parameters.
+//! Kernels by name, compiled for one device and one precision, with the types of their parameters.
 
 use coarsen_core::{Error, Real};
 
 use crate::Device;
 use crate::driver::{self, Driver, Type};
 
-/// Most items in a work group of a reduction where items run in step; a power of two.
+/// Most items in a work group of a reduction on an accelerator; a power of two.
 const WIDTH: usize = 256;
 
-/// The same where one core runs all items of a group: a core reads one stretch in order.
+/// The same on a processor, where one core runs all items of a group: a core reads one run of entries in
+/// order.
 const WIDTH_OF_A_CORE: usize = 1;
 
-/// Items in a work group of an entry-wise kernel, unless `tune` has found better.
+/// Items in a work group of an entry-wise kernel, unless `tune` has found a better size.
 const LOCAL: usize = 256;
 
-/// The smallest and the largest number that `tune` tries.
+/// The smallest and the largest size that `tune` tries.
 const LOCALS: [usize; 2] = [32, 1024];
 
 /// Most groups of a reduction.
 const GROUPS: usize = 1024;
 
-/// Entries that are worth a group.
+/// Entries per group of a reduction.
 const ENTRIES: usize = 2048;
 
-/// Rows or blocks side by side where items run in step: what they read at once lies together.
+/// Rows or blocks of a slice on an accelerator: entries that its items read at the same time are adjacent.
 const SLICE: usize = 32;
 
-/// What kernels call `NONE`: no node, no slot.
+/// `NONE` of the kernels: no node, or no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Sources that are compiled together, and the kernels wanted of them.
+/// Sources that are compiled together, and the kernels requested from them.
 pub(crate) struct Module {
     pub(crate) sources: &'static [&'static str],
     pub(crate) kernels: &'static [&'static str],
-    /// Definitions `-D NAME=VALUE` beside those of the place.
+    /// Definitions `-D NAME=VALUE` in addition to those of the place.
     pub(crate) options: String,
 }
 
@@ -88,23 +89,23 @@ impl From<Kernel> for Entry {
     }
 }
 
-/// All that a place has compiled so far.
+/// All modules that a place has compiled so far.
 pub(crate) struct Program {
     device: Device,
-    /// Definitions of every module.
+    /// The definitions used in every module.
     options: String,
     modules: Vec<Compiled>,
     /// Items in a work group of a reduction.
     pub(crate) width: usize,
     /// Items in a work group of an entry-wise kernel.
     pub(crate) local: usize,
-    /// Entries that an item takes at once.
+    /// Consecutive entries of one item.
     pub(crate) lanes: usize,
-    /// Rows or blocks that lie side by side.
+    /// Rows or blocks of a slice.
     pub(crate) slice: usize,
     /// The type of partial sums.
     pub(crate) sum: Type,
-    /// Modules that the driver's compiler was asked for, rather than a cache.
+    /// Modules that the compiler built; those from the cache do not count.
     pub(crate) compiled: u64,
 }
 
@@ -115,7 +116,7 @@ struct Compiled {
 }
 
 impl Program {
-    /// The kernels that every place has.
+    /// Compiles the kernels that every place has.
     pub(crate) fn build<T: Real>(driver: &mut dyn Driver, device: &Device) -> Result<Self, Error> {
         let (most, lanes, slice) =
             if device.accelerator { (WIDTH, 1, SLICE) } else { (WIDTH_OF_A_CORE, 8, 1) };
@@ -135,18 +136,18 @@ impl Program {
         Ok(all)
     }
 
-    /// Work groups that this device allows, for `tune` to try.
+    /// Work-group sizes that `tune` tries on this device.
     pub(crate) fn locals(&self) -> impl Iterator<Item = usize> + use<> {
         let most = self.device.width.min(LOCALS[1]);
         std::iter::successors(Some(LOCALS[0]), |n| Some(2 * n)).take_while(move |&n| n <= most)
     }
 
-    /// Keeps the size of work groups for places to come.
+    /// Stores the work-group size for later places.
     pub(crate) fn keep_local(&self, driver: &mut dyn Driver) {
         driver.keep_local(&self.options, self.local);
     }
 
-    /// The number of a module, which is compiled unless the place already has it.
+    /// The number of a module; it is compiled if the place does not have it yet.
     pub(crate) fn module(&mut self, driver: &mut dyn Driver, wanted: &Module) -> Result<usize, Error> {
         let same =
             |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;
@@ -166,13 +167,13 @@ impl Program {
         &self.modules[entry.module].kernels[entry.kernel]
     }
 
-    /// Items in a work group of an entry-wise kernel: as many as `tune` or a guess say, or as it can have.
+    /// Items in a work group of an entry-wise kernel: the chosen size, or the most that the kernel allows.
     pub(crate) fn local_of(&self, entry: Entry) -> usize {
         self.local.min(self.kernel(entry).most)
     }
 
-    /// Work groups of a reduction over `n` entries: a function of n alone, so that sums have the same bits
-    /// every time.
+    /// Work groups of a reduction over `n` entries. It depends on n alone, so that sums have the same bits in
+    /// every run.
     pub(crate) fn groups(&self, n: usize) -> usize {
         n.div_ceil(ENTRIES).clamp(1, GROUPS)
     }

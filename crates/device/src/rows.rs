@@ -1,4 +1,4 @@
-//! Rows that are relaxed at once, on a device.
+//! Rows that are relaxed at the same time, on a device.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use coarsen_sparse::Pattern;
 use crate::OnDevice;
 use crate::memory::Buffer;
 
-/// Row sets in device memory: the first and the end row of every chunk, set after set.
+/// Row sets in device memory: the first and the end row of each chunk, set after set.
 pub struct DeviceRows<V: Real> {
     pub(crate) on: OnDevice<V>,
     pub(crate) pattern: Arc<Pattern>,
     pub(crate) chunks: Buffer,
-    /// The first chunk of each set, and how many it has.
+    /// The first chunk of each set, and its number of chunks.
     pub(crate) sets: Vec<(u32, u32)>,
 }
 

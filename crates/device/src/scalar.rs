@@ -1,4 +1,4 @@
-//! Promised numbers: slots of device memory.
+//! Scalars in slots of device memory.
 
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg};
@@ -12,17 +12,17 @@ use crate::slots::{MINUS_ONE, ONE, ZERO};
 
 /// A scalar in a slot of device memory.
 ///
-/// Arithmetic enqueues a kernel of one item that writes a new slot; nobody waits. Slots are counted and
-/// reused, so a recurrence allocates nothing once it runs. Reading one waits for the device; several are read
-/// with one wait by [`Vector::wait_for`](coarsen_core::Vector::wait_for). After a failure of the place it
-/// reads as NaN.
+/// Arithmetic enqueues a kernel of one item that writes a new slot, without a wait. Slots are
+/// reference-counted and reused, so a running recurrence allocates nothing. Reading a scalar waits for the
+/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several with one wait. After a failure
+/// of the place a scalar reads as NaN.
 pub struct DeviceScalar<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) slot: u32,
 }
 
 impl<T: Real> DeviceScalar<T> {
-    /// A number of the host. The constants 0, 1 and −1 have slots of their own and cost nothing.
+    /// A number from the host. The constants 0, 1 and −1 have fixed slots and need no launch.
     pub(crate) fn known(on: &OnDevice<T>, v: T) -> Self {
         let constant = [(T::zero(), ZERO), (T::one(), ONE), (-T::one(), MINUS_ONE)];
         let mut queue = on.queue();
@@ -41,12 +41,12 @@ impl<T: Real> DeviceScalar<T> {
         Self { on: on.clone(), slot }
     }
 
-    /// N new slots, the results of a reduction to come.
+    /// N new slots for the results of a reduction.
     pub(crate) fn results<const N: usize>(on: &OnDevice<T>) -> [Self; N] {
         std::array::from_fn(|_| Self { on: on.clone(), slot: on.queue().take() })
     }
 
-    /// A new slot that `kernel` computes from these, three at most.
+    /// A new slot with the result of `kernel` for the operands, three at most.
     fn computed(kernel: Kernel, operands: &[&Self]) -> Self {
         let on = operands[0].on.clone();
         operands.iter().for_each(|s| on.assert_same(&s.on));

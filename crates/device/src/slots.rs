@@ -1,23 +1,23 @@
-//! Which slots are in use: numbers alone, the memory belongs to the queue.
+//! Bookkeeping of slots by number; their memory belongs to the queue.
 
-/// Slots at the start; their number doubles when it does not suffice.
+/// Slots at the start; their number doubles when all are taken.
 const START: usize = 256;
 
-/// 0, in every queue.
+/// The slot of the constant 0.
 pub(crate) const ZERO: u32 = 0;
-/// 1, in every queue.
+/// The slot of the constant 1.
 pub(crate) const ONE: u32 = 1;
-/// −1, in every queue.
+/// The slot of the constant −1.
 pub(crate) const MINUS_ONE: u32 = 2;
 
-/// Users of each slot, and the free slots, the lowest of the start on top.
+/// The number of users of each slot, and a stack of free slots, at the start with the lowest on top.
 pub(crate) struct Slots {
     users: Vec<u32>,
     free: Vec<u32>,
 }
 
 impl Slots {
-    /// All free but the constants, which always have a user.
+    /// All slots are free except those of the constants, which always have a user.
     pub(crate) fn new() -> Self {
         let mut users = vec![0; START];
         users[..=MINUS_ONE as usize].fill(1);
@@ -28,7 +28,7 @@ impl Slots {
         self.users.len()
     }
 
-    /// Twice as many.
+    /// Doubles the number of slots.
     pub(crate) fn double(&mut self) {
         let (old, new) = (self.users.len(), 2 * self.users.len());
         self.users.resize(new, 0);
@@ -39,19 +39,19 @@ impl Slots {
         self.free.is_empty()
     }
 
-    /// A slot for one user; [`ZERO`] when all are taken.
+    /// A slot with one user; [`ZERO`] if all are taken.
     pub(crate) fn take(&mut self) -> u32 {
         let slot = self.free.pop().unwrap_or(ZERO);
         self.retain(slot);
         slot
     }
 
-    /// One more user of a slot.
+    /// Adds a user of a slot.
     pub(crate) fn retain(&mut self, slot: u32) {
         self.users[slot as usize] += 1;
     }
 
-    /// One user less; the slot of the last one is free again.
+    /// Removes a user of a slot; without users the slot is free again.
     pub(crate) fn release(&mut self, slot: u32) {
         self.users[slot as usize] -= 1;
         if self.users[slot as usize] == 0 {

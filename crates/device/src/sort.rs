@@ -1,6 +1,6 @@
-//! Sums before each entry of a list, and a stable sort by digits, by the kernels of `kernels/sort.cl`.
+//! Prefix sums and a stable radix sort, by the kernels of `kernels/sort.cl`.
 //!
-//! Every module that has them has them first.
+//! Modules that use these kernels list them first.
 
 use coarsen_core::{Error, Real};
 
@@ -21,7 +21,7 @@ enum Step {
     Move,
 }
 
-/// What a module that sorts begins with.
+/// The first kernels of every module that sorts.
 pub(crate) const NAMES: [&str; 6] = [
     "coarsen_scan_sums",
     "coarsen_scan_group",
@@ -31,7 +31,7 @@ pub(crate) const NAMES: [&str; 6] = [
     "coarsen_sort_move",
 ];
 
-/// [`NAMES`], then those of the module's own kernels; `ALL` is the sum of both.
+/// [`NAMES`], then the names of the module's own kernels; `ALL` is the length of both together.
 pub(crate) const fn followed_by<const ALL: usize>(own: &[&'static str]) -> [&'static str; ALL] {
     assert!(ALL == NAMES.len() + own.len());
     let (mut all, mut i) = ([""; ALL], 0);
@@ -42,14 +42,14 @@ pub(crate) const fn followed_by<const ALL: usize>(own: &[&'static str]) -> [&'st
     all
 }
 
-/// Entries of an item of a scan: a build option.
+/// Entries per item of a scan: a build option.
 pub(crate) const CHUNK: usize = 32;
 
-/// Bits of a digit; keys of an item.
+/// Bits of a digit; below, keys per item.
 const DIGIT: usize = 6;
 const SORTED: usize = 64;
 
-/// Keys to be sorted, and the room for it.
+/// Keys to be sorted, and the buffers of the sort.
 pub(crate) struct Sorting {
     module: usize,
     count: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Sorting {
 }
 
 impl Sorting {
-    /// Room for `count` keys of `bits` bits, and for scans of up to `longest` entries.
+    /// Buffers for `count` keys of `bits` bits, and for scans of up to `longest` entries.
     pub(crate) fn new<V: Real>(
         on: &OnDevice<V>,
         module: usize,
@@ -89,7 +89,7 @@ impl Sorting {
         queue.launch(Entry { module: self.module, kernel: step as usize }, items, args);
     }
 
-    /// Sums before each of `count` entries, in place; the sum of all follows the last.
+    /// Replaces each of `count` entries by the sum of those before it; the total follows the last.
     pub(crate) fn scan<V: Real>(&self, queue: &mut Queue<V>, list: &Buffer, count: usize) {
         let chunks = count.div_ceil(CHUNK);
         let [list, sums] = [list, &self.sums].map(Arg::Memory);
@@ -99,14 +99,14 @@ impl Sorting {
         self.launch(queue, Step::Entries, Items::Entries(chunks), &[count, sums, list]);
     }
 
-    /// The order 0, 1, 2, ...
+    /// Sets the order 0, 1, 2, ...
     pub(crate) fn as_numbered<V: Real>(&self, queue: &mut Queue<V>) -> &Buffer {
         let args = [Arg::Count(self.count), Arg::Memory(&self.orders[0])];
         self.launch(queue, Step::Start, Items::Entries(self.count), &args);
         &self.orders[0]
     }
 
-    /// The order of the keys, the lowest digit first.
+    /// Sorts the keys, lowest digit first.
     pub(crate) fn sort<V: Real>(&self, queue: &mut Queue<V>) {
         let items = self.count.div_ceil(SORTED);
         let [n, there] = [self.count, items].map(Arg::Count);
@@ -122,7 +122,7 @@ impl Sorting {
         }
     }
 
-    /// Where [`sort`](Self::sort) leaves the order.
+    /// The order computed by [`sort`](Self::sort).
     pub(crate) fn order(&self) -> &Buffer {
         &self.orders[self.bits.div_ceil(DIGIT) % 2]
     }

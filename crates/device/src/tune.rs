@@ -1,7 +1,7 @@
-//! Work groups of the size that suits a device.
+//! The best work-group size for a device.
 //!
-//! Entry-wise kernels and products run in groups of any size and give the same bits in all of them; how fast
-//! they are depends on the device. Sums are left alone: their bits depend on the width of a group.
+//! Entry-wise kernels and products give the same bits for every work-group size; their speed depends on the
+//! device. The group size of sums is fixed, because their bits depend on it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,20 +12,20 @@ use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::OnDevice;
 
-/// Rows of the matrix that is multiplied.
+/// Rows of the test matrix.
 const ROWS: usize = 1 << 17;
 
 /// Entries to each side of its diagonal.
 const BAND: usize = 4;
 
-/// Calls of each kernel, of which the fastest counts.
+/// Calls of each kernel; the fastest counts.
 const CALLS: usize = 7;
 
 impl<V: Real> OnDevice<V> {
-    /// Measures which size of a work group is the fastest for a vector operation and a product together,
-    /// takes it, and keeps it in the cache for places to come; returns it.
+    /// Finds the work-group size for which a vector operation and a product together are fastest. The size is
+    /// used from now on, stored in the cache for later places, and returned.
     ///
-    /// *Cost* some seconds at the first time, most of them in the compiler of the device. *Use* once on a new
+    /// *Cost* some seconds the first time, most of them in the compiler of the device. *Use* once on a new
     /// device.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<V: Real> OnDevice<V> {
     }
 }
 
-/// A matrix with nine entries in a row.
+/// A band matrix with nine entries per row.
 fn band<V: Real>() -> Result<Bsr<V>, SparseError> {
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for i in 0..ROWS {

@@ -11,17 +11,17 @@ use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
 use crate::{DeviceScalar, OnDevice};
 
-/// The inner products of one pass.
+/// Inner products per pass.
 const DOTS: usize = 4;
 
-/// The pairs of vectors of one pass: inner products and their magnitudes.
+/// Inner products with magnitudes per pass.
 const PAIRS: usize = SUMS / 2;
 
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
-/// Operations enqueue kernels and return at once. Entry-wise operations give the bits of `Vec<T>`; sums add
-/// their terms in another order than the host. The place keeps the first failure; see the documentation of
-/// this crate.
+/// Operations enqueue kernels and return at once. Entry-wise operations give the same bits as `Vec<T>`; sums
+/// add in another order than the host. The place keeps the first failure; see the documentation of this
+/// crate.
 pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) memory: Buffer,
@@ -32,7 +32,7 @@ impl<V: Real, S> OnDevice<V, S> {
     /// A vector of n zeros.
     ///
     /// # Errors
-    /// [`Error::Memory`] when there is not enough, [`Error::Device`] when the place has failed.
+    /// [`Error::Memory`] if there is not enough, [`Error::Device`] if the place has failed.
     pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
         let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
         let mut zeros = DeviceVector { on: self.plain(), memory, n };
@@ -119,7 +119,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         );
     }
 
-    /// As many passes as there are groups of four vectors in `with`.
+    /// One pass per four vectors in `with`.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
         self.assert_meets("dots", &with);
         let results = DeviceScalar::results(&self.on);
@@ -142,7 +142,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         Dot { value, magnitude }
     }
 
-    /// As many passes as there are groups of three pairs.
+    /// One pass per three pairs.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DeviceScalar<T>>; N] {
         let Some(&(first, _)) = pairs.first() else { return pairs.map(|(x, y)| x.dot_magnitude(y)) };
         pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));

@@ -1,6 +1,7 @@
-//! Where the buffer of dense products does not fit, factoring is refused: the process lives on.
+//! If the buffer of dense products does not fit, factoring returns an error and the process continues.
 //!
-//! The program runs itself: once to see what it takes, and again under a limit that lacks half of the buffer.
+//! The program runs itself twice: first to measure its address space, then with a limit that leaves only half
+//! of the buffer.
 
 use std::env;
 use std::process::Command;
@@ -8,7 +9,7 @@ use std::process::Command;
 use coarsen_direct::{Dense, Direct, DirectError, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-/// Names the method for a program that is to factor.
+/// The environment variable that gives the method to a child process.
 const CHILD: &str = "COARSEN_DIRECT_FACTOR";
 
 fn main() {
@@ -29,7 +30,7 @@ fn main() {
     }
 }
 
-/// What a child says that factors with so many bytes of address space.
+/// The output of a child process that factors with `limit` bytes of address space.
 fn run(method: &str, limit: Option<usize>) -> String {
     let limit = limit.map_or("unlimited".to_owned(), |bytes| (bytes >> 10).to_string());
     let script = format!("ulimit -v {limit}; exec \"$0\"");
@@ -42,7 +43,7 @@ fn run(method: &str, limit: Option<usize>) -> String {
     said.trim().to_owned()
 }
 
-/// Factors, and says how that ended and what was taken before.
+/// Factors; prints the outcome and the address space used before.
 fn child(method: &str) {
     let a = full();
     let size = address_space();
@@ -60,7 +61,7 @@ fn child(method: &str) {
     }
 }
 
-/// Bytes of address space that this process takes.
+/// Bytes of address space of this process.
 fn address_space() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();

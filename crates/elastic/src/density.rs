@@ -22,7 +22,7 @@ pub struct Lame {
 }
 
 impl Lame {
-    /// From Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. For other values
+    /// The moduli for Young's modulus E > 0 in Pa and Poisson's ratio −1 < ν < 1/2. For other values
     /// [`Tetrahedra::new`](crate::Tetrahedra::new) returns an error.
     ///
     /// ```
@@ -78,7 +78,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// From the derivatives of the density in the frame of the singular directions. For pair k, the two
+    /// Modes from the derivatives of the density in the frame of the singular directions. For pair k, the two
     /// directions other than k: `symmetric[k]` = (ψᵢ − ψⱼ) / (σᵢ − σⱼ), `antisymmetric[k]` = (ψᵢ + ψⱼ) / (σᵢ
     /// + σⱼ); `stretch` = ∂²ψ/∂σᵢ∂σⱼ.
     pub(crate) fn new(

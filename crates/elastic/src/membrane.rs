@@ -8,10 +8,9 @@
 //!
 //! > E = a (½ k (e_u² + e_v²) + c e_u e_v + ½ k' (w_u · w_v)²)    (2)
 //!
-//! *Deviation*: the paper puts the area inside the condition, so that energies grow with its square; here k
-//! does not depend on the mesh. The paper has no c, which is the effect of Poisson's ratio: at rest (2) is a
-//! linear membrane in plane stress.
-//! The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
+//! *Deviation*: the paper puts the area inside the condition, so its energies grow with the square of the
+//! area. Here k does not depend on the mesh. The paper has no c, which is the effect of Poisson's ratio: at
+//! rest (2) is a linear membrane in plane stress. The second derivatives, with ŵ = w / ‖w‖ and P = ŵ ŵᵀ, are
 //!
 //! > a g_a g_b (k P + (k e + c e') / ‖w‖ (I − P)) for each of u and v, with e' of the other direction    (3)
 //! > a c (g_au g_bv ŵ_u ŵ_vᵀ + g_av g_bu ŵ_v ŵ_uᵀ)    (4)

@@ -87,7 +87,8 @@ impl<D: Density> Elements<Solid<D>, 4> {
 }
 
 impl Rest {
-    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero; edges lose no digits far from the origin.
+    /// F = Σ (x_a − x_0) ∇N_aᵀ, since the ∇N_a add up to zero. Differences keep all digits far from the
+    /// origin.
     fn deformation(&self, at: &[[f64; 3]; 4]) -> [[f64; 3]; 3] {
         let term = |i: usize, j: usize| (1..4).map(|a| (at[a][i] - at[0][i]) * self.gradients[a][j]).sum();
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))

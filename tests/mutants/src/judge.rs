@@ -69,7 +69,7 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// Runs the programs of the mutant's own crate, then all others that may contain it. The latter are skipped
+/// Runs the programs of the mutant's own crate, then all others that may contain it. The others are skipped
 /// if they caught it before.
 fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
     let of = |program: &Program| program.package == mutant.package;
@@ -83,8 +83,8 @@ fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -
     Ok(Verdict::Survives)
 }
 
-/// Whether a program may contain the mutant's crate. `CRATES` is in the order of layers; other packages are
-/// above.
+/// Whether a program may contain the mutant's crate. `CRATES` is ordered by layer; other packages are above
+/// all of them.
 fn sees(program: &Program, mutant: &Mutant) -> bool {
     let layer =
         |package: &str| CRATES.iter().position(|c| package["coarsen-".len().min(package.len())..] == **c);

@@ -16,7 +16,7 @@ pub(crate) type Files = BTreeMap<String, (String, Vec<Mark>)>;
 pub(crate) struct Refused {
     /// An error points into these mutants.
     pub(crate) named: BTreeSet<u32>,
-    /// These mutants are nearest to an error that points into none, so they are only suspected.
+    /// These mutants are nearest to an error outside all mutants, so they are only suspected.
     pub(crate) guessed: BTreeSet<u32>,
     /// Errors that do not concern a mutant.
     pub(crate) unexplained: String,
@@ -40,8 +40,8 @@ impl Refused {
         self.named.is_empty() && self.guessed.is_empty()
     }
 
-    /// Adds the mutants that contain the error; otherwise the first that its labels and help messages point
-    /// to; otherwise the nearest.
+    /// Adds the mutants that contain the error. If there are none, adds the first mutant that its labels and
+    /// help messages point to, else the nearest.
     fn add(&mut self, error: &Message, files: &Files) {
         let (about, mut others): (Vec<_>, Vec<_>) = error.spans.iter().partition(|s| s.is_primary);
         others.extend(error.children.iter().flat_map(|c| &c.spans));
@@ -147,8 +147,7 @@ mod tests {
             (&[span(true, "A {"), span(false, "3)")], &[], &[3], &[]),
             (&[span(true, "A {")], &[span(true, "3)"), span(true, "1)")], &[3], &[]),
             (&[out], &[], &[2], &[]),
-            // No span points into a mutant: the next one in the function is chosen, otherwise the last
-            // before.
+            // No span points into a mutant: the next one in the function is chosen, else the previous one.
             (&[span(true, "A {")], &[], &[], &[3]),
             (&[span(true, "0; (2")], &[], &[], &[2]),
             (&[span(true, "1 }")], &[], &[], &[2]),

@@ -107,8 +107,8 @@ fn real() -> Vec<(String, String)> {
     files
 }
 
-/// A row of the table; `None` for a system that is not symmetric and possibly definite, or that no method
-/// solves.
+/// A row of the table; `None` for a matrix that cannot be symmetric positive definite, or if no method solves
+/// the system.
 fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u32>) -> Option<f64> {
     let reports = ["solve", "compare"].map(|command| folder.path(&format!("{name}.{command}.json")));
     let matrix = if reports.iter().all(|report| report.exists()) { String::new() } else { file() };
@@ -139,8 +139,8 @@ fn row(folder: &Folder, name: &str, file: &dyn Fn() -> String, memory: Option<u3
     Some(ratio)
 }
 
-/// Seconds of setups and iterations of all attempts, and of analysis steps that not every row has; without
-/// the common analysis.
+/// Seconds of setups and iterations of all attempts, and of the analysis steps that not every row of
+/// `compare` takes.
 fn seconds_of_auto(solved: &Value) -> f64 {
     const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);

@@ -14,8 +14,7 @@ use super::system::Input;
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
-/// Tolerance for ‖A v‖ of a null vector, relative to the same sum without cancellation: files have 6 digits
-/// or more.
+/// Tolerance for ‖A v‖ of a null vector, relative to ‖|A| |v|‖. Files have 6 digits or more.
 pub(crate) const NULL: f64 = 1e-6;
 
 /// The most unknowns of a node that the number of coordinates may imply: shells have 6, several coupled
@@ -116,8 +115,8 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
     }
 }
 
-/// The null space: the vectors of the file, or constants; one constant for each unknown of a node if A maps
-/// each to zero.
+/// The null space: the vectors of the file, or constants. There is one constant per unknown of a node if A
+/// maps all of them to zero, else one in all.
 fn null_space(
     given: &Given,
     input: &Input,

@@ -17,7 +17,7 @@ use crate::input::looks::Looks;
 use crate::input::ready::Ready;
 use crate::run::solution::{Solution, Try};
 
-/// The start of a run.
+/// The data of a run that are known before the solve.
 pub(crate) struct Setting<'a> {
     pub(crate) options: &'a Solve,
     pub(crate) threads: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Report {
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// Seconds from the parsed matrix to the first iteration: analysis, preconditioner or factors; without
+    /// Seconds from the parsed matrix to the first iteration: analysis and preconditioner or factors, without
     /// `tries`.
     setup_seconds: f64,
     /// The analysis of the matrix, a part of the setup: each step with its seconds.

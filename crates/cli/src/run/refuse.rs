@@ -1,4 +1,4 @@
-//! Checks, before the setup, whether properties of the matrix exclude the method.
+//! Checks before the setup whether properties of the matrix exclude the method.
 
 use coarsen::diagnose::{Definiteness, Diagnosis};
 

@@ -1,4 +1,4 @@
-//! A matrix of rows of bounded length, assembled where it is used.
+//! A matrix with rows of bounded length, assembled on the device.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,19 +15,20 @@ use crate::memory::Buffer;
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
-/// A square matrix in block ELL whose pattern, too, is made in device memory: for meshes that change there.
+/// A square matrix in block ELL whose pattern is also assembled in device memory, for meshes that change
+/// there.
 ///
-/// Every row has room for as many blocks as a row may have at most; what a row does not have costs room, and
-/// no time. *Use* [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) where the pattern stays:
-/// preconditioners follow that one. *Memory* (b² s + 4) bytes a block that there is room for, s = bytes of
-/// `S`. *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
+/// All rows have room for the same number of blocks. Unused room takes memory, but no time. *Use*
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) for a fixed pattern: preconditioners can be
+/// updated from that matrix. *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`. *Reference*
+/// Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the longest row).
 pub struct DeviceEll<V: Real, S: Real = V> {
     on: OnDevice<V>,
     nodes: usize,
     block: usize,
-    /// Blocks that a row has room for.
+    /// Most blocks of a row.
     width: usize,
-    /// The kernels that assemble, and those of products.
+    /// The kernels of assembly and those of products.
     assembly: usize,
     product: usize,
     offsets: Buffer,
@@ -43,8 +44,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// row.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block or a longest row of 0, [`Error::TooLarge`] where `u32` cannot number
-    /// blocks, [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] if `u32` cannot
+    /// number blocks, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
@@ -76,14 +77,14 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
     }
 
-    /// Another matrix: the blocks of `stream` from `values`, row-major one after the other. Nothing travels
-    /// and nobody waits.
+    /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. No transfer
+    /// and no wait.
     ///
-    /// A matrix that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not
-    /// checked.
+    /// If the new matrix does not fit, the old one is kept, and [`check`](Self::check) returns an error.
+    /// Values are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.on.assert_same(&stream.on);
         let target = Target {
@@ -100,10 +101,10 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         stream.assemble_into(&target, values)
     }
 
-    /// Whether every row of the last [`assemble`](Self::assemble) had room. One wait.
+    /// Checks that every row of the last [`assemble`](Self::assemble) had room. One wait.
     ///
     /// # Errors
-    /// [`Error::Capacity`] says how many blocks the longest row needs, [`Error::Device`] when the place has
+    /// [`Error::Capacity`] holds the blocks that the longest row needs; [`Error::Device`] if the place has
     /// failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
@@ -118,7 +119,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// The matrix on the host. Three waits.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn read(&self) -> Result<Bsr<S>, Error> {
         let (slice, area) = (Format::Ell.slice(), self.block * self.block);
         let slots = self.nodes.next_multiple_of(slice) * self.width;

@@ -5,17 +5,17 @@
 //! | 1 | index table allocating: count | room for a number of entries that no step exceeds |
 //! | 2 | index filling | a key for each entry: row and column |
 //! | 3 | index compacting: sort each row, remove duplicates | a stable sort by digits; the first entry of each key names a block |
-//! | 4 | value table allocating, by the longest row | blocks and the longest row are counted, and compared with the room of the target |
+//! | 4 | value table allocating, by the longest row | blocks and the longest row are counted and compared with the capacity of the target |
 //! | 5 | value filling | each block gathers its entries, in the order of the stream |
 //!
-//! Deviation: they fill by atomic operations, whose order, and so the last bits of a sum, change from run to
-//! run, and bring counts to the host to allocate. Here each block has one writer, and counts stay: a target
-//! with too little room stays as it is, and says so when it is asked.
+//! Deviation: they fill by atomic operations. The order of these, and so the last bits of sums, change from
+//! run to run. They also read counts on the host to allocate memory. Here each block has one writer, and
+//! counts stay on the device. A target with too little room is not changed, and its `check` returns an error.
 //!
 //! | file | what |
 //! |---|---|
 //! | `mod` | [`DeviceStream`]: steps 1 to 3 |
-//! | `target` | steps 4 and 5 into a [contact set](crate::DeviceContacts), an [ELL matrix](DeviceEll), a [matrix](crate::DeviceMatrix) that has the places |
+//! | `target` | steps 4 and 5 into a [contact set](crate::DeviceContacts), an [ELL matrix](DeviceEll), or a [matrix](crate::DeviceMatrix) whose pattern has the blocks |
 //! | `ell` | [`DeviceEll`] |
 
 mod ell;
@@ -34,13 +34,13 @@ use crate::sort::{self, Sorting};
 pub use ell::DeviceEll;
 pub(crate) use target::Places;
 
-/// Nodes and entries that there may be: kernels number both numbers of a place in one list.
+/// Most nodes and entries: kernels index a list with the row and the column of every entry by `u32`.
 const LIMIT: usize = i32::MAX as usize;
 
-/// Pairs of nodes of a contact.
+/// Node pairs of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
 
-/// The kernels after those of a sort, in the order of their names.
+/// The kernels that follow those of the sort, in the order of their names.
 #[derive(Clone, Copy)]
 enum Step {
     Keys = sort::NAMES.len() as isize,
@@ -64,30 +64,29 @@ const NAMES: [&str; 14] = sort::followed_by(&[
     "coarsen_assembly_clear",
 ]);
 
-/// The kernels for targets of blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
+/// The kernels for targets with blocks of `block` x `block` stored in `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
     let options =
         format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", Type::of::<S>(), sort::CHUNK);
     on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
 }
 
-/// Which blocks a stream of values adds to: places of blocks, or contacts, sorted in device memory.
+/// The blocks that a stream of values adds to: positions of blocks, or contacts, sorted in device memory.
 ///
-/// The list travels once and is sorted where it is used; values then come as often as they change, from
-/// device memory, into as many targets as there are:
+/// The list is uploaded once and sorted on the device. Values in device memory can then be assembled any
+/// number of times, into any number of targets:
 /// [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
-/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count comes back to the host. *Cost* of a
-/// list: two launches and a scan of three for each six bits of nodes², over all entries that there is room
-/// for. *Memory* 40 bytes an entry that there is room for, of which a contact has 16. *Reference* Li et al.
-/// 2020, "P-Cloth", §3.2.2.
+/// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count is read on the host. *Cost* of a list:
+/// two launches and a scan of three for each six bits of nodes², over the full capacity. *Memory* 40 bytes
+/// per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020, "P-Cloth", §3.2.2.
 pub struct DeviceStream<V: Real> {
     on: OnDevice<V>,
     module: usize,
     nodes: usize,
-    /// Places or contacts that there is room for, and that there are.
+    /// The capacity and the number of positions or contacts.
     capacity: usize,
     count: usize,
-    /// Entries of one of them: 1 or 16.
+    /// Entries per position (1) or contact (16).
     per: usize,
     list: Buffer,
     weights: Buffer,
@@ -101,16 +100,17 @@ pub struct DeviceStream<V: Real> {
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Room for `capacity` blocks at places (row, column) of `nodes` x `nodes` blocks, none there yet.
+    /// An empty stream with room for `capacity` blocks at positions (row, column) of `nodes` x `nodes`
+    /// blocks.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] before anything
-    /// is allocated where they do not fit, [`Error::Build`] and [`Error::Device`] of the driver.
+    /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] if they do not
+    /// fit (nothing is allocated then), [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn of_blocks<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
 
-    /// Room for `capacity` contacts between `nodes` nodes, none there yet.
+    /// An empty stream with room for `capacity` contacts between `nodes` nodes.
     ///
     /// # Errors
     /// As [`of_blocks`](Self::of_blocks).
@@ -128,7 +128,7 @@ impl<V: Real> DeviceStream<V> {
         }
         let entries = capacity.max(1) * per;
         on.check_room((40 * entries + 4 * nodes) as u64)?;
-        // Blocks and slices are those of targets; steps 1 to 3 know neither.
+        // Block and slice sizes belong to targets; steps 1 to 3 do not use them.
         let module = module::<V, V>(on, 1, 1)?;
         let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
         let sorting = Sorting::new(on, module, entries, bits, entries)?;
@@ -161,12 +161,12 @@ impl<V: Real> DeviceStream<V> {
         Ok(stream)
     }
 
-    /// Other places: block k of a stream of values goes to row and column `places[k]`; duplicates are summed
-    /// in the order given.
+    /// Replaces the positions: block k of the values is added to block (row, column) = `places[k]`.
+    /// Duplicates are summed in the order given.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more than there is room for, [`Error::Shape`] for a row or column that does
-    /// not exist, [`Error::Parameter`] for a stream of contacts: the old places stay. [`Error::Device`] when
+    /// [`Error::Capacity`] for more than the capacity, [`Error::Shape`] for a row or column that does not
+    /// exist, [`Error::Parameter`] for a stream of contacts: the old positions are kept. [`Error::Device`] if
     /// the place has failed.
     pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
@@ -176,8 +176,8 @@ impl<V: Real> DeviceStream<V> {
         self.write(places.len())
     }
 
-    /// Other contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes, K_k block k of
-    /// a stream of values.
+    /// Replaces the contacts: contact k adds w_a w_c K_k to block (a, c) for every pair of its nodes. K_k is
+    /// block k of the values.
     ///
     /// # Errors
     /// As [`write_blocks`](Self::write_blocks), and [`Error::Pattern`] for a contact that names a node twice.
@@ -211,7 +211,7 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Whether all these nodes exist.
+    /// Checks that all these nodes exist.
     fn check_nodes(&self, nodes: &[u32]) -> Result<(), Error> {
         match nodes.iter().find(|&&node| node as usize >= self.nodes) {
             None => Ok(()),
@@ -222,12 +222,12 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Entries that there is room for, one at least.
+    /// Entries of the capacity, at least one.
     fn room(&self) -> usize {
         self.capacity.max(1) * self.per
     }
 
-    /// Moves the list that is staged, and sorts it.
+    /// Uploads the staged list and sorts it.
     fn write(&mut self, count: usize) -> Result<(), Error> {
         self.on.queue().write_list(&self.list, &self.staging)?;
         self.count = count;
@@ -253,20 +253,20 @@ impl<V: Real> DeviceStream<V> {
         queue.state()
     }
 
-    /// Places or contacts in the list.
+    /// The number of positions or contacts in the list.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Blocks that the stream makes, and the most of one row: what a target must have room for. One wait.
+    /// The number of distinct blocks, and the most of one row: the capacity that a target needs. One wait.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn found(&self) -> Result<[usize; 2], Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.found, &mut found)?;

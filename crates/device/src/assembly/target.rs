@@ -1,4 +1,4 @@
-//! Steps 4 and 5: blocks of a stream into a target that has room for them.
+//! Steps 4 and 5: adds blocks of a stream to a target.
 
 use coarsen_core::{Error, Real, Vector};
 
@@ -9,25 +9,25 @@ use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 
-/// Rows that blocks are placed in.
+/// The rows of a target.
 pub(super) struct Target<'a> {
-    /// The kernels for its blocks.
+    /// The kernels for its block size.
     pub(super) module: usize,
-    /// Blocks that there is room for, in all and in a row: the largest index where there is no limit.
+    /// The capacity, in all and per row; the largest index if there is no limit.
     pub(super) blocks: usize,
     pub(super) width: usize,
     pub(super) nodes: usize,
     pub(super) block: usize,
-    /// Pointers of rows, or their lengths.
+    /// Row pointers, or row lengths.
     pub(super) rows: &'a Buffer,
     pub(super) columns: &'a Buffer,
     pub(super) values: &'a Buffer,
-    /// What was found.
+    /// The counts found.
     pub(super) status: &'a Buffer,
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Pattern and values of a target, if it has room; else what was found alone. No wait.
+    /// Writes pattern and values of a target if it has room, else only the counts. No wait.
     pub(super) fn assemble_into(&self, to: &Target<'_>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.check_fits(to.nodes, to.block, values)?;
         let [order, keys, heads, starts, found, slots] =
@@ -45,7 +45,7 @@ impl<V: Real> DeviceStream<V> {
         queue.state()
     }
 
-    /// Values of blocks in the slots that were found for them.
+    /// Sums the values of blocks in their slots.
     fn sum(&self, queue: &mut Queue<V>, module: usize, block: usize, to: &Buffer, values: &DeviceVector<V>) {
         let [order, keys, heads, slots, weights, stream, to] = [
             self.sorting.order(),
@@ -71,14 +71,14 @@ impl<V: Real> DeviceStream<V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// Another set, made where it is used: blocks of `stream` from `values`, its blocks or stiffnesses
-    /// row-major one after the other. Nothing travels and nobody waits.
+    /// Replaces the set by the blocks of `stream`. `values` holds its blocks or stiffnesses, row-major, one
+    /// after the other. No transfer and no wait.
     ///
-    /// A set that does not fit leaves the old one, and [`check`](Self::check) says so. Values are not
-    /// checked.
+    /// If the new set does not fit, the old one is kept, and [`check`](Self::check) returns an error. Values
+    /// are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] when the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let target = Target {
             module: self.module,
@@ -98,29 +98,30 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     }
 }
 
-/// What a matrix needs beside its values to be assembled.
+/// What a matrix needs for assembly in addition to its values.
 pub(crate) struct Places {
     module: usize,
-    /// Whether a block of the last stream had no place.
+    /// Whether the pattern lacks a block of the last stream.
     lacking: Buffer,
-    /// Whether values come from that stream.
+    /// Whether the values come from that stream.
     pub(crate) last: bool,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// New values from a stream of device memory; places that the stream does not name become zero. Nothing
-    /// travels and nobody waits.
+    /// New values from a stream in device memory. Blocks without an entry in the stream become zero. No
+    /// transfer and no wait.
     ///
-    /// What follows the matrix can follow there too:
+    /// Preconditioners can then be updated on the device too:
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
     /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks that the
-    /// pattern has no place for are left out, and [`check`](Self::check) says so. *Cost* the first one of a
-    /// matrix compiles the kernels for its blocks, unless the place has them, and makes room for one number.
+    /// pattern lacks are left out, and [`check`](Self::check) returns an error then. *Cost* the first call
+    /// for a matrix compiles the kernels for its block size, unless the place has them, and allocates one
+    /// number.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless the matrix is square, in square blocks, and the stream has its nodes and a
-    /// value for each entry; the first time [`Error::Build`] and [`Error::Memory`]; [`Error::Device`] when
-    /// the place has failed.
+    /// [`Error::Shape`] unless the matrix is square with square blocks, the stream has its number of nodes,
+    /// and `values` has a block for each position or contact. The first time [`Error::Build`] and
+    /// [`Error::Memory`]. [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
@@ -153,12 +154,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         state
     }
 
-    /// Whether the matrix had a place for every block of the last [`assemble`](Self::assemble), where its
-    /// values come from one. One wait.
+    /// If the values come from [`assemble`](Self::assemble): checks that the pattern has every block of the
+    /// last stream. One wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] where it had not: blocks without a place were left out. [`Error::Device`] when the
-    /// place has failed.
+    /// [`Error::Pattern`] if it lacks some; these were left out. [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let Some(places) = self.places.as_ref().filter(|places| places.last) else { return Ok(()) };
         let mut lacking = [0];

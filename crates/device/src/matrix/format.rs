@@ -1,9 +1,9 @@
-//! How the rows of a matrix lie in device memory.
+//! Layouts of the rows of a matrix in device memory.
 //!
-//! Items of a graphics card run in step, one a row: what they read at once should lie together, which it does
-//! where rows are cut into slices and the k-th blocks of a slice follow each other. Rows of a slice are
-//! padded to its longest (sliced ELLPACK), or all rows to the longest of all (ELLPACK), which needs no table
-//! of slices. A core runs its items one after the other and wants row after row.
+//! Items of a graphics card run in step, one per row. What they read at the same time should be adjacent. So
+//! rows are grouped in slices, in which the k-th blocks of all rows are adjacent. Rows are padded to the
+//! longest of the slice (sliced ELLPACK), or to the longest of the matrix (ELLPACK), which needs no table of
+//! slices. A core runs its items one after the other, so it gets row after row.
 //!
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
 //! Avetisyan 2010 (sliced ELL).
@@ -15,13 +15,13 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::Device;
 use crate::memory::convert;
 
-/// Rows of a slice: as many as items run in step.
+/// Rows of a slice: the number of items that run in step.
 const SLICE: usize = 32;
 
-/// Padding, as a share of what is stored, up to which one width for all rows saves the table of slices.
+/// Most padding of ELLPACK relative to the stored blocks; above it rows are stored as sliced ELLPACK.
 const EVEN: f64 = 0.05;
 
-/// Padding, as a share of what is stored, from which on rows of a slice differ too much.
+/// Most padding of sliced ELLPACK relative to the stored blocks; above it rows are stored as block CSR.
 const UNEVEN: f64 = 1.0;
 
 /// A layout of block rows.
@@ -36,8 +36,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// The layout for rows of these lengths on a device: row after row where it is a processor or where rows
-    /// of a slice differ by more than they hold, else slices, of one width where that adds 5 % or less.
+    /// The layout for a pattern on a device. [`Rows`](Self::Rows) on a processor, or if slices would have
+    /// more padding than blocks. Else [`Ell`](Self::Ell) if it has at most 5 % of padding, else
+    /// [`Sliced`](Self::Sliced).
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
@@ -56,13 +57,13 @@ impl Format {
     }
 }
 
-/// Where the blocks of a pattern lie.
+/// The slots of the blocks of a pattern.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) slice: usize,
-    /// Slots of every slice where they are the same, else 0.
+    /// Slots per row in [`Format::Ell`], else 0.
     pub(super) width: usize,
-    /// Slots of the slices before each slice, and of all.
+    /// Slots per row, summed over the slices before each slice; last over all slices.
     pub(super) offsets: Vec<u32>,
     /// Slots of all slices.
     pub(super) slots: usize,
@@ -84,7 +85,7 @@ impl Layout {
         Self { slice, width, offsets, slots }
     }
 
-    /// Blocks that a layout has room for.
+    /// Slots of a layout.
     pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
         let slice = format.slice();
         match format {
@@ -93,17 +94,17 @@ impl Layout {
         }
     }
 
-    /// The slot of the first block of row i; the next one is a slice further.
+    /// The slot of the first block of row i; each next block of the row is `slice` slots further.
     pub(super) fn first(&self, i: usize) -> usize {
         self.offsets[i / self.slice] as usize * self.slice + i % self.slice
     }
 
-    /// Blocks of every row, where slices do not tell.
+    /// Blocks of every row; empty if slices have one row, whose offsets give its length.
     pub(super) fn lengths(&self, pattern: &Pattern) -> Vec<u32> {
         (0..if self.slice == 1 { 0 } else { pattern.rows() }).map(|i| pattern.row(i).len() as u32).collect()
     }
 
-    /// Columns in their slots.
+    /// The columns of all slots.
     pub(super) fn columns(&self, pattern: &Pattern) -> Vec<u32> {
         let mut columns = vec![0; self.slots];
         for i in 0..pattern.rows() {
@@ -113,7 +114,7 @@ impl Layout {
         columns
     }
 
-    /// Values in their slots, entry by entry; padding is left as it is.
+    /// Writes values to their slots, within a slice entry by entry; padding is not written.
     pub(super) fn arrange<T: Real, S: Real>(&self, host: &Bsr<T>, to: &mut [S]) {
         if self.slice == 1 {
             return convert(host.values(), to);
@@ -130,7 +131,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// The opposite of [`arrange`](Self::arrange).
+    /// The inverse of [`arrange`](Self::arrange).
     pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
         if self.slice == 1 {
             return parallel::map(from, host.values_mut(), |v| v.to());

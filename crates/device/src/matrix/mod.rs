@@ -28,10 +28,10 @@ pub use symmetric::DeviceSymmetric;
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
-/// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a layout of one's own by
-/// [`DeviceMatrix::new`]. One item computes one block row; the size of the blocks is a constant of the
-/// kernels, which are compiled for it at its first matrix. *Memory* (r c s + 4) bytes a slot, s = bytes of
-/// `S`; 4 or 8 bytes a block row.
+/// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
+/// [`DeviceMatrix::new`]. One item computes one block row. The block size is a constant of the kernels, which
+/// the first matrix of a size compiles. *Memory* (r c s + 4) bytes per slot, s = bytes of `S`; 4 or 8 bytes
+/// per block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
@@ -45,22 +45,22 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     lengths: Buffer,
     columns: Buffer,
     values: Buffer,
-    /// From the first [`assemble`](Self::assemble) on.
+    /// Set by the first [`assemble`](Self::assemble).
     pub(crate) places: Option<Places>,
     of: PhantomData<S>,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
-    /// Bytes of the memory of a device that a matrix of this pattern and block takes in a layout.
+    /// Bytes of device memory of a matrix of this pattern and block size in a layout.
     pub(crate) fn bytes(pattern: &Pattern, block: (usize, usize), format: Format) -> usize {
         Layout::slots(pattern, format) * (block.0 * block.1 * size_of::<S>() + 4) + pattern.rows() * 8
     }
 
-    /// A copy of a host matrix in the layout asked for.
+    /// A copy of a host matrix in a given layout.
     ///
     /// # Errors
     /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
-    /// [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
         check_range::<T, S>("the matrix", host.values())?;
@@ -103,12 +103,12 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.block
     }
 
-    /// How its rows lie in memory.
+    /// The layout of its rows.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Which blocks it stores.
+    /// The pattern of its blocks.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
@@ -124,11 +124,10 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         (0..self.pattern.rows()).flat_map(row).collect()
     }
 
-    /// Its values on the host, into a matrix of the same pattern and blocks. One wait.
+    /// Copies the values to a host matrix of the same pattern and block size. One wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
-    /// failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
         let mut values = vec![S::zero(); self.stored()];
@@ -137,12 +136,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Ok(())
     }
 
-    /// The values of another matrix of the place, of the same pattern, blocks and layout. Nothing travels and
-    /// nobody waits.
+    /// Copies the values of another matrix of the place with the same pattern, block size and layout. No
+    /// transfer and no wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] when the place has
-    /// failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
         self.on.assert_same(&from.on);
         self.check_same(&from.pattern, from.block)?;
@@ -156,7 +154,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         queue.state()
     }
 
-    /// Values come from elsewhere than the last stream.
+    /// Notes that values no longer come from the last stream.
     pub(super) fn not_assembled(&mut self) {
         if let Some(places) = &mut self.places {
             places.last = false;
@@ -171,7 +169,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, block.1)
     }
 
-    /// Where it lives.
+    /// The place of the matrix.
     pub(crate) fn on(&self) -> &OnDevice<V> {
         &self.on
     }
@@ -181,17 +179,17 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.layout.slice
     }
 
-    /// Values that there is room for.
+    /// Stored values, padding included.
     pub(crate) fn stored(&self) -> usize {
         self.layout.slots * self.block.0 * self.block.1
     }
 
-    /// The values in their slots.
+    /// The values of all slots.
     pub(crate) fn values(&self) -> &Buffer {
         &self.values
     }
 
-    /// What all kernels begin with.
+    /// The first arguments of all kernels.
     pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);

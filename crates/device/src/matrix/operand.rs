@@ -1,4 +1,4 @@
-//! What a launch needs to know of block rows: those of a matrix, alone or with a contact part.
+//! Block rows as arguments of launches: those of a matrix, alone or with a contact part.
 
 use coarsen_core::{Dot, Error, Real, Vector};
 
@@ -8,7 +8,7 @@ use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
-/// The kernels of block rows, in the order of their names; those of rectangular blocks end before
+/// The kernels of block rows, in the order of their names. Rectangular blocks have only those before
 /// `MultiplyDot`.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
@@ -33,21 +33,21 @@ const NAMES: [&str; 6] = [
 pub(crate) const PLAIN: usize = 6;
 const MOST: usize = 9;
 
-/// Arguments that a product adds at most.
+/// Most arguments that a product adds.
 const ADDED: usize = 8;
 
-/// What block rows are made of.
+/// The parts of block rows.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Parts {
     /// The blocks of a matrix.
     Whole,
-    /// Those, and contact.
+    /// The blocks of a matrix and contact blocks.
     WithContact,
     /// The upper triangle and its mirror image.
     Half,
 }
 
-/// The number of the kernels for rows of blocks stored in `S`, in slices of `slice` rows.
+/// The module number of the kernels for block rows stored in `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
@@ -68,7 +68,7 @@ pub(crate) fn module<V: Real, S: Real>(
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
 
-/// Block rows of a place as launches are given them; made here alone.
+/// Block rows of a place as arguments of launches. Only this crate makes them.
 pub struct Operand<'a, V: Real> {
     pub(crate) on: &'a OnDevice<V>,
     pub(crate) module: usize,
@@ -106,8 +106,8 @@ impl<'a, V: Real> Operand<'a, V> {
         self
     }
 
-    /// Values that a product reads at least, one block a row: what its reductions are shared by, where a
-    /// vector has its entries.
+    /// Values in one block per row. The number of groups of a reduction follows it, as that of a vector
+    /// follows its length.
     pub(crate) fn work(&self) -> usize {
         self.rows * self.block.0 * self.block.1
     }
@@ -117,7 +117,7 @@ impl<'a, V: Real> Operand<'a, V> {
         self.count == MOST
     }
 
-    /// Hands the arguments of the rows, then `more`, to a launch.
+    /// Calls `launch` with the arguments of the rows, then `more`.
     pub(crate) fn give<R>(&self, more: &[Arg<'_, V>], launch: impl FnOnce(&[Arg<'_, V>]) -> R) -> R {
         let mut all = [Arg::Slots; MOST + ADDED];
         all[..self.count].copy_from_slice(&self.head[..self.count]);
@@ -134,7 +134,7 @@ impl<'a, V: Real> Operand<'a, V> {
         self.give(more, |args| queue.launch(self.entry(product), items, args));
     }
 
-    /// One item a block row.
+    /// One item per block row.
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
         self.launch(&mut self.on.queue(), product, Items::Entries(self.rows), more);
     }
@@ -217,7 +217,7 @@ impl<'a, V: Real> Operand<'a, V> {
 }
 
 mod sealed {
-    /// Rows that are stored as their type says: implemented in this crate alone.
+    /// Implemented in this crate alone, for types whose values are stored in their `S`.
     pub trait Sealed {}
 }
 pub(crate) use sealed::Sealed;
@@ -225,8 +225,8 @@ pub(crate) use sealed::Sealed;
 /// Operators of a place that are made of block rows: [`DeviceMatrix`](crate::DeviceMatrix),
 /// [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
 ///
-/// What works with rows, as [`DeviceJacobi`](crate::DeviceJacobi) does, takes any of them. An [`Operand`]
-/// does not know the type of its values, so the trait is sealed: rows of `f64` cannot pass for rows of `f32`.
+/// [`DeviceJacobi`](crate::DeviceJacobi) works for all of them. The trait is sealed because an [`Operand`]
+/// does not record the type of its values: a wrong implementation could pass rows of `f64` as rows of `f32`.
 ///
 /// ```compile_fail,E0277
 /// use coarsen_device::{BlockRows, DeviceMatrix, Operand};

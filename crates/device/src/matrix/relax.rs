@@ -1,4 +1,4 @@
-//! What a place asks of a matrix beside its products: relaxation, and new values.
+//! [`Matrix`] for a device: relaxation and new values.
 
 use coarsen_backend::{Matrix, SweepDirection, check_range};
 use coarsen_core::{Error, Real};
@@ -15,7 +15,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         self.operand().apply_add(a, x, b, y);
     }
 
-    /// A launch a set.
+    /// One launch per set.
     fn relax(
         &self,
         rows: &DeviceRows<V>,

@@ -1,4 +1,4 @@
-//! A symmetric matrix of which the blocks on and above the diagonal are stored.
+//! A symmetric matrix that stores only the blocks on and above the diagonal.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,33 +16,33 @@ use crate::memory::{Buffer, bytes};
 use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
-/// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`: block (j, i) with j > i is read as
-/// the mirror image of (i, j).
+/// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`. Block (j, i) with j > i is read as
+/// the transpose of block (i, j).
 ///
-/// Every row lists all of its blocks and where they lie, so that an item still computes one block row and
-/// nothing is added by atomics. What is applied is symmetric to the last bit, whatever round-off the lower
-/// triangle had; where that had none, a product has the bits of [`DeviceMatrix`](crate::DeviceMatrix). *Use*
-/// where memory runs out, under a preconditioner that needs no fine matrix on the device, as
-/// [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: both uses of a block come from memory unless a
-/// cache still holds it, and mirrored blocks are read out of order. *Memory* b² s (m + n) / 2 + 8 m bytes for
-/// m blocks in n block rows, s = bytes of `S`, beside padding: with many blocks a row 26 bytes a block
-/// instead of 40 for 3x3 blocks of `f32`, 44 instead of 76 for `f64`. Single entries gain nothing in `f64`
-/// and lose in `f32`. *Cost* of a setup and of new values: a search for the mirror image of every block above
-/// the diagonal. *Reference* Wu et al. 2022, §7, Fig. 12, where it is done to dense blocks, and a block stays
-/// at hand between its two uses.
+/// Every row lists all of its blocks and their slots, so an item computes one block row without atomic
+/// operations. The applied matrix is symmetric to the last bit, even if the lower triangle has round-off. If
+/// it has none, a product has the same bits as that of [`DeviceMatrix`](crate::DeviceMatrix). *Use* if memory
+/// is short, under a preconditioner that needs no fine matrix on the device, such as
+/// [`DeviceSchwarz`](crate::DeviceSchwarz). *Not* for speed: both uses of a block read memory unless it is
+/// still in a cache, and transposed blocks are read out of order. *Memory* b² s (m + n) / 2 + 8 m bytes for m
+/// blocks in n block rows, s = bytes of `S`, plus padding. With many blocks per row this is 26 bytes per
+/// block instead of 40 for 3x3 blocks of `f32`, and 44 instead of 76 for `f64`. 1x1 blocks save nothing in
+/// `f64` and take more memory in `f32`. *Cost* of a setup and of new values: a search for the transpose of
+/// every block above the diagonal. *Reference* Wu et al. 2022, §7, Fig. 12, for dense blocks, where a block
+/// is kept in fast memory between its two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
     pattern: Arc<Pattern>,
-    /// Of the lists: all blocks of a row.
+    /// The layout of the lists: all blocks of a row.
     rows: Layout,
-    /// Of the values: the blocks of a row from the diagonal on.
+    /// The layout of the values: the blocks of a row from the diagonal on.
     upper: Layout,
     /// The number of its kernels.
     module: usize,
     offsets: Buffer,
     lengths: Buffer,
-    /// Of each block the column, and twice the slot of its values, plus one where it is their mirror image.
+    /// For each block its column, and twice the slot of its values, plus one if it is their transpose.
     places: Buffer,
     values: Buffer,
     of: PhantomData<S>,
@@ -53,8 +53,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     ///
     /// # Errors
     /// [`SetupError::Unsymmetric`] names a pair of entries that differ by more than round-off, or a block
-    /// without a mirror image; [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³¹
-    /// slots on, [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
+    /// 2³¹ slots on, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
@@ -68,7 +68,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         if count > limit {
             return Err(Error::TooLarge { what: "slots of a device matrix", count, limit }.into());
         }
-        // Only the host counts the slots of the values: nothing is gained by one width for all.
+        // Only the host computes slots of values, so one width for all rows would save nothing.
         let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
@@ -89,16 +89,16 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         self.block
     }
 
-    /// Which blocks it has, in both triangles.
+    /// The pattern of its blocks in both triangles.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// New values on the old pattern. One wait.
+    /// New values for the same pattern. One wait.
     ///
     /// # Errors
-    /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block; the
-    /// old values are kept then.
+    /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block size;
+    /// the old values are kept then.
     pub fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), SetupError> {
         if !Pattern::same(&self.pattern, host.pattern()) {
             return Err(Error::Pattern { what: "the matrix given to set_values" }.into());
@@ -127,8 +127,7 @@ fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
     }
 }
 
-/// The first block of every row that is not left of the diagonal; an error for a block without a mirror
-/// image.
+/// The first block of every row on or right of the diagonal; an error for a block without its transpose.
 fn from_diagonal(pattern: &Pattern, block: usize) -> Result<Vec<usize>, SetupError> {
     if !pattern.is_symmetric() {
         let alone = |i: usize| pattern.row(i).iter().find(|&&j| pattern.find(j as usize, i).is_none());
@@ -151,7 +150,7 @@ fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
         .map_err(|_| Error::Pattern { what: "the upper triangle" })
 }
 
-/// Column and place of every block, in the slots of its row.
+/// Column, slot and transposition of every block, in the slots of its row.
 fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
     let mut places = vec![0; 2 * rows.slots];
     for i in 0..pattern.rows() {
@@ -167,8 +166,8 @@ fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> 
     places
 }
 
-/// Values from the diagonal on in their slots, entry by entry, the lower half of diagonal blocks as the
-/// mirror image of the upper one; padding is left as it is.
+/// Writes values from the diagonal on to their slots, entry by entry. The lower half of a diagonal block is
+/// the transpose of the upper one. Padding is not written.
 fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
     let (b, slice) = (host.block().0, upper.slice);
     for i in 0..host.pattern().rows() {

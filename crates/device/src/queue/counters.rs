@@ -1,6 +1,6 @@
-//! Counters of the commands of a place.
+//! Counts of the commands of a place.
 
-/// Counters of a place since it was made.
+/// Counts since a place was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Waits of the host: reads of scalars, transfers and `sync`.

@@ -1,4 +1,4 @@
-//! Launches: arguments are checked and put into the words of the driver.
+//! Launches: arguments are checked and converted to those of the driver.
 
 use coarsen_core::{Error, Real};
 
@@ -8,10 +8,10 @@ use crate::memory::Buffer;
 use crate::program::{Entry, Kernel, Program};
 use crate::slots::ZERO;
 
-/// Arguments of a kernel at most.
+/// Most arguments of a kernel.
 const ARGUMENTS: usize = 32;
 
-/// What a kernel is given.
+/// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Arg<'a, T> {
     /// A buffer.
@@ -24,32 +24,32 @@ pub(crate) enum Arg<'a, T> {
     Length(usize),
     /// A slot, or a small count.
     Index(u32),
-    /// A count that an index has to hold: the queue fails with [`Error::TooLarge`] where it cannot.
+    /// A count passed as an index: the queue fails with [`Error::TooLarge`] if it does not fit.
     Count(usize),
-    /// A number that the host knows.
+    /// A number from the host.
     Number(T),
 }
 
-/// How many items run a kernel.
+/// The number of items of a launch.
 #[derive(Clone, Copy)]
 pub(crate) enum Items {
-    /// One alone.
+    /// One item.
     One,
-    /// One an entry, and more to fill the last group.
+    /// One item per entry; the last group is filled up.
     Entries(usize),
-    /// As few as take all entries, some at once.
+    /// One item per `lanes` entries.
     Packs(usize),
-    /// Groups of a reduction.
+    /// The given number of groups, of the size for reductions.
     Groups(usize),
-    /// So many groups of so many items.
+    /// The given numbers of groups and of items per group.
     Shaped(usize, usize),
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel, or notes why that failed; nothing for 0 items or after a failure.
+    /// Enqueues a kernel and keeps an error of it. Does nothing for 0 items or after a failure.
     ///
-    /// *Panics* where `args` are not what the kernel is declared with: sources and launches of this crate do
-    /// not fit together then, whatever a user does.
+    /// *Panics* if `args` do not match the declaration of the kernel; that is a bug of this crate, not of its
+    /// user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
@@ -100,8 +100,8 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Runs `kernel`, whose groups leave partial sums in the last of `args`, and adds these into the slots
-    /// `out`.
+    /// Runs `kernel`, which writes partial sums of its groups to the last of `args`. Their totals go to the
+    /// slots `out`.
     pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);

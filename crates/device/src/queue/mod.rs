@@ -1,4 +1,4 @@
-//! Slots, waits, the first failure; `launch` is the way of commands, `transfer` that of data.
+//! The queue: slots, waits and the first failure. `launch` has the launches, `transfer` the transfers.
 
 mod counters;
 mod launch;
@@ -17,28 +17,28 @@ use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 pub use counters::Counters;
 pub(crate) use launch::{Arg, Items};
 
-/// Sums that one reduction makes at most.
+/// Most sums of one reduction.
 pub(crate) const SUMS: usize = 6;
 
 /// One in-order queue with its kernels and scalars.
 ///
-/// Since commands run in the order they were enqueued, a slot or buffer may be reused as soon as its last use
-/// is enqueued: nothing here waits but [`look`](Self::look), [`read`](Self::read), [`write`](Self::write) and
-/// [`finish`](Self::finish).
+/// Commands run in the order in which they were enqueued, so a slot or buffer may be reused as soon as its
+/// last use is enqueued. Only reads, writes ([`look`](Self::look), [`read`](Self::read),
+/// [`write`](Self::write), ...) and [`finish`](Self::finish) wait.
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
     memory: Memory,
     program: Program,
-    /// What is in the slots.
+    /// The memory of the slots.
     scalars: Buffer,
     slots: Slots,
-    /// Where a look lands on the host: entry k is for slot k.
+    /// Target of [`look`](Self::look) on the host: entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
-    /// Where values are put in order before they are moved.
+    /// Host buffer in which values are arranged before an upload.
     staging: Vec<u64>,
     counters: Counters,
-    /// Whether everything enqueued has run: a blocking transfer was the last command.
+    /// Whether everything enqueued has run, because the last command was a blocking one.
     idle: bool,
     failure: Option<Error>,
     of: PhantomData<fn(T)>,
@@ -81,12 +81,12 @@ impl<T: Real> Queue<T> {
         Counters { compiled: self.program.compiled, bytes: self.memory.taken(), ..self.counters }
     }
 
-    /// Rows or blocks that lie side by side on this device.
+    /// Rows or blocks of a slice on this device.
     pub(crate) fn slice(&self) -> usize {
         self.program.slice
     }
 
-    /// The type that sums are made in.
+    /// The type of sums.
     pub(crate) fn sum(&self) -> Type {
         self.program.sum
     }
@@ -97,7 +97,7 @@ impl<T: Real> Queue<T> {
         self.program.module(&mut *self.driver, wanted)
     }
 
-    /// The types of the parameters of a kernel, where the driver tells.
+    /// The types of the parameters of a kernel, if the driver reports them.
     pub(crate) fn parameters(&self, kernel: Entry) -> &[Option<Type>] {
         &self.program.kernel(kernel).parameters
     }
@@ -112,33 +112,33 @@ impl<T: Real> Queue<T> {
         self.program.local
     }
 
-    /// The sizes that this device allows, from a handful of items on.
+    /// The work-group sizes that `tune` tries.
     pub(crate) fn locals(&self) -> Vec<usize> {
         self.program.locals().collect()
     }
 
-    /// Takes another size.
+    /// Sets the work-group size of entry-wise kernels.
     pub(crate) fn set_local(&mut self, local: usize) {
         self.program.local = local;
     }
 
-    /// Takes another size, here and in places to come.
+    /// Sets the work-group size of entry-wise kernels, here and in later places.
     pub(crate) fn keep_local(&mut self, local: usize) {
         self.program.local = local;
         self.program.keep_local(&mut *self.driver);
     }
 
-    /// Whether so many bytes more are to be had.
+    /// Checks that `bytes` more bytes can be allocated.
     pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
         self.memory.check_room(bytes)
     }
 
-    /// The first failure.
+    /// The first failure, if there was one.
     pub(crate) fn state(&self) -> Result<(), Error> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Device memory of at least one entry, holding `host` where given.
+    /// Device memory of at least 8 bytes, initialized with `host` if given.
     pub(crate) fn allocate(
         &mut self,
         entry: Type,
@@ -153,27 +153,27 @@ impl<T: Real> Queue<T> {
 
     // ---- slots
 
-    /// A new scalar's slot.
+    /// A slot for a new scalar.
     pub(crate) fn take(&mut self) -> u32 {
         if self.slots.all_taken() && self.failure.is_none() {
             let grown = self.grow();
             self.keep(grown);
         }
-        // After a failure any slot will do: nothing is computed any more.
+        // After a failure nothing is computed, so any slot will do.
         self.slots.take()
     }
 
-    /// One more user of a slot.
+    /// Adds a user of a slot.
     pub(crate) fn retain(&mut self, slot: u32) {
         self.slots.retain(slot);
     }
 
-    /// One user less; the slot of the last one is reused.
+    /// Removes a user of a slot; without users the slot is reused.
     pub(crate) fn release(&mut self, slot: u32) {
         self.slots.release(slot);
     }
 
-    /// Twice as many slots.
+    /// Doubles the number of slots.
     fn grow(&mut self) -> Result<(), Error> {
         let old = self.slots.count();
         let scalars = self.allocate(Type::of::<T>(), 2 * old * size_of::<T>(), None)?;
@@ -190,8 +190,8 @@ impl<T: Real> Queue<T> {
         self.launch(Kernel::Set, Items::One, &[Arg::Slots, Arg::Index(slot), Arg::Number(v)]);
     }
 
-    /// The numbers in some slots, with one wait: one transfer of all slots between the first and the last of
-    /// them.
+    /// The numbers in some slots. One wait: all slots from the first to the last of them are read in one
+    /// transfer.
     pub(crate) fn look<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return [T::nan(); N];
@@ -208,7 +208,7 @@ impl<T: Real> Queue<T> {
 
     // ---- waits
 
-    /// Waits for everything enqueued so far, if a blocking transfer has not done so.
+    /// Waits for everything enqueued so far, unless a blocking transfer has done so.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         if self.failure.is_none() && !self.idle {
             self.counters.waits += 1;
@@ -219,7 +219,7 @@ impl<T: Real> Queue<T> {
         self.state()
     }
 
-    /// Notes the first failure.
+    /// Keeps the first failure.
     fn keep(&mut self, done: Result<(), Error>) {
         if let (None, Err(e)) = (&self.failure, done) {
             self.failure = Some(e);

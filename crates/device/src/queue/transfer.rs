@@ -1,7 +1,7 @@
-//! The way of data between the host and a device.
+//! Transfers between the host and a device.
 //!
-//! Where both share one memory nothing is copied twice: buffers are mapped, and the host reads and writes in
-//! place.
+//! If both share one memory, buffers are mapped, and the host reads and writes in place without a second
+//! copy.
 
 use std::ops::Range;
 use std::slice;
@@ -58,8 +58,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Overwrites `runs` of the entries of a buffer that begin with entry `first`, from those of the host,
-    /// with one wait for all of them.
+    /// Copies the entries `runs` of the host to a buffer, in which the entries of the host begin at entry
+    /// `first`. One wait.
     pub(crate) fn write_runs<S: Real>(
         &mut self,
         to: &Buffer,
@@ -94,8 +94,8 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Lets `fill` write the first `count` entries of a buffer, all of them, waiting for it; on this thread
-    /// alone, see [`convert`](crate::memory::convert).
+    /// Lets `fill` write all of the first `count` entries of a buffer, waiting for it. `fill` must stay on
+    /// this thread, see [`convert`](crate::memory::convert).
     pub(crate) fn put<S: Real>(
         &mut self,
         to: &Buffer,
@@ -112,8 +112,8 @@ impl<T: Real> Queue<T> {
             let mut staging = std::mem::take(&mut self.staging);
             let words = (count * size_of::<S>()).div_ceil(size_of::<u64>());
             staging.resize(words.max(staging.len()), 0);
-            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers and u64 is aligned
-            // enough.
+            // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers, and u64 has enough
+            // alignment.
             let values = unsafe { slice::from_raw_parts_mut(staging.as_mut_ptr().cast::<S>(), count) };
             fill(values);
             let done = self.write_all(to, bytes(values));
@@ -124,8 +124,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Hands the first `count` entries of a buffer to the host in place, after all work enqueued before. One
-    /// wait.
+    /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. One wait.
     fn mapped<S: Real>(
         &mut self,
         buffer: &Buffer,
@@ -145,7 +144,7 @@ impl<T: Real> Queue<T> {
         self.idle = false;
         let mut use_them = Some(use_them);
         self.driver.lend(&buffer.object, count * size_of::<S>(), access, &mut |there| {
-            // SAFETY: `Real` is sealed to f32 and f64, to which any bytes are numbers.
+            // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers.
             let (before, values, after) = unsafe { there.align_to_mut::<S>() };
             assert!(before.is_empty() && after.is_empty(), "a driver lends {count} aligned entries");
             if let Some(use_them) = use_them.take() {
@@ -179,7 +178,7 @@ impl<T: Real> Queue<T> {
         self.write_at(to, &[(0, host)])
     }
 
-    /// Overwrites stretches of a buffer, waiting for all of them.
+    /// Overwrites runs of bytes of a buffer. One wait.
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
         self.counters.waits += 1;

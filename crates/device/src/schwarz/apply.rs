@@ -20,12 +20,12 @@ pub(crate) struct Application<T: Real> {
     module: usize,
     /// Inverses of all levels, one after the other.
     pub(crate) packed: Buffer,
-    /// The factor of every domain, that of its level.
+    /// The factor of every domain, equal on a level.
     pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
     /// Residual and correction of all coarse levels.
     coarse: [Buffer; 2],
-    /// The same of the level that is solved as one system, on the host.
+    /// The same for the level that is solved as one system, on the host.
     top: [Vec<T>; 2],
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct LeftOut {
 }
 
 impl<T: Real> Application<T> {
-    /// Room for inverses of `values` values stored as `stored`.
+    /// Buffers for inverses of type `stored`.
     pub(crate) fn new(
         on: &OnDevice<T>,
         lists: Lists,
@@ -67,7 +67,7 @@ impl<T: Real> Application<T> {
         self.lists.fine * self.block
     }
 
-    /// z = M⁻¹ r; `solve` is called where the plan has a level that is solved as one system, as in
+    /// z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
     /// [`Domains::apply`](coarsen_schwarz::Domains::apply).
     pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
         let n = self.size();
@@ -84,7 +84,7 @@ impl<T: Real> Application<T> {
         self.domains(r, z);
     }
 
-    /// The residuals of the coarse levels, the finer before the coarser.
+    /// The residuals of the coarse levels, finest first.
     fn restrict(&self, r: &DeviceVector<T>) {
         let lists = &self.lists;
         for &[first, last] in &lists.levels {
@@ -97,11 +97,11 @@ impl<T: Real> Application<T> {
         }
     }
 
-    /// The level that is solved as one system, on the host.
+    /// Solves the level that is solved as one system, on the host.
     fn solve_top(&mut self, solve: &mut Top<'_, T>) {
         if self.lists.top > 0 {
             let [r, z] = &mut self.top;
-            // A failure is kept by the queue; numbers are NaN then.
+            // The queue keeps a failure; numbers are NaN then.
             if self.on.queue().read(&self.coarse[0], r).is_err() {
                 r.fill(T::nan());
             }
@@ -110,7 +110,7 @@ impl<T: Real> Application<T> {
         }
     }
 
-    /// The domains of the coarse levels, then those of the finest, and nodes in none.
+    /// Applies the domains of the coarse levels, then those of the finest, then nodes in no domain.
     fn domains(&self, r: &DeviceVector<T>, z: &mut DeviceVector<T>) {
         let (lists, left_out) = (&self.lists, &self.left_out);
         let [fine_domains, coarse_domains] = lists.domains;

@@ -8,7 +8,7 @@ use crate::memory::Buffer;
 use crate::program::NONE;
 use crate::{DeviceMatrix, OnDevice};
 
-/// What every position gathers: see `kernels/schwarz/numbers.cl`.
+/// The blocks that every position gathers: see `kernels/schwarz/numbers.cl`.
 pub(crate) struct Gathered {
     pub(crate) own: Buffer,
     pub(crate) starts: Buffer,
@@ -34,7 +34,7 @@ impl Gathered {
         })
     }
 
-    /// Room for the couplings of so many blocks between so many positions.
+    /// Buffers for the couplings of `blocks` blocks between `positions` positions.
     pub(crate) fn room<T: Real>(
         on: &OnDevice<T>,
         nodes: usize,

@@ -1,4 +1,4 @@
-//! Multilevel domains of a device with inverses from the host.
+//! Multilevel domains on a device, with inverses computed on the host.
 
 use std::iter::repeat_n;
 use std::ops::Range;
@@ -16,20 +16,21 @@ use crate::{DeviceVector, OnDevice};
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
 /// An application enqueues one kernel per coarse level, one for the domains of all coarse levels, and one for
-/// those of the finest. It does not allocate and does not wait, and gives the same bits every time. If the
-/// plan has a level that is solved as one system, the host solves it and waits twice per application; so
-/// [`Coarse::Auto`] selects domains on a device.
+/// those of the finest. It does not allocate or wait, and gives the same bits every time. A level that is
+/// solved as one system is solved by the host, with two waits per application; so [`Coarse::Auto`] selects
+/// domains on a device.
 ///
 /// *Memory* on the device the inverses, the lists of the [`Plan`], and two vectors of the coarse levels; on
-/// the host a copy of the inverses. New factors of levels, or the domains of a patch, are uploaded alone.
+/// the host a copy of the inverses. A change of level factors or of the domains of a patch uploads only
+/// these.
 pub(crate) struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
     host: Inverses,
-    /// The factors of the levels, and the inverses of nodes in no domain, as they are there.
+    /// Host copies of the factors of the levels and of the inverses of nodes in no domain.
     weights: Vec<f64>,
     left_out: Vec<f64>,
-    /// Stretches of inverses on their way.
+    /// Runs of inverses to be uploaded.
     runs: Vec<Range<usize>>,
 }
 
@@ -99,7 +100,7 @@ impl<V: Real, S: Real> Place for OnDevice<V, S> {
         Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
     }
 
-    /// Domains for `Auto`, because the host would solve with a factor.
+    /// Domains for `Auto`, because the host would solve the level as one system.
     fn coarse(&self, asked: Coarse) -> Coarse {
         if asked == Coarse::Auto { Coarse::Domains } else { asked }
     }

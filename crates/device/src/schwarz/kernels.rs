@@ -1,4 +1,4 @@
-//! Which kernels multilevel domains run, and how they are compiled.
+//! The kernels of multilevel domains, and their build options.
 
 use coarsen_core::Error;
 
@@ -27,22 +27,22 @@ const APPLY: [&str; 4] = [
 /// Items of a group that share a domain.
 pub(crate) const GROUP: usize = 64;
 
-/// How domains are shared among items: two kernels behind one contract.
+/// How domains are distributed over items: two variants of the same kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A group of [`GROUP`] items a domain, which meet in local memory: for devices whose items run in step.
+    /// A group of [`GROUP`] items per domain, with local memory: for devices whose items run in step.
     Group,
-    /// An item several domains, by wide registers: for processors.
+    /// One item for several domains, with vector registers: for processors.
     Item,
 }
 
 impl Form {
-    /// What suits a device.
+    /// The form for a device.
     pub(crate) fn of(device: &Device) -> Self {
         if device.accelerator { Self::Group } else { Self::Item }
     }
 
-    /// Groups and their size for that many domains.
+    /// Groups and their size for a number of domains.
     pub(crate) fn items(self, domains: usize) -> Items {
         match self {
             Self::Group => Items::Shaped(domains, GROUP),
@@ -51,7 +51,7 @@ impl Form {
     }
 }
 
-/// Domains of an item.
+/// Domains per item.
 const DOMAINS: usize = 8;
 
 /// The kernels of an application for blocks of `block` unknowns and inverses of up to `tiles` tiles along a
@@ -84,8 +84,8 @@ const NUMBERS: [&str; 7] = [
     "coarsen_schwarz_invert",
 ];
 
-/// The kernels of the numeric phase: inverses are stored in the first of `kinds`, the matrix in the second,
-/// in slices of `slice` rows, and domains are eliminated in the third.
+/// The kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in slices of
+/// `slice` rows; domains are eliminated in `work`.
 pub(crate) fn numbers(
     form: Form,
     [stored, values, work]: [Type; 3],
@@ -99,17 +99,17 @@ pub(crate) fn numbers(
     Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
 }
 
-/// Bytes that an application takes of a group, with numbers of `size` bytes; an item takes less.
+/// Bytes that an application takes per group, with numbers of `size` bytes; an item takes less.
 pub(crate) fn application(tiles: usize, size: usize) -> usize {
     tiles * (8 + 64) * size
 }
 
-/// Bytes that an item may take of the stack of its thread, usually 8 MiB, which drivers do not check.
+/// Bytes that an item may take of the stack of its thread, usually 8 MiB. Drivers do not check this.
 const STACK: usize = 4 << 20;
 
 impl Form {
     /// Bytes that an elimination takes, with numbers of `size` bytes: a packed matrix and three vectors, or
-    /// two such matrices and two columns of tiles where an item does it alone.
+    /// two such matrices and two columns of tiles in the form `Item`.
     pub(crate) fn elimination(self, tiles: usize, size: usize) -> usize {
         let (packed, scale) = (tiles * (tiles + 1) / 2 * 64, 8 * tiles * size_of::<f64>());
         match self {
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// Bytes that a domain may take while it is worked on: local memory of a group, or the stack of an item.
+    /// Bytes that one domain may take in a kernel: local memory of a group, or the stack of an item.
     pub(crate) fn room(self, device: &Device) -> usize {
         match self {
             Self::Group => device.local,
@@ -126,24 +126,24 @@ impl Form {
         }
     }
 
-    /// Whether domains of so many tiles that take `bytes` can be worked on at all.
+    /// Checks that domains of `tiles` tiles along a side, which take `bytes`, fit the device.
     ///
     /// # Errors
-    /// [`Error::Parameter`] where they are too large for the device.
+    /// [`Error::Parameter`] if they are too large.
     pub(crate) fn check(self, device: &Device, tiles: usize, bytes: usize) -> Result<(), Error> {
         if bytes <= self.room(device) {
             return Ok(());
         }
-        let range = "as many as this device has room for while it works on them; take smaller domains";
+        let range = "small enough for the memory that this device has for one domain; use smaller domains";
         Err(Error::Parameter {
-            name: "unknowns of a domain, in whole tiles",
+            name: "unknowns of a domain, rounded up to tiles",
             value: (8 * tiles) as f64,
             range,
         })
     }
 }
 
-/// The kernels of the structure after those of a sort, in the order of [`BUILD`].
+/// The kernels of the structure that follow those of the sort, in the order of [`BUILD`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     Box = sort::NAMES.len() as isize,
@@ -175,7 +175,7 @@ const BUILD: [&str; 18] = sort::followed_by(&[
     "coarsen_schwarz_link",
 ]);
 
-/// The kernels of the structure of a matrix of `values`, in slices of `slice` rows, in domains of `nodes`.
+/// The kernels of the structure, for a matrix of `values` in slices of `slice` rows and domains of `nodes`.
 pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4]) -> Module {
     let options = format!(
         "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}"

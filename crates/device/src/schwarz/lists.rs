@@ -9,13 +9,13 @@ use crate::memory::Buffer;
 
 /// A [`Numbering`] in device memory: levels, domains and maps.
 ///
-/// The level that is solved as one system, if there is one, comes first among the coarse levels, so that its
-/// part of their vectors is the first.
+/// The level that is solved as one system, if there is one, comes first among the coarse levels. Its entries
+/// are then the first of their vectors.
 pub(crate) struct Lists {
     /// Nodes of the finest level.
     pub(crate) fine: usize,
-    /// For every coarse level from the finer to the coarser, its first node and the one after its last, from
-    /// the first coarse one on.
+    /// The first node and the end node of every coarse level, finest first, counted from the first coarse
+    /// node.
     pub(crate) levels: Vec<[usize; 2]>,
     /// Nodes of the level that is solved as one system.
     pub(crate) top: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Lists {
     pub(crate) children: Buffer,
 }
 
-/// Kernels are compiled for few numbers of tiles.
+/// Rounds tiles up, so that kernels are compiled for few different numbers.
 fn few(tiles: usize) -> usize {
     tiles.next_multiple_of(if tiles > 16 { 16 } else { 4 })
 }
@@ -65,7 +65,8 @@ impl Lists {
         })
     }
 
-    /// Room for levels of up to so many nodes in domains of `domain`, in blocks of `block` unknowns.
+    /// Buffers for levels of up to `rooms` nodes, in domains of `domain` nodes and blocks of `block`
+    /// unknowns.
     pub(crate) fn room<T: Real>(
         on: &OnDevice<T>,
         rooms: &[usize],
@@ -100,7 +101,7 @@ impl Lists {
         })
     }
 
-    /// Coarse nodes of all levels.
+    /// The number of nodes of all coarse levels.
     pub(crate) fn coarse(&self) -> usize {
         self.levels.iter().map(|level| level[1]).max().unwrap_or(0)
     }

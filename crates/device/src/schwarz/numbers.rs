@@ -1,9 +1,9 @@
-//! The numbers (§6, Algorithm 1) from a matrix in device memory.
+//! The numeric phase (§6, Algorithm 1) from a matrix in device memory.
 //!
-//! Two nodes of the finest level are apart up to the level on which one domain holds them both, and one node
-//! of the level above it. So each block off the diagonal belongs to one level at most, where it is gathered
-//! by the one item that needs it; no coarse matrix is stored but its diagonal blocks, which are sums over
-//! domains of the level below. All domains of all levels are then inverted at once.
+//! Two coupled nodes of the finest level lie in different domains up to some level. On that level one domain
+//! contains both, and on the next one they are one node. So each off-diagonal block belongs to at most one
+//! level, where one item gathers it. Of coarse matrices only the diagonal blocks are stored, which are sums
+//! over domains of the next finer level. All domains of all levels are then inverted in one launch.
 
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
@@ -17,28 +17,27 @@ use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Form, Number};
 use crate::{DeviceMatrix, OnDevice};
 
-/// Where numbers come from, and what they need on their way.
+/// The lists and buffers of the numeric phase.
 pub(crate) struct Numbers {
     module: usize,
-    /// Pivots of a scaled domain that are trusted.
+    /// The smallest trusted pivot of a scaled domain.
     trust: f64,
-    /// The kernels of a first run in `f32`, where there is one.
+    /// The kernels of a first run in `f32`, if there is one.
     trial: Option<usize>,
     pub(crate) gathered: Gathered,
     marks: Buffer,
     nodes: usize,
-    /// Room for a list of nodes of the finest level.
+    /// Buffer for a list of nodes of the finest level.
     touched: Buffer,
     diagonals: Buffer,
     sizes: Buffer,
     repairs: Buffer,
-    /// The first node of every group that has couplings now, and had none when the structure was chosen.
+    /// For every group the first node that has couplings now, but had none when the structure was chosen.
     released: Buffer,
 }
 
 impl Numbers {
-    /// Moves lists to the place of an application; `stored` is what its inverses are stored in, `S` what the
-    /// matrix is.
+    /// Compiles the kernels and allocates the buffers. Inverses are stored in `stored`, the matrix in `S`.
     pub(crate) fn new<T: Real, S: Real>(
         to: &Application<T>,
         gathered: Gathered,
@@ -76,8 +75,8 @@ impl Numbers {
         })
     }
 
-    /// All inverses from a matrix; where `touched` is given, those of the domains above these nodes alone.
-    /// Waits for nothing but the way of the list.
+    /// Computes all inverses from a matrix, or with `touched` only those of the domains that contain these
+    /// nodes, on every level. Waits only for the upload of that list.
     pub(crate) fn compute<T: Real, S: Real>(
         &self,
         to: &Application<T>,
@@ -179,7 +178,7 @@ impl Numbers {
         queue.state()
     }
 
-    /// What was done to every domain, and to every node in none. One wait.
+    /// The repair of every domain, then of every node in no domain. One wait.
     pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
         let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
         of.on.queue().read_list(&self.repairs, &mut codes)?;
@@ -191,7 +190,7 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// The first node that had no couplings when the structure was chosen, and has some now. One wait.
+    /// The first node that has couplings now, but had none when the structure was chosen. One wait.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];
@@ -207,13 +206,13 @@ impl Numbers {
 /// How domains are eliminated.
 struct Work {
     kind: Type,
-    /// The smallest pivot of a matrix with a unit diagonal that is trusted.
+    /// The smallest trusted pivot of a matrix with a unit diagonal.
     trust: f64,
-    /// Whether they are first tried in `f32`.
+    /// Whether elimination is first tried in `f32`.
     trial: bool,
 }
 
-/// Which domains a run inverts, as `kernels/schwarz/numbers.cl` numbers them.
+/// The domains that a run inverts, with the numbers of `kernels/schwarz/numbers.cl`.
 #[derive(Clone, Copy)]
 enum DomainChoice {
     All,
@@ -221,11 +220,11 @@ enum DomainChoice {
     Left,
 }
 
-/// Where there is no `f64` to repeat it in, an elimination in `f32` is trusted until it has lost its digits.
+/// The smallest trusted pivot in `f32` if no run in `f64` can follow; below it no digits are left.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
-/// `f64` where the device has it and the matrix of a domain fits what a group may take, after a trial in
-/// `f32` where that is asked for and is what inverses are stored in, as on the host; else `f32` alone.
+/// `f64` if the device has it and the matrix of a domain fits; as on the host, after a trial in `f32` if that
+/// is requested and inverses are stored in `f32`. Else `f32` alone.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

@@ -1,4 +1,4 @@
-//! The recipe of domains whose inverses are computed on the device, and its build.
+//! The recipe for domains whose inverses are computed on the device, and its build.
 
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Real};
@@ -14,17 +14,16 @@ use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
 use crate::schwarz::subdomains::{DeviceSubdomains, Levels};
 use crate::{DeviceMatrix, OnDevice};
 
-/// [`Schwarz`] computed on the device: inverses from a matrix in its memory and, with [`By::Device`], order,
-/// domains and levels too.
+/// [`Schwarz`] computed on the device: the inverses and, with [`By::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host; [`Schwarz`]
-/// builds at any place. The coarsest level is always cut into domains. Contact is merged into the matrix: a
-/// new pair is a new pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
+/// builds at any place. The coarsest level is always divided into domains. Contact is merged into the matrix:
+/// a new pair is a new pattern and needs a new build. *Reference* Wu, Wang, Wang 2022, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels, precision. `coarse` and `refresh` are ignored; `order` and `coupling` are used with
     /// [`By::Host`] alone. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
-    /// elimination writes the inverses as they are applied.
+    /// elimination writes unweighted inverses.
     pub recipe: Schwarz,
     /// The side that chooses order, domains and levels.
     pub structure: By,
@@ -36,9 +35,9 @@ pub enum By {
     /// The host, as [`Schwarz`] does: full domains along strong couplings.
     #[default]
     Host,
-    /// The device, as Wu, Wang, Wang 2022 do (§5): stretches of a Morton curve, split into connected parts;
-    /// domains of 32 nodes at most. The choice can be repeated in every time step without a wait
-    /// ([`DeviceSubdomains::restructure_on_device`]).
+    /// The device, as in Wu, Wang, Wang 2022 (§5): consecutive nodes along a Morton curve form domains of at
+    /// most 32 nodes, which are split into connected parts. This can be repeated in every time step without a
+    /// wait ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 
@@ -58,7 +57,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
         if self.recipe.weights != Weights::Ones {
-            let range = "Weights::Ones (0) where a device computes inverses; Schwarz itself takes Weights::Energy (1) at every place";
+            let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) at every place";
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
         let whole = system.whole()?;
@@ -105,7 +104,7 @@ impl DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let Schwarz { domain, levels, .. } = self.recipe;
         if domain > MOST {
-            let (name, range) = ("Schwarz::domain", "at most 32 where a device chooses them");
+            let (name, range) = ("Schwarz::domain", "at most 32 if a device chooses the domains");
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
         self.recipe.check(&[], system)?;
@@ -113,7 +112,7 @@ impl DeviceSchwarz {
         let mut needed = Vec::new();
         loop {
             let built = self.with_rooms(system, on, rooms(nodes, domain, levels, &needed))?;
-            // Levels are found one after the other, so that each of them is made room for once.
+            // Each run enlarges the finest level that lacks room, so each level is enlarged at most once.
             match built.lacking()? {
                 Some(Lacking { level, count, .. }) => {
                     needed.resize(level, 0);
@@ -124,7 +123,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// A structure of the device with room for so many nodes on every level.
+    /// Domains chosen by the device, with room for `rooms` nodes on the levels.
     fn with_rooms<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,

@@ -1,4 +1,4 @@
-//! What is taken of a device, before anything is set up.
+//! Estimates of device memory before a setup.
 
 use coarsen_core::Real;
 use coarsen_schwarz::{Schwarz, Storage};
@@ -11,28 +11,27 @@ use crate::{DeviceMatrix, Format, OnDevice};
 /// Rows and columns of a tile of a packed inverse.
 const TILE: usize = 8;
 
-/// Numbers of the lists of a node: order, parent, children, ranges, offsets, what it gathers, whether it is
-/// alone, marks.
+/// Numbers per node in lists: order, parent, children, ranges, offsets, gathered blocks, isolation, marks.
 const LISTS: usize = 11;
 
-/// The same where the device chooses the structure.
+/// The same if the device chooses the structure.
 mod chosen {
-    /// Of every node: order, parent, position, part, mark, where its couplings begin; of a coarse one its two
-    /// ends too.
+    /// Per node: order, parent, position, part, mark, start of its couplings; for a coarse node also the two
+    /// ends of its parts.
     pub(super) const NODE: usize = 8;
-    /// Of the finest nodes beside: own block, isolation, rank, two tallies, two beginnings, a key of two
-    /// numbers, two orders, digits, sums, touched.
+    /// Per node of the finest level in addition: own block, isolation, rank, two tallies, two beginnings, a
+    /// key of two numbers, two orders, digits, sums, touched.
     pub(super) const FINEST: usize = 14;
-    /// Of a domain: range, offset, repair, tally, and a factor of two.
+    /// Per domain: range, offset, repair, tally, and a factor of two words.
     pub(super) const DOMAIN: usize = 7;
-    /// Of a block: a slot and a node, among the couplings of a level, those of the next one, and those inside
+    /// Per block: a slot and a node in each of the couplings of a level, of the next level, and inside
     /// domains.
     pub(super) const BLOCK: usize = 6;
-    /// Boxes, counts, and what lists have beside.
+    /// Boxes, counts, and the extra entries of lists.
     pub(super) const BYTES: usize = 8 << 10;
 }
 
-/// Bytes of the type that inverses are stored in.
+/// Bytes of a stored value of an inverse.
 fn stored(storage: Storage) -> usize {
     match storage {
         Storage::Single => size_of::<f32>(),
@@ -40,19 +39,19 @@ fn stored(storage: Storage) -> usize {
     }
 }
 
-/// Values of the inverse of a domain of so many unknowns.
+/// Values of the inverse of a domain of `unknowns` unknowns.
 fn values(unknowns: usize) -> usize {
     let tiles = unknowns.div_ceil(TILE);
     tiles * (tiles + 1) / 2 * TILE * TILE
 }
 
 impl DeviceSchwarz {
-    /// Bytes that building from `a` takes at a place, for [`OnDevice::check_room`] before a setup: of what is
-    /// built and of the positions on their way.
+    /// Bytes that a build from `a` takes at a place, positions included, for [`OnDevice::check_room`] before
+    /// a setup.
     ///
-    /// Where the device chooses the structure there is room for eight parts a domain on every level, and that
-    /// is counted (a build that finds more makes more room, or says what is lacking); else this is
-    /// [`OnDevice::domain_bytes`]. *Cost* as [`OnDevice::matrix_bytes`].
+    /// If the device chooses the structure, eight parts per domain are counted on every level; a build that
+    /// finds more takes more memory. Else this is [`OnDevice::domain_bytes`]. *Cost* as
+    /// [`OnDevice::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
         let Schwarz { domain, levels, .. } = self.recipe;
         if self.structure == By::Host {
@@ -61,7 +60,7 @@ impl DeviceSchwarz {
         self.bytes_of(on, a, &rooms(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
     }
 
-    /// The same with room for so many nodes on every level.
+    /// The same with room for `rooms` nodes on the levels.
     pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
         &self,
         on: &OnDevice<V, S>,
@@ -86,27 +85,27 @@ impl DeviceSchwarz {
 }
 
 impl<V: Real, S: Real> OnDevice<V, S> {
-    /// Bytes that a matrix takes here, in the layout that
+    /// Bytes that a matrix takes on this device, in the layout that
     /// [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
     pub fn matrix_bytes<T: Real>(&self, a: &Bsr<T>) -> u64 {
         let format = Format::suiting(a.pattern(), self.device());
         DeviceMatrix::<V, S>::bytes(a.pattern(), a.block(), format) as u64
     }
 
-    /// Bytes that multilevel domains of `a` take here whose structure the host chooses, of [`DeviceSchwarz`]
-    /// or of [`Schwarz`], which takes less: for [`check_room`](Self::check_room), before a setup. Where the
-    /// device chooses it, [`DeviceSchwarz::bytes`] has more to count.
+    /// Bytes that multilevel domains of `a` with a structure from the host take on this device, for
+    /// [`check_room`](Self::check_room) before a setup. This is for [`DeviceSchwarz`]; [`Schwarz`] takes
+    /// less. If the device chooses the structure, use [`DeviceSchwarz::bytes`].
     ///
-    /// Domains are taken for full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1) / 2
-    /// tiles of 64 values, t = ⌈`domain` · b / 8⌉; coarser levels are a geometric series. Where the graph
-    /// falls into small parts there are more domains, which are smaller. *Cost* as
+    /// Domains are assumed to be full: every `domain` nodes of b unknowns have a packed inverse of t (t + 1)
+    /// / 2 tiles of 64 values, t = ⌈`domain` · b / 8⌉. The coarser levels form a geometric series. A graph
+    /// with many small components gives more, but smaller, domains. *Cost* as
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));
         let inverse = values(domain * block) * stored(recipe.storage) + size_of::<V>();
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
-        // The levels above the finest have a share of 1 / (domain - 1) of its nodes.
+        // The coarser levels together have 1 / (domain - 1) of the nodes of the finest.
         let finest = nodes.div_ceil(domain) * inverse + nodes * node;
         let all = finest + finest / (domain - 1) + inverse;
         self.matrix_bytes(a) + (all + couplings) as u64

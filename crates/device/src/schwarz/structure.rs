@@ -1,12 +1,12 @@
-//! The structure (§5) on the device: nothing travels when nodes have moved.
+//! The structure (§5) chosen on the device, without transfers.
 //!
-//! Nodes are sorted along a Morton curve, every M of them are a domain, and the connected parts of a domain
-//! are the nodes of the next level, which come along the curve too. Each step counts, sums the counts and
-//! gathers: no atomic operation, the same bits every time. Counts stay where they are, so buffers have room
-//! for what usually comes: eight parts a domain, on average. A level with more nodes than that is left out,
-//! and [`lacking`](Structure::lacking) says so: a build, which may wait, then makes the room.
+//! Nodes are sorted along a Morton curve, and every M of them form a domain. The connected parts of a domain
+//! are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts and
+//! gathers: no atomic operation, and the same bits every time. Counts stay on the device, so buffers have a
+//! fixed room: eight parts per domain, on average. A level with more nodes is left out and reported by
+//! [`lacking`](Structure::lacking). A build may wait, so it then allocates larger buffers.
 //!
-//! Deviation: Wu et al. sort by 30 bits a pass and number parts by atomic additions.
+//! Deviation: Wu et al. sort by 30 bits per pass and number parts by atomic additions.
 
 use coarsen_core::{Error, Real};
 
@@ -20,20 +20,20 @@ use crate::schwarz::lists::Lists;
 use crate::sort::{self, Sorting};
 use crate::{DeviceMatrix, DeviceVector, OnDevice};
 
-/// Most nodes of a domain: bits of the masks that paths are found by.
+/// Most nodes of a domain: the bits of the masks used to find connected parts.
 pub(crate) const MOST: usize = 32;
 
 /// Bits of a key.
 const KEY: usize = 61;
 
-/// Groups that look for the box around all points.
+/// Groups that compute the box around all points.
 const BOXES: usize = 64;
 
-/// Parts of a domain that there is room for, on average.
+/// Room for connected parts per domain, on average.
 const PARTS: usize = 8;
 
-/// How many nodes there is room for on every level, until one domain holds them; coarse levels have `needed`,
-/// from the finest of them on, where that is more.
+/// The room for nodes on every level, down to a level that fits one domain. Coarse levels have room for at
+/// least `needed` nodes, finest first.
 pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
     let mut rooms = vec![nodes];
     while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
@@ -44,7 +44,7 @@ pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]
     rooms
 }
 
-/// Kernels and scratch.
+/// Kernels and temporary buffers.
 pub(crate) struct Structure {
     module: usize,
     domain: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Structure {
     /// Nodes of each level.
     counts: Buffer,
     totals: Buffer,
-    /// A level without room for its nodes, and how many they are.
+    /// A level without room for its nodes, and their number.
     lacking: Buffer,
     bounds: Buffer,
     /// Codes, and the order along the curve.
@@ -66,7 +66,7 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Room for the structure of a matrix.
+    /// Buffers for the structure of a matrix.
     pub(crate) fn new<V: Real, S: Real>(
         on: &OnDevice<V>,
         a: &DeviceMatrix<V, S>,
@@ -108,8 +108,8 @@ impl Structure {
         })
     }
 
-    /// Levels, domains and couplings of a matrix, along the curve through `positions`, three numbers a node,
-    /// or as nodes are numbered. No wait.
+    /// Computes levels, domains and couplings of a matrix along the curve through `positions`, three numbers
+    /// per node, or in the numbering of the nodes. No wait.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
@@ -123,7 +123,7 @@ impl Structure {
         queue.state()
     }
 
-    /// The first level that the last build had no room for, with its nodes and the room. One wait.
+    /// The first level of the last build without room for its nodes, their number and the room. One wait.
     pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];
         on.queue().read_list(&self.lacking, &mut found)?;
@@ -131,7 +131,7 @@ impl Structure {
         Ok((level > 0).then(|| Lacking { level, count, capacity: self.rooms[level] }))
     }
 
-    /// Nodes of every level; 0 from where there is none. One wait.
+    /// Nodes of every level; 0 for levels that do not exist. One wait.
     pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
         let mut counts = vec![0; self.rooms.len()];
         on.queue().read_list(&self.counts, &mut counts)?;
@@ -139,7 +139,7 @@ impl Structure {
     }
 }
 
-/// A level that has more nodes than there is room for.
+/// A level without room for its nodes.
 pub(crate) struct Lacking {
     pub(crate) level: usize,
     pub(crate) count: usize,
@@ -181,7 +181,7 @@ impl<V: Real> StructureRun<'_, V> {
         self.queue.launch(Entry { module: self.of.module, kernel: kernel as usize }, items, args);
     }
 
-    /// Nothing is anywhere yet.
+    /// Resets all lists.
     fn empty(&mut self) {
         let Structure { rooms, counts, totals, lacking, .. } = self.of;
         let nodes: usize = rooms.iter().sum();
@@ -207,7 +207,7 @@ impl<V: Real> StructureRun<'_, V> {
         self.launch(Build::Empty, Items::Entries(items), &args);
     }
 
-    /// Diagonal blocks, nodes without couplings, and the couplings of the others.
+    /// Finds diagonal blocks, nodes without couplings, and the couplings of the others.
     fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>) {
         let n = self.of.rooms[0];
         let [_, width, offsets, lengths, columns, values] = a.args();
@@ -237,7 +237,7 @@ impl<V: Real> StructureRun<'_, V> {
         self.launch(Build::Codes, Items::Entries(n), &[Arg::Count(n), points, bounds, alone, codes]);
     }
 
-    /// Domains of a level, their parts, and the couplings of the next one (§5.2).
+    /// Finds the domains of a level, their connected parts, and the couplings of the next level (§5.2).
     fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: &Buffer) {
         let of = self.of;
         let room = of.rooms[level];

@@ -1,4 +1,4 @@
-//! Multilevel domains whose inverses, and optionally structure, are computed on the device.
+//! Multilevel domains whose inverses, and optionally structure, are computed on a device.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) recipe: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
     pub(super) pattern: Arc<Pattern>,
-    /// Where values of the host land.
+    /// Device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
     pub(super) application: Application<V>,
     pub(super) numbers: Numbers,
     pub(super) levels: Levels,
 }
 
-/// Where the structure is known.
+/// The side that holds the structure.
 pub(super) enum Levels {
     Host(Plan),
     Device(Box<Structure>),
 }
 
 impl<V: Real, S: Real> DeviceSubdomains<V, S> {
-    /// Nodes of every level. One wait where the device chose them.
+    /// The number of nodes of every level. One wait if the device chose them.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn nodes(&self) -> Result<Vec<usize>, Error> {
         match &self.levels {
             Levels::Host(plan) => Ok((0..plan.levels()).map(|level| plan.nodes(level)).collect()),
@@ -47,28 +47,28 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Values of all inverses that there is room for.
+    /// Values of all inverses, unused room included.
     pub fn values(&self) -> usize {
         self.application.lists.values
     }
 
-    /// New inverses from a matrix of the place, of the pattern and layout of the build. No transfer and no
+    /// New inverses from a matrix of the place with the pattern and layout of the build. No transfer and no
     /// wait.
     ///
     /// Values are not checked: a domain matrix that cannot be inverted is replaced by its diagonal blocks,
-    /// and [`repairs`](Self::repairs) names it. A node that had no couplings when the structure was chosen (a
-    /// constraint) is solved alone until the structure is chosen anew; [`check`](Self::check) names one that
-    /// has some now.
+    /// and [`repairs`](Self::repairs) names it. A node without couplings when the structure was chosen (a
+    /// constraint) is solved alone until the next choice; [`check`](Self::check) names one that has couplings
+    /// now.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Device`] if the place has failed.
     pub fn update_on_device(&mut self, a: &DeviceMatrix<V, S>) -> Result<(), Error> {
         self.check_same(a)?;
         self.numbers.compute(&self.application, a, None)
     }
 
-    /// As [`update_on_device`](Self::update_on_device), for the domains that hold one of the block rows
-    /// `touched`, on every level; the list travels.
+    /// As [`update_on_device`](Self::update_on_device), for the domains that contain one of the block rows
+    /// `touched`, on every level. The list is uploaded.
     ///
     /// # Errors
     /// As there, and [`Error::Shape`] for a row that does not exist, or for more rows than there are.
@@ -78,11 +78,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.numbers.compute(&self.application, a, Some(touched))
     }
 
-    /// New order, domains and levels along the curve through `positions`, three numbers a node, and all
-    /// inverses. No transfer and no wait.
+    /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
+    /// all inverses. No transfer and no wait.
     ///
-    /// A level with more nodes than there is room for is left out, with the levels above it;
-    /// [`check`](Self::check) reports it. If the host chose the structure, it is kept, as in
+    /// A level without room for its nodes is left out, with all coarser levels; [`check`](Self::check)
+    /// reports it. If the host chose the structure, it is kept, as in
     /// [`update_on_device`](Self::update_on_device).
     ///
     /// # Errors
@@ -98,12 +98,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.structure(Some(a), Some(positions))
     }
 
-    /// The domains whose matrices were not positive definite to round-off: (level, domain, repair). One wait.
+    /// The domains whose matrices were not positive definite up to round-off: (level, domain, repair). One
+    /// wait.
     ///
-    /// Nodes in no domain follow the domains of the last level, under the number of levels.
+    /// Nodes in no domain come last; their `level` is the number of levels.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     pub fn repairs(&self) -> Result<Vec<(usize, usize, Repair)>, Error> {
         let mut codes = self.numbers.repairs(&self.application)?.into_iter();
         let alone = self.application.left_out.count;
@@ -116,14 +117,14 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
-    /// Whether the structure serves the values and positions of the last update. Two waits.
+    /// Checks that the structure is valid for the values and positions of the last update. Two waits.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where nodes have moved ([`restructure_on_device`](Self::restructure_on_device)) so
-    /// that a level has no room for its nodes: it is left out, and with it those above; a build anew makes
-    /// the room. [`SetupError::Released`] names a node that had no couplings when the structure was chosen,
-    /// and has some now: M is positive definite, but no domain knows of them. [`Error::Device`] when the
-    /// place has failed.
+    /// [`Error::Capacity`] if a level has no room for its nodes after
+    /// [`restructure_on_device`](Self::restructure_on_device). It is left out, with all coarser levels; a new
+    /// build allocates enough room. [`SetupError::Released`] names a node that has couplings now, but had
+    /// none when the structure was chosen: M is positive definite, but no domain includes these couplings.
+    /// [`Error::Device`] if the place has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
@@ -135,7 +136,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// A level that the structure has no room for.
+    /// A level without room for its nodes.
     pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
         match &self.levels {
             Levels::Host(_) => Ok(None),
@@ -143,7 +144,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Structure, where the device chooses it, and numbers of `a`, or of what the host moved last.
+    /// Computes the structure, if the device chooses it, and the inverses, from `a` or from the matrix
+    /// uploaded last.
     pub(super) fn structure(
         &mut self,
         a: Option<&DeviceMatrix<V, S>>,
@@ -173,7 +175,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Err(Error::Shape { what: "touched block rows", expected: rows, found })
     }
 
-    /// Moves the values of a host matrix, and takes them.
+    /// Uploads the values of a host matrix and updates the inverses.
     fn move_and_follow<T: Real>(
         &mut self,
         system: System<'_, T>,
@@ -194,7 +196,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         self.matrix.set_values(&whole)?;
         self.numbers.compute(&self.application, &self.matrix, touched)?;
-        // The host alone knows which nodes its plan leaves out.
+        // For a structure from the host, `Plan::serves` has checked this.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
             *self = self.recipe.build_from(merged, &self.on)?;
             return Ok(Reused::Nothing);
@@ -208,8 +210,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         self.application.run(r, &mut |_, _| {}, z);
     }
 
-    /// The inverses are symmetric to the bit, and so is their sum; a domain that is not positive definite
-    /// uses its diagonal blocks.
+    /// The inverses and their sum are symmetric to the last bit. A domain that is not positive definite uses
+    /// its diagonal blocks.
     fn class(&self) -> Class {
         Class::Symmetric
     }

@@ -14,38 +14,38 @@ use crate::error::same_length;
 use crate::memory::{Buffer, convert};
 use crate::queue::Arg;
 
-/// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: what [`Contacts`] is
-/// on the host.
+/// Blocks at pairs of nodes in device memory, sorted by row and column, stored in `S`: the counterpart of
+/// [`Contacts`].
 ///
-/// A pointer a row says where its blocks are, so that a product gathers them in order: no atomic operation,
-/// the same bits at every run. Room is made once, for a number of blocks that no step exceeds, and every set
-/// that fits is written into it. *Use* in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes a
-/// block that there is room for, s = bytes of `S`; 4 bytes a node.
+/// Each row has a pointer to its blocks, so a product gathers them in order: no atomic operation, and the
+/// same bits in every run. The capacity is fixed; choose a number of blocks that no step exceeds. *Use* in a
+/// [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, s = bytes of `S`; 4
+/// bytes per node.
 pub struct DeviceContacts<V: Real, S: Real = V> {
     pub(crate) on: OnDevice<V>,
     pub(crate) nodes: usize,
     pub(crate) block: usize,
     pub(crate) capacity: usize,
-    /// The kernels that assemble.
+    /// The kernels of assembly.
     pub(crate) module: usize,
     pub(crate) starts: Buffer,
     pub(crate) places: Buffer,
     pub(crate) values: Buffer,
     /// Blocks that the last [`assemble`](Self::assemble) found.
     pub(crate) status: Buffer,
-    /// Whether that is where the set comes from.
+    /// Whether the set comes from [`assemble`](Self::assemble).
     pub(crate) assembled: bool,
-    /// Pointers and columns on their way.
+    /// Host buffer for pointers and columns.
     staging: Vec<u32>,
     of: PhantomData<S>,
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// The empty set over `nodes` nodes of `block` unknowns, with room for `capacity` blocks.
+    /// The empty set of `nodes` nodes with `block` unknowns each, with room for `capacity` blocks.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a block of 0, [`Error::TooLarge`] where `u32` cannot number nodes or blocks,
-    /// [`Error::Memory`] before anything is allocated where it does not fit, [`Error::Build`] and
+    /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if `u32` cannot number nodes or
+    /// blocks, [`Error::Memory`] if it does not fit (nothing is allocated then), [`Error::Build`] and
     /// [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
         if block == 0 {
@@ -86,12 +86,12 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         })
     }
 
-    /// Another set. No allocation on the device; places and values travel.
+    /// Replaces the set. No allocation on the device; rows, columns and values are uploaded.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other nodes or blocks, [`Error::Capacity`] for more blocks than there is room
-    /// for, [`Error::Range`] for values that `S` cannot hold: the old set stays. [`Error::Device`] when the
-    /// place has failed.
+    /// [`Error::Shape`] for another number of nodes or block size, [`Error::Capacity`] for more blocks than
+    /// the capacity, [`Error::Range`] for values that `S` cannot hold: the old set is kept. [`Error::Device`]
+    /// if the place has failed.
     pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.nodes, host.nodes())?;
         same_length("unknowns of a contact block", self.block, host.block())?;
@@ -116,11 +116,11 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         queue.put(&self.values, host.values().len(), |to: &mut [S]| convert(host.values(), to))
     }
 
-    /// Whether the set that was [assembled](Self::assemble) last had room. One wait.
+    /// Checks that the set [assembled](Self::assemble) last had room. One wait.
     ///
     /// # Errors
-    /// [`Error::Capacity`] says how many blocks it has: the set before it is still there. [`Error::Device`]
-    /// when the place has failed.
+    /// [`Error::Capacity`] holds its number of blocks; the previous set is kept. [`Error::Device`] if the
+    /// place has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         if self.assembled {
@@ -140,15 +140,15 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         self.block
     }
 
-    /// Blocks that there is room for.
+    /// Most blocks of a set.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Rows and columns, and values, of all blocks. Three waits.
+    /// The (row, column) pairs and the values of all blocks. Three waits.
     ///
     /// # Errors
-    /// [`Error::Device`] when the place has failed.
+    /// [`Error::Device`] if the place has failed.
     #[allow(clippy::type_complexity)] // what `Contacts` calls places and values
     pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
         let mut queue = self.on.queue();
@@ -163,7 +163,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         Ok((places.collect(), values))
     }
 
-    /// What kernels of matrices with a contact part are given of it.
+    /// The arguments for kernels of matrices with a contact part.
     pub(crate) fn args(&self) -> [Arg<'_, V>; 3] {
         [&self.starts, &self.places, &self.values].map(Arg::Memory)
     }

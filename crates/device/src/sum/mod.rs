@@ -1,4 +1,4 @@
-//! A matrix of a place plus a small dynamic set of blocks.
+//! A matrix of a place plus a small, changing set of blocks.
 
 mod contacts;
 
@@ -10,13 +10,13 @@ use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
 
 pub use contacts::DeviceContacts;
 
-/// A + C in device memory: what [`Sum`](coarsen_sparse::Sum) is on the host.
+/// A + C in device memory: the counterpart of [`Sum`](coarsen_sparse::Sum).
 ///
-/// An item computes a block row of A and goes on with the contact blocks of that row, which lie row after
-/// row: one pass, one launch, the same bits at every run. A row without contact costs the read of a pointer.
-/// *Use* while contact changes faster than it pays to make a matrix of another pattern. Gauss-Seidel needs
-/// row sets of the merged pattern: take [`Sum::merge`](coarsen_sparse::Sum::merge) for it. *Reference* Wu et
-/// al. 2022, §4.2; Li et al. 2020, "P-Cloth", §3.2.
+/// An item computes a block row of A and then the contact blocks of that row, which are stored row after row:
+/// one pass, one launch, and the same bits in every run. A row without contact costs the read of a pointer.
+/// *Use* if contact changes so often that a matrix of a new pattern does not pay off. Gauss-Seidel needs row
+/// sets of the merged pattern: use [`Sum::merge`](coarsen_sparse::Sum::merge). *Reference* Wu et al. 2022,
+/// §4.2; Li et al. 2020, "P-Cloth", §3.2.
 #[derive(Debug)]
 pub struct DeviceSum<'a, V: Real, S: Real = V> {
     elastic: &'a DeviceMatrix<V, S>,
@@ -25,10 +25,10 @@ pub struct DeviceSum<'a, V: Real, S: Real = V> {
 }
 
 impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
-    /// The sum of two parts of one place; costs nothing after the first, which compiles the kernels.
+    /// The sum of two parts of one place. The first call compiles the kernels; later ones cost nothing.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless A is square, in square blocks, and C has its nodes and block size;
+    /// [`Error::Shape`] unless A is square with square blocks and C has its number of nodes and block size;
     /// [`Error::Build`] of the driver.
     pub fn new(elastic: &'a DeviceMatrix<V, S>, contact: &'a DeviceContacts<V, S>) -> Result<Self, Error> {
         let (pattern, block) = (elastic.pattern(), elastic.block());
@@ -47,10 +47,10 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         self.operand().apply_add(a, x, b, y);
     }
 
-    /// One step of a relaxation that needs no order: s ← β s + ω D (b − (A + C) x), y ← x + s, in one pass;
-    /// with β = 0 the old s is not read.
+    /// One step of a relaxation without an order of rows: s ← β s + ω D (b − (A + C) x), y ← x + s, in one
+    /// pass. With β = 0 the old s is not read.
     ///
-    /// *Panics* when D does not fit; [`DeviceJacobi`](crate::DeviceJacobi) has the D of the sum.
+    /// *Panics* if D does not fit; [`DeviceJacobi`](crate::DeviceJacobi) computes the D of the sum.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
     pub fn relax_into(
         &self,

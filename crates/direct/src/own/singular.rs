@@ -1,4 +1,4 @@
-//! A = U Σ Vᵀ of a full matrix by one-sided Jacobi rotations: columns are turned in pairs until all are
+//! A = U Σ Vᵀ of a full matrix by one-sided Jacobi rotations: pairs of columns are rotated until all are
 //! orthogonal.
 //!
 //! | symbol | name here |
@@ -15,19 +15,19 @@ use coarsen_core::power_of_two;
 use super::eigen::{dot, sort};
 use crate::DirectError;
 
-/// Rounds over all pairs; six to ten are usual.
+/// Most sweeps over all pairs; six to ten are usual.
 const ROUNDS: usize = 60;
 
-/// Singular values, falling; `g` holds A and becomes U, with zeros for singular values that are 0. All by
-/// columns.
+/// Computes singular values in descending order. `g` holds A and becomes U, with zero columns for zero
+/// singular values. Matrices are stored by columns.
 pub(super) fn rotate(g: &mut [f64], v: &mut [f64], sigma: &mut [f64]) -> Result<(), DirectError> {
     let n = sigma.len();
-    // Squares stay in the range.
+    // Scaled, so that squares neither overflow nor underflow.
     let scale = power_of_two(g.iter().fold(0.0, |most, x| x.abs().max(most)));
     g.iter_mut().for_each(|x| *x /= scale);
     v.fill(0.0);
     (0..n).for_each(|i| v[i * n + i] = 1.0);
-    // A column below this is round-off of the others: it is 0, and has no direction that could be orthogonal.
+    // A column with a squared norm below this is round-off of the others and is not rotated.
     let none = (f64::EPSILON * n as f64).powi(2) * dot(g, g);
     let mut rounds = 0;
     while round(g, v, n, none) {
@@ -45,7 +45,7 @@ pub(super) fn rotate(g: &mut [f64], v: &mut [f64], sigma: &mut [f64]) -> Result<
     Ok(())
 }
 
-/// Turns every pair of columns that is not orthogonal, and says whether there was one.
+/// Rotates every pair of columns that is not orthogonal; returns whether there was one.
 fn round(g: &mut [f64], v: &mut [f64], n: usize, none: f64) -> bool {
     let mut turned = false;
     for p in 0..n {
@@ -74,7 +74,7 @@ fn pair(matrix: &mut [f64], p: usize, q: usize, n: usize) -> (&mut [f64], &mut [
     (&mut head[p * n..(p + 1) * n], &mut tail[..n])
 }
 
-/// (x, y) by a plane rotation.
+/// Applies a plane rotation to (x, y).
 fn turn(x: &mut [f64], y: &mut [f64], c: f64, s: f64) {
     for (x, y) in x.iter_mut().zip(y) {
         (*x, *y) = (c * *x - s * *y, s * *x + c * *y);

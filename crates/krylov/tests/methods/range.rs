@@ -1,4 +1,4 @@
-//! The contract of a solve over the whole range of exponents of A and b.
+//! Solves over the whole range of exponents of A and b.
 
 use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{
@@ -36,7 +36,7 @@ fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
     )
 }
 
-/// ‖b − A x‖ / ‖b‖ where no product and no square leaves the range.
+/// ‖b − A x‖ / ‖b‖ without overflow or underflow of products and squares.
 fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
     let ((pa, a), (pb, b), (px, x)) = (normalised(&a.entries), normalised(b), normalised(x));
     let factor = 2.0_f64.powi((pa + px - pb).clamp(-1000, 400));
@@ -45,14 +45,14 @@ fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
     norm(&(0..b.len()).map(r).collect::<Vec<_>>()) / norm(&b)
 }
 
-/// Numbers times a size, in two steps where the size itself is out of range.
+/// Numbers times 10 to the power of `exponent`, in two steps, since that power may be out of range.
 fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
     let half = 10.0_f64.powi(exponent / 2);
     v.iter().map(|v| T::of(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
 }
 
-/// Solves with b and A of these sizes: every converged result is a solution, and the methods in `must`
-/// converge.
+/// Solves with A and b scaled by powers of ten. Every converged result must be a solution. Exponents in
+/// `must` must converge.
 fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
     for &ea in exponents {
@@ -120,8 +120,8 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
                 assert!(x.iter().all(|x| x.is_finite()), "{told}");
                 let solved = report.outcome == Outcome::Converged;
                 assert!(!solved || truth <= 1.01 * tolerance, "{told}, but {truth:e}");
-                // Steps of a few per cent end so close to the threshold that round-off of the projections
-                // lifts them above it.
+                // Steps of a few per cent end so close to the threshold that round-off of the projections can
+                // lift the residual above it.
                 let near = name == "Richardson" && truth <= 1.01 * tolerance;
                 assert!(solved || near || !must(ea, eb), "{told}");
             }
@@ -141,7 +141,7 @@ fn projected_systems() {
     });
 }
 
-/// Sizes at which r·r underflows although b·b does not.
+/// Sizes of b at which r·r underflows although b·b does not.
 #[test]
 fn squares_that_vanish_are_no_solutions() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 1e3), 5);
@@ -155,8 +155,7 @@ fn squares_that_vanish_are_no_solutions() {
     }
 }
 
-/// Right-hand sides with NaN or infinity are refused by every method; finite entries whose sum overflows are
-/// not.
+/// Every method rejects NaN and infinity in b or x and reports the index, even if sums over b overflow.
 #[test]
 fn what_is_not_finite_is_no_solution() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
@@ -248,7 +247,7 @@ fn inconsistent_systems_of_any_size() {
     }
 }
 
-/// A power of two in A changes no digit of x, also where it is the square root of the smallest number.
+/// A factor of a power of two in A changes no digit of x, even the square root of the smallest number.
 #[test]
 fn gmres_keeps_every_digit_of_a_tiny_matrix() {
     let (a, b, tiny) =
@@ -263,7 +262,7 @@ fn gmres_keeps_every_digit_of_a_tiny_matrix() {
     assert_eq!(scaled, solve(&a));
 }
 
-/// A guess is divided as b is; a tolerance of 0 is met by a residual of 0.
+/// A guess is scaled like b, and a residual of 0 meets a tolerance of 0.
 #[test]
 fn a_tiny_system_that_is_solved_has_converged() {
     let (a, b) = (Dense::<f64>::diagonal(&[2.0; N]), vec![2.0_f64.powi(-600); N]);
@@ -275,7 +274,7 @@ fn a_tiny_system_that_is_solved_has_converged() {
     }
 }
 
-/// Each step doubles the residual: 2²⁶ times the first is the largest that does not count as divergence.
+/// Each step doubles the residual. A growth by 2²⁶ does not count as divergence, a larger one does.
 #[test]
 fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     let a = Dense::<f64>::diagonal(&[3.0]);
@@ -286,7 +285,7 @@ fn a_residual_has_diverged_beyond_the_root_of_the_precision() {
     }
 }
 
-/// x near the end of the range: r·x overflows while r and x do not.
+/// x near the largest number: r·x overflows although r and x do not.
 #[test]
 fn a_large_x_is_finite() {
     let a = Dense::<f64>::diagonal(&[1e-238, 3e-238]);
@@ -299,7 +298,7 @@ fn a_large_x_is_finite() {
     }
 }
 
-/// A whose products with A p overflow, beside a b whose square is ordinary.
+/// Products of A with A p overflow, although b·b is in the range.
 #[test]
 fn the_size_of_a_is_seen_beside_a_small_b() {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
@@ -312,7 +311,7 @@ fn the_size_of_a_is_seen_beside_a_small_b() {
             assert!(truth(&a, &b, &x) < 1.01e-8);
             report.iterations
         };
-        // Without the unit every step would be one of steepest descent.
+        // Without scaling of A, every step would be a step of steepest descent.
         assert!(iterations(ea, eb) <= iterations(0, 0) + 3, "A 1e{ea}, b 1e{eb}");
     }
 }

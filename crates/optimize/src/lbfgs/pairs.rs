@@ -100,14 +100,14 @@ impl<V: Vector> Pairs<V> {
         }
     }
 
-    /// v · `of`(pair) for pairs `first` and up to seven more, by one reduction.
+    /// v · `of`(pair) for pair `first` and up to seven more, by one reduction.
     pub(super) fn dots(&self, v: &V, first: usize, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real; BATCH]) {
         let with: [&V; BATCH] = std::array::from_fn(|k| of(self.get((first + k).min(self.count - 1))));
         let dots = v.dots(with);
         *into = V::wait_for(dots.each_ref());
     }
 
-    /// v · `of`(pair) for all pairs, by one reduction for each eight.
+    /// v · `of`(pair) for all pairs, by one reduction per eight pairs.
     pub(super) fn all_dots(&self, v: &V, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real]) {
         let mut dots = [V::Real::of(0.0); BATCH];
         for first in (0..self.count).step_by(BATCH) {

@@ -1,4 +1,4 @@
-//! Minimisers: laws, textbook functions, and how runs end.
+//! Minimisers: laws, textbook functions, and outcomes of runs.
 
 mod common;
 mod endings;

@@ -28,8 +28,8 @@ fn small() -> Vec<Problem> {
     .into()
 }
 
-/// Problems on meshes, whose elements are summed in any order; `which` keeps the files of tests that run at
-/// once apart.
+/// Problems on meshes, whose elements are summed in any order. `which` gives tests that run in parallel
+/// different files.
 fn on_meshes(which: usize) -> Vec<Problem> {
     let long = Options { dt: Some(0.1), ..Options::default() };
     let folded = folded(which);
@@ -45,7 +45,7 @@ fn matrices_on_meshes_are_symmetric_to_round_off() {
     }
 }
 
-/// A strip of cloth of two layers near each other, as `garment:` reads it.
+/// The specification `garment:FILE` of a strip of cloth folded into two close layers.
 fn folded(which: usize) -> String {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("folded_{}_{which}.obj", std::process::id()));
@@ -62,14 +62,14 @@ fn folded(which: usize) -> String {
     format!("garment:{}", file.display())
 }
 
-/// Layers that are close resist separation along the line between them.
+/// Close layers resist separation along the line between them.
 #[test]
 fn contact_joins_what_is_near() {
     let usual = Options::default();
     let [free, joined] =
         [folded(2), format!("{}@0@0.5", folded(3))].map(|s| Problem::parse(&s, &usual).unwrap());
     assert!(joined.matrix.pattern().len() > free.matrix.pattern().len());
-    // The first vertex and the last column's first are 0.3 apart in the mesh, and share no edge.
+    // Vertices 0 and 15 are 0.3 apart and share no edge.
     let (low, high) = (0, 15);
     assert!(free.matrix.pattern().find(low, high).is_none());
     let at = joined.matrix.pattern().find(low, high).unwrap();

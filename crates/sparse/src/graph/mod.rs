@@ -16,7 +16,7 @@ use crate::{Pattern, SparseError};
 /// It has no loops, and neighbours are sorted. Orderings, colourings, partitions and aggregations use it. It
 /// does not depend on values.
 ///
-/// *Memory* 8 bytes a node and 8 an edge.
+/// *Memory* 8 bytes per node and 8 per edge.
 ///
 /// ```
 /// use coarsen_sparse::{Graph, assembly};

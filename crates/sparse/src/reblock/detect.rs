@@ -21,7 +21,7 @@ pub struct Blocking {
     /// The fraction of entries of stored blocks that are in the scalar pattern, in 0..=1; 1 for a matrix
     /// without entries.
     pub fill: f64,
-    /// Bytes of the matrix with `f64` values: 8 b² + 4 a block and 8 a block row.
+    /// Bytes of the matrix with `f64` values: 8 b² + 4 per block and 8 per block row.
     pub bytes: usize,
 }
 
@@ -42,8 +42,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
     sizes(scalars).map(|size| Blocking::counted(scalars, size, std::slice::from_ref(&whole))).collect()
 }
 
-/// The best block size for a scalar pattern: the one with the fewest bytes; of equals, the larger. Only sizes
-/// whose blocks are at least half full are considered.
+/// The best block size for a scalar pattern: the one with the fewest bytes, the larger one if equal. Only
+/// sizes whose blocks are at least half full are considered.
 ///
 /// Memory traffic determines the cost of a product with a vector. Blocks and scalars are equally fast at a
 /// fill of 0.75 (2x2), 0.70 (3x3) or 0.68 (6x6), a little less if rows are short. The rule detects the
@@ -102,7 +102,7 @@ impl Blocking {
         Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
     }
 
-    /// The candidate with the fewest bytes among those at least half full; of equals, the larger.
+    /// The candidate with the fewest bytes among those at least half full, the larger one if equal.
     fn fewest_bytes(of: impl DoubleEndedIterator<Item = Self>) -> Option<Self> {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)
