@@ -107,6 +107,12 @@ pub enum SetupError {
         /// Its first scalar row.
         first_row: usize,
     },
+    /// A method that works with positions met a system without them.
+    #[error("{method} needs the rest position of every node: give them with `System::positions`")]
+    NoPositions {
+        /// The method.
+        method: &'static str,
+    },
     /// A matrix that a direct method cannot factor.
     #[error("{why}")]
     Factor {

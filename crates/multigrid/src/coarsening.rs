@@ -22,6 +22,8 @@ pub struct Grid<'a, T> {
     pub inverses: Option<&'a DenseBlocks<T>>,
     /// Which nodes are neighbours, where not all whose rows meet are.
     pub links: Option<&'a Pattern>,
+    /// The finest matrix without contact, where contact is kept apart.
+    pub elastic: Option<&'a Bsr<T>>,
     /// How many levels lie above; 0 is the finest.
     pub depth: usize,
 }
@@ -37,14 +39,15 @@ impl<'a, T: Real> Grid<'a, T> {
             sets: None,
             inverses: None,
             links: None,
+            elastic: None,
             depth: 0,
         }
     }
 
     /// The finest level of a system; `a` is its matrix with its contact.
     pub fn finest(system: &System<'a, T>, a: &'a Bsr<T>) -> Self {
-        let System { near_kernel, positions, links, .. } = *system;
-        Self { near_kernel, positions, links, ..Self::new(a) }
+        let System { matrix, contact, near_kernel, positions, links, .. } = *system;
+        Self { near_kernel, positions, links, elastic: contact.map(|_| matrix), ..Self::new(a) }
     }
 
     /// The level below one of depth `depth` − 1, to which `coarse` leads and whose matrix is `a`.
@@ -152,22 +155,24 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(None)
     }
 
-    /// A term T of this level that its smoother and its coarsest solve see, and the next product does not:
-    /// they work with A + T, PᵀAP is made of A alone.
+    /// Whether a level has a term T that only its smoother and its coarsest solve use: they work with A + T,
+    /// and PᵀAP is made of A alone.
     ///
-    /// One block a node, for all nodes; `above` is what the step to this level has kept. *Use* to make free
-    /// motions of a coarse level regular: added to A itself, such a term would stiffen real motions of every
-    /// level below. None by default.
+    /// `above` is what the step to this level has kept, none on the finest. *Use* to make free motions of a
+    /// coarse level regular: added to A itself, such a term would stiffen real motions of every level below.
+    /// The hierarchy then leaves singular diagonal blocks of this level to the method. No level by default.
+    fn has_term(&self, above: Option<&Self::State>) -> bool {
+        let _ = above;
+        false
+    }
+
+    /// A ← A + T on a copy `a` of the matrix of a level that [has a term](Self::has_term), within its pattern.
     ///
     /// # Errors
     /// [`SetupError`] names the row or node that stands in the way.
-    fn term(
-        &self,
-        grid: &Grid<'_, T>,
-        above: Option<&Self::State>,
-    ) -> Result<Option<DenseBlocks<T>>, SetupError> {
-        let _ = (grid, above);
-        Ok(None)
+    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Self::State>) -> Result<(), SetupError> {
+        let _ = (a, above);
+        Ok(())
     }
 
     /// What a step keeps, for a matrix between the same nodes whose pattern is `after` and was `before`:

@@ -12,6 +12,7 @@
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`matrix_free`](MatrixFree) | a finest level that is an operator |
 //! | [`smoothed_aggregation`](SmoothedAggregation) | Tamstorf 2015: special nodes, aggregates, local QR, smoothing |
+//! | [`skinning`](Skinning) | Xian 2019: handles, affine coordinates, null spaces |
 //! | [`geometric`](Geometric), [`ruge_stueben`](RugeStueben), [`plain_aggregation`](PlainAggregation) | methods of one file each: the ones to copy for a new method |
 
 mod coarsening;
@@ -22,6 +23,7 @@ mod multigrid;
 mod over_domains;
 mod plain_aggregation;
 mod ruge_stueben;
+mod skinning;
 mod smoothed_aggregation;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
@@ -32,4 +34,5 @@ pub use multigrid::{Coarsest, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, 
 pub use over_domains::OverDomains;
 pub use plain_aggregation::PlainAggregation;
 pub use ruge_stueben::RugeStueben;
+pub use skinning::{Controlled, Handles, Sampling, Skinning};
 pub use smoothed_aggregation::{Modes, SmoothedAggregation, Spread, Spreading, Thresholds};

@@ -4,7 +4,7 @@ use coarsen_backend::{Backend, Setup, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
-use crate::{Geometric, Grid, PlainAggregation, RugeStueben, SmoothedAggregation, Spread};
+use crate::{Geometric, Grid, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation, Spread};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -97,6 +97,20 @@ impl Multigrid<PlainAggregation> {
     /// Double pairwise aggregation with a K-cycle, which belongs under `FlexibleCg`.
     pub fn plain_aggregation() -> Self {
         Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
+    }
+}
+
+impl Multigrid<Skinning> {
+    /// Skinning-space multigrid with handles fitted to the number of nodes; block Gauss-Seidel forward before
+    /// and backward after the correction.
+    pub fn skinning() -> Self {
+        Multigrid::of(Skinning::default())
+    }
+
+    /// The same with so many handles on each level, from fine to coarse; the last level is solved directly.
+    pub fn skinning_levels(handles: &[usize]) -> Self {
+        let coarsening = Skinning { handles: handles.to_vec(), ..Skinning::default() };
+        Self { coarse_size: 0, ..Multigrid::of(coarsening) }
     }
 }
 

@@ -134,7 +134,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own)?, (smoother, seen), recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }
@@ -184,7 +184,12 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 
 impl<T: Real, X> Host<T, X> {
     /// The coarse matrix is PᵀAP, unless the method has made its `own`.
-    fn new(a: &Bsr<T>, coarse: Coarse<T, X>, own: Option<Bsr<T>>) -> Result<Self, SetupError> {
+    fn new<C: Coarsening<T, State = X>>(
+        a: &Bsr<T>,
+        coarse: Coarse<T, X>,
+        own: Option<Bsr<T>>,
+        by: &C,
+    ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let is_own = own.is_some();
         let mut matrix = match own {
@@ -193,7 +198,7 @@ impl<T: Real, X> Host<T, X> {
         };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
-        if !is_own {
+        if !is_own && !by.has_term(Some(&coarse.state)) {
             free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
         }
         let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();

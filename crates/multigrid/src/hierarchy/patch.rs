@@ -48,7 +48,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let own =
                 timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own)?, (smoother, seen), recipe.cycle, on)
+                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe.cycle, on)
             });
             levels.push(level.map_err(here)?);
         }

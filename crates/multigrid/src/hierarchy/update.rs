@@ -113,7 +113,8 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         })?;
         let SmootherFacts { radius, inverses, sets } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, ..*fine };
-        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above), seconds)?;
+        let seen = self.seen.as_ref().unwrap_or(fine.a);
+        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
     }
@@ -144,7 +145,7 @@ impl<T: Real, X: Clone> Host<T, X> {
         &mut self,
         coarsening: &C,
         keep: Keep,
-        (fine, above): (&Grid<'_, T>, Option<&X>),
+        (fine, above, seen): (&Grid<'_, T>, Option<&X>, &Bsr<T>),
         seconds: &mut Seconds,
     ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
         let next = match &mut self.next {
@@ -152,15 +153,15 @@ impl<T: Real, X: Clone> Host<T, X> {
             none => none.insert(PreparedLevel { coarse: None, matrix: self.matrix.clone(), inverses: None }),
         };
         timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
-            (Some(known), _) => known.check_positive(fine.a, "multigrid"),
+            (Some(known), _) => known.check_positive(seen, "multigrid"),
             (None, none) => {
                 let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
                 let room = match none {
                     Some(room) => room,
                     none => none.insert(DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?),
                 };
-                room.invert_diagonal(fine.a, "multigrid")?;
-                room.check_positive(fine.a, "multigrid")
+                room.invert_diagonal(seen, "multigrid")?;
+                room.check_positive(seen, "multigrid")
             }
         })?;
         if keep == Keep::Aggregates {
@@ -181,7 +182,9 @@ impl<T: Real, X: Clone> Host<T, X> {
             }
             self.galerkin.update(fine.a, &coarse.prolongation, &mut next.matrix)?;
             give_diagonal(&mut next.matrix, &coarse.dead);
-            self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());
+            if !coarsening.has_term(Some(&coarse.state)) {
+                self.free.hold(&mut next.matrix, fine.a, &coarse.prolongation, self.galerkin.transpose());
+            }
             Ok::<_, SetupError>(())
         })?;
         Ok((&next.matrix, coarse))

@@ -2,7 +2,7 @@
 
 use crate::common;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, DenseBlocks, Reference, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Cpu, Reference, Setup, SetupError, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{
@@ -82,12 +82,20 @@ impl Coarsening<f64> for Stiffened {
         PlainAggregation::default().coarsen(fine, None)
     }
 
-    fn term(&self, grid: &Grid<'_, f64>, above: Option<&()>) -> Result<Option<DenseBlocks<f64>>, SetupError> {
-        assert_eq!(above.is_some(), grid.depth > 0);
-        let (nodes, b) = (grid.a.pattern().rows(), grid.a.block().0);
-        let entry = |e: usize| if (e % (b * b)).is_multiple_of(b + 1) { self.0 } else { 0.0 };
-        let blocks = || DenseBlocks::new(b, (0..nodes * b * b).map(entry).collect());
-        Ok((grid.depth > 0).then(blocks).transpose()?)
+    fn has_term(&self, above: Option<&()>) -> bool {
+        above.is_some()
+    }
+
+    fn add_term(&self, a: &mut Bsr<f64>, above: Option<&()>) -> Result<(), SetupError> {
+        assert!(above.is_some());
+        (0..a.pattern().rows()).for_each(|i| {
+            let (at, size) = (a.pattern().find(i, i).unwrap(), a.block().0);
+            a.values_mut()[at * size * size..][..size * size]
+                .iter_mut()
+                .step_by(size + 1)
+                .for_each(|v| *v += self.0);
+        });
+        Ok(())
     }
 
     fn name(&self) -> &'static str {
@@ -155,28 +163,28 @@ impl Coarsening<f64> for Explicit {
     }
 }
 
-/// A term of another shape, and one that is not finite.
 #[test]
-fn a_term_that_does_not_fit_is_refused() {
+fn a_term_that_is_not_finite_is_refused() {
     #[derive(Clone)]
-    struct Wrong(usize, f64);
+    struct Wrong;
     impl Coarsening<f64> for Wrong {
         type State = ();
         fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
             PlainAggregation::default().coarsen(fine, None)
         }
-        fn term(&self, _: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<DenseBlocks<f64>>, SetupError> {
-            Ok(Some(DenseBlocks::new(1, vec![self.1; self.0])?))
+        fn has_term(&self, _: Option<&()>) -> bool {
+            true
+        }
+        fn add_term(&self, a: &mut Bsr<f64>, _: Option<&()>) -> Result<(), SetupError> {
+            a.values_mut()[0] = f64::NAN;
+            Ok(())
         }
         fn name(&self) -> &'static str {
             "wrong"
         }
     }
-    let a = problem("poisson2d:10").matrix;
-    let error = |wrong| of(wrong).build(&a, &Cpu::new()).err().unwrap().to_string();
-    let short = error(Wrong(99, 1.0));
-    assert!(short.contains("term of a level") && short.contains("99") && short.contains("100"), "{short}");
-    assert!(error(Wrong(100, f64::NAN)).contains("row 0, column 0 is not finite"));
+    let error = of(Wrong).build(&problem("poisson2d:10").matrix, &Cpu::new()).err().unwrap().to_string();
+    assert!(error.contains("row 0, column 0 is not finite"), "{error}");
 }
 
 /// Half of the residual on the coarsest level is enough for a cycle that flexible gradients take; a cycle

@@ -1,0 +1,205 @@
+//! The handles of all levels: farthest points of the elastic graph (§4.1).
+//!
+//! | symbol | what |
+//! |---|---|
+//! | Ω_0 | all nodes |
+//! | Ω_l | the handles of level l, Ω_(l+1) ⊂ Ω_l: the first k_l of one order |
+//! | d(i) | the geodesic distance of node i to the nearest handle |
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use coarsen_sparse::Pattern;
+
+/// The handles of all levels, and who controls whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handles {
+    /// The nodes that are handles, in the order in which they were chosen.
+    pub order: Vec<u32>,
+    /// For each level, from fine to coarse, the handle that controls each node of the finer level. Handles
+    /// have the numbers of their places in `order`.
+    pub controls: Vec<Vec<u32>>,
+}
+
+/// The edges of a graph and their lengths, in the order of the pattern.
+pub(super) struct Lengths<'a> {
+    pub(super) pattern: &'a Pattern,
+    pub(super) lengths: &'a [f64],
+}
+
+/// Distances to the nearest handle, and that handle.
+struct Field {
+    distance: Vec<f64>,
+    nearest: Vec<u32>,
+    /// Nodes whose distance may pass on to their neighbours, the nearest first.
+    front: BinaryHeap<Reverse<(Far, u32)>>,
+}
+
+/// A distance that is at least 0, ordered.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Far(f64);
+
+impl Eq for Far {}
+
+impl Ord for Far {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl Handles {
+    /// The handles of levels of `counts` handles, from fine to coarse, beginning with `given`.
+    ///
+    /// A count is lowered to the nodes that have a distance from all others, and raised to the components of
+    /// the graph, which get a handle each. The same graph gives the same handles. *Cost* one update of
+    /// distances a handle, about n log n steps in all for each doubling of the handles.
+    pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
+        let nodes = graph.pattern.rows();
+        let mut field = Field::new(nodes);
+        let mut farthest: BinaryHeap<(Far, Reverse<u32>)> =
+            (0..nodes as u32).map(|i| (Far(f64::INFINITY), Reverse(i))).collect();
+        let (mut order, mut snapshots) = (Vec::<u32>::new(), Vec::<Vec<u32>>::new());
+        let mut given = given.iter().copied();
+        for &count in counts.iter().rev() {
+            while order.len() < count || field.unreached(&mut farthest) {
+                let next = given.next().or_else(|| field.farthest(&mut farthest));
+                let Some(next) = next else { break };
+                if field.distance[next as usize] > 0.0 {
+                    field.add(graph, next, order.len() as u32);
+                    order.push(next);
+                }
+            }
+            snapshots.push(field.nearest.clone());
+        }
+        snapshots.reverse();
+        let mut finer: Option<usize> = None; // handles of the finer level
+        let mut controls = Vec::with_capacity(counts.len());
+        for nearest in snapshots {
+            let count = nearest.iter().max().map_or(0, |&last| last as usize + 1);
+            controls.push(match finer {
+                None => nearest,
+                Some(finer) => order[..finer].iter().map(|&i| nearest[i as usize]).collect(),
+            });
+            finer = Some(count);
+        }
+        Self { order, controls }
+    }
+
+    /// The number of handles of level `level`; 0 is the level below the finest.
+    pub fn count(&self, level: usize) -> usize {
+        self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
+    }
+}
+
+impl Field {
+    fn new(nodes: usize) -> Self {
+        Self {
+            distance: vec![f64::INFINITY; nodes],
+            nearest: vec![u32::MAX; nodes],
+            front: BinaryHeap::new(),
+        }
+    }
+
+    /// Updates the distances around a new handle: Dijkstra's algorithm, which ends where another handle is
+    /// nearer.
+    fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
+        self.reach(node, 0.0, handle);
+        while let Some(Reverse((Far(d), i))) = self.front.pop() {
+            let i = i as usize;
+            if d > self.distance[i] {
+                continue;
+            }
+            for at in graph.pattern.range(i) {
+                self.reach(graph.pattern.indices()[at], d + graph.lengths[at], handle);
+            }
+        }
+    }
+
+    /// Takes a distance if it is shorter than the present one.
+    fn reach(&mut self, node: u32, d: f64, handle: u32) {
+        let i = node as usize;
+        if d < self.distance[i] {
+            (self.distance[i], self.nearest[i]) = (d, handle);
+            self.front.push(Reverse((Far(d), node)));
+        }
+    }
+
+    /// The node farthest from all handles, the first of several. `candidates` holds an upper bound of each
+    /// distance.
+    fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
+        self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
+    }
+
+    /// Whether a component has no handle.
+    fn unreached(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> bool {
+        self.tighten(candidates).is_some_and(|(d, _)| d == f64::INFINITY)
+    }
+
+    /// The largest distance and its node. Distances only fall, so bounds are renewed when they come up.
+    fn tighten(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<(f64, u32)> {
+        while let Some(mut top) = candidates.peek_mut() {
+            let (Far(bound), Reverse(node)) = *top;
+            let d = self.distance[node as usize];
+            if d == bound {
+                return Some((d, node));
+            }
+            *top = (Far(d), Reverse(node));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes in a line, one apart.
+    fn line(nodes: usize, cut: Option<usize>) -> (Pattern, Vec<f64>) {
+        let meet = |i: usize, j: usize| i.abs_diff(j) == 1 && cut.is_none_or(|c| (i < c) == (j < c));
+        let mut offsets = vec![0];
+        let mut indices = Vec::new();
+        for i in 0..nodes {
+            indices.extend((0..nodes).filter(|&j| meet(i, j)).map(|j| j as u32));
+            offsets.push(indices.len());
+        }
+        let lengths = vec![1.0; indices.len()];
+        (Pattern::new(nodes, offsets, indices).unwrap(), lengths)
+    }
+
+    #[test]
+    fn farthest_points_of_a_line_halve_it() {
+        let (pattern, lengths) = line(9, None);
+        let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[5, 2], &[]);
+        assert_eq!(handles.order, [0, 8, 4, 2, 6]);
+        assert_eq!(handles.controls[0], [0, 0, 3, 2, 2, 2, 4, 1, 1]);
+        assert_eq!(handles.controls[1], [0, 1, 0, 0, 1]); // nested: nodes 0, 8, 4, 2, 6
+        assert_eq!((handles.count(0), handles.count(1)), (5, 2));
+    }
+
+    #[test]
+    fn every_component_gets_a_handle_on_every_level() {
+        let (pattern, lengths) = line(8, Some(3));
+        let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[3, 1], &[]);
+        assert_eq!(handles.count(1), 2, "more than asked for");
+        assert!(
+            handles.controls[0].iter().enumerate().all(|(i, &h)| (i < 3) == (handles.order[h as usize] < 3))
+        );
+    }
+
+    #[test]
+    fn given_handles_come_first() {
+        let (pattern, lengths) = line(9, None);
+        let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[4, 2], &[4, 5]);
+        assert_eq!(handles.order[..2], [4, 5]);
+        assert_eq!(handles.count(1), 2);
+    }
+
+    /// Nodes at the place of a handle are no handles, so that no handle controls nothing.
+    #[test]
+    fn more_handles_than_places_are_not_found() {
+        let (pattern, mut lengths) = line(4, None);
+        lengths.fill(0.0);
+        let handles = Handles::sample(&Lengths { pattern: &pattern, lengths: &lengths }, &[4], &[]);
+        assert_eq!((handles.order, handles.controls), (vec![0], vec![vec![0; 4]]));
+    }
+}

@@ -1,0 +1,55 @@
+//! Lengths of the edges of the elastic graph.
+
+use coarsen_core::Real;
+use coarsen_sparse::{Bsr, Pattern};
+
+use super::handles::Lengths;
+
+/// The metric in which handles are the farthest points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Distances along edges at rest: for bodies of one material (§4.1).
+    Uniform,
+    /// Edges of weak coupling are longer: ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖. Handles then keep to one
+    /// side of a jump of stiffness.
+    Stiffness,
+}
+
+/// The elastic graph and the lengths of its edges.
+pub(super) struct Graph<'a> {
+    pattern: &'a Pattern,
+    lengths: Vec<f64>,
+}
+
+impl Graph<'_> {
+    pub(super) fn view(&self) -> Lengths<'_> {
+        Lengths { pattern: self.pattern, lengths: &self.lengths }
+    }
+}
+
+/// The graph of the couplings of A between nodes at x.
+pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &[[f64; 3]]) -> Graph<'a> {
+    let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let diagonal: Vec<f64> = match sampling {
+        Sampling::Uniform => Vec::new(),
+        Sampling::Stiffness => {
+            let own = |i: usize| a.pattern().find(i, i).map_or(0.0, |at| norm(a.value(at)));
+            (0..a.pattern().rows()).map(own).collect()
+        }
+    };
+    let mut lengths = Vec::with_capacity(a.pattern().len());
+    for i in 0..a.pattern().rows() {
+        for (j, block) in a.row(i) {
+            let squares = (0..3).map(|d| (x[i][d] - x[j][d]).powi(2));
+            let length = squares.sum::<f64>().sqrt();
+            lengths.push(match sampling {
+                Sampling::Uniform => length,
+                Sampling::Stiffness => {
+                    let (size, coupling) = ((diagonal[i] * diagonal[j]).sqrt(), norm(block));
+                    if coupling > 0.0 { length * size / coupling } else { f64::INFINITY }
+                }
+            });
+        }
+    }
+    Graph { pattern: a.pattern(), lengths }
+}

@@ -1,0 +1,249 @@
+//! Skinning-space Galerkin multigrid: a coarse node is a handle that moves its nodes by an affine map.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | Ω_l, k_l | the handles of level l and their number |
+//! | X_i | the homogeneous rest position of node i: (x, y, z, 1) |
+//! | U | P of the finest level: block (i, j) is X_iᵀ ⊗ I_3, 3 x 12, for the handle j nearest to node i |
+//! | U_l | P between handles: blocks I_12 |
+//! | q | the unknowns of a handle: the columns of an affine map, 12 numbers |
+//! | n | directions of a handle that move none of its nodes |
+//!
+//! | file | step |
+//! |---|---|
+//! | `handles` | farthest points of the elastic graph, nested (§4.1) |
+//! | `lengths` | the lengths of its edges |
+//! | `mod` | coordinates and transfers (§4.2) |
+//! | `null_space` | directions without a node that they move (§4.4) |
+//!
+//! The Galerkin product (§4.3) is that of `coarsen_sparse::GalerkinPlan` for weights: A_ij adds (X_i X_jᵀ) ⊗
+//! A_ij to the blocks of two handles (eq. 7, with its factors in the order of §4.2). Smoothers and the coarse
+//! solve (§4.5) are those of [`Multigrid`](crate::Multigrid).
+//!
+//! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
+//! Deformable Objects", ACM TOG 38(6):162.
+
+mod handles;
+mod lengths;
+mod null_space;
+
+use std::sync::Arc;
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Error, Real};
+use coarsen_sparse::{Bsr, Pattern, Prolongation};
+
+use crate::{Coarse, Coarsening, Grid};
+pub use handles::Handles;
+pub use lengths::Sampling;
+use lengths::edge_lengths;
+use null_space::Moments;
+
+/// Handles that move their nodes by affine maps of the rest positions, with weights 0 or 1.
+///
+/// Handles are farthest points of the elastic graph, and each node follows its nearest handle. *Use* for
+/// elastic bodies and sheets whose rest positions are known, when values change in every step: P is computed
+/// once, and an update multiplies by it without searches. *Cost* of the sampling about n log n steps for each
+/// doubling of the handles; P stores 4 numbers a node; coarse blocks are 12 x 12 for blocks of 3, 4 x 4 for
+/// scalars, 6 x 6 for blocks of 2. *Leave it* where positions are unknown, or the matrix is no stiffness of a
+/// body.
+///
+/// *Errors* of a build: no rest positions, and blocks of other sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skinning {
+    /// The handles of each level, from fine to coarse; none to fit them to the number of nodes.
+    pub handles: Vec<usize>,
+    /// Nodes of each handle of the first level, where the handles are fitted.
+    pub nodes_per_handle: usize,
+    /// Handles of each handle of the next level, where they are fitted.
+    pub handles_per_handle: usize,
+    /// Nodes that are handles on every level, before all others.
+    pub given: Vec<u32>,
+    /// The metric of the farthest points.
+    pub sampling: Sampling,
+    /// One rest position a node; without them, the positions of the system that is built.
+    pub rest: Option<Arc<[[f64; 3]]>>,
+}
+
+impl Default for Skinning {
+    fn default() -> Self {
+        let (nodes_per_handle, handles_per_handle) = (40, 8);
+        let (handles, given, sampling) = (Vec::new(), Vec::new(), Sampling::Uniform);
+        Self { handles, nodes_per_handle, handles_per_handle, given, sampling, rest: None }
+    }
+}
+
+/// What a level of [`Skinning`] keeps.
+#[derive(Clone, Debug)]
+pub struct Controlled {
+    handles: Arc<Handles>,
+    /// The level that this step leads to; 0 is the first below the finest.
+    level: usize,
+    moments: Vec<Moments>,
+    /// Directions n of each handle that move none of its nodes, and the handle.
+    still: Vec<(u32, [f64; 4])>,
+}
+
+impl Controlled {
+    /// The handles of all levels.
+    pub fn handles(&self) -> &Handles {
+        &self.handles
+    }
+
+    fn new(handles: Arc<Handles>, level: usize, moments: Vec<Moments>, axes: usize) -> Self {
+        let of = |(j, m): (usize, &Moments)| m.null_space(axes).into_iter().map(move |n| (j as u32, n));
+        let still = moments.iter().enumerate().flat_map(of).collect();
+        Self { handles, level, moments, still }
+    }
+}
+
+impl<T: Real> Coarsening<T> for Skinning {
+    type State = Controlled;
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Controlled>,
+    ) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
+        match above {
+            None => self.first(fine),
+            Some(above) => Ok(below(fine, above)?),
+        }
+    }
+
+    /// U depends on rest positions only, so new values change nothing of it.
+    fn refresh(
+        &self,
+        _: &Grid<'_, T>,
+        _: Option<&Controlled>,
+        _: &mut Coarse<T, Controlled>,
+    ) -> Result<(), SetupError> {
+        Ok(())
+    }
+
+    fn has_term(&self, above: Option<&Controlled>) -> bool {
+        above.is_some_and(|above| !above.still.is_empty())
+    }
+
+    /// Adds s n nᵀ ⊗ I to the diagonal block of every handle with directions n, where s is the largest entry
+    /// on the diagonal of the block.
+    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Controlled>) -> Result<(), SetupError> {
+        let (k, pattern) = (a.block().0, a.pattern().clone());
+        for group in above.map_or(&[][..], |above| &above.still).chunk_by(|l, r| l.0 == r.0) {
+            let node = group[0].0 as usize;
+            let missing = SetupError::ZeroDiagonal { row: node * k, method: "skinning" };
+            let at = pattern.find(node, node).ok_or(missing)?;
+            let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
+            let largest = block.iter().step_by(k + 1).fold(T::zero(), |m, &d| m.max(d));
+            let size = if largest > T::zero() { largest } else { T::one() };
+            for (_, n) in group {
+                let n = within(n, k);
+                let copies = k / n.len();
+                for (row, column) in (0..n.len()).flat_map(|r| (0..n.len()).map(move |c| (r, c))) {
+                    let value = size * T::of(n[row] * n[column]);
+                    (0..copies).for_each(|e| block[(row * copies + e) * k + column * copies + e] += value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn state_bytes(&self, state: &Controlled) -> usize {
+        size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
+    }
+
+    fn name(&self) -> &'static str {
+        "skinning"
+    }
+}
+
+impl Skinning {
+    /// The first level: handles, U and the moments of each handle.
+    fn first<T: Real>(&self, fine: &Grid<'_, T>) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
+        let a = fine.a;
+        let (nodes, b) = (a.pattern().rows(), a.block().0);
+        let rest =
+            self.rest.as_deref().or(fine.positions).ok_or(SetupError::NoPositions { method: "skinning" })?;
+        if rest.len() != nodes {
+            let what = "rest positions (one per block row)";
+            return Err(Error::Shape { what, expected: nodes, found: rest.len() }.into());
+        }
+        if !(1..=3).contains(&b) {
+            let (what, expected) = ("unknowns of a node, for affine motions of space,", 3);
+            return Err(Error::Shape { what, expected, found: b }.into());
+        }
+        if let Some(&node) = self.given.iter().find(|&&i| i as usize >= nodes) {
+            let what = "nodes that are given as handles";
+            return Err(Error::Shape { what, expected: nodes, found: node as usize + 1 }.into());
+        }
+        let x = centred(rest)?;
+        let counts = self.counts(nodes);
+        if nodes == 0 || counts.is_empty() {
+            return Ok(None);
+        }
+        let graph = edge_lengths(self.sampling, fine.elastic.unwrap_or(a), &x);
+        let handles = Arc::new(Handles::sample(&graph.view(), &counts, &self.given));
+        let count = handles.count(0);
+        let pattern = Pattern::new(count, (0..=nodes).collect(), handles.controls[0].clone())?;
+        let axes = if b == 2 { 2 } else { 3 };
+        let weights = x.iter().flat_map(|x| x[..axes].iter().copied().chain([1.0])).map(T::of).collect();
+        let u = Bsr::new(Arc::new(pattern), (1, axes + 1), weights)?;
+        let mut moments = vec![Moments::default(); count];
+        x.iter().zip(&handles.controls[0]).for_each(|(&x, &j)| moments[j as usize].add(x));
+        Ok(Some(step(Prolongation::weights(u, b)?, Controlled::new(handles, 0, moments, axes), &x)))
+    }
+
+    /// The handles of each level, from fine to coarse.
+    fn counts(&self, nodes: usize) -> Vec<usize> {
+        if !self.handles.is_empty() {
+            return self.handles.iter().map(|&k| k.clamp(1, nodes.max(1))).collect();
+        }
+        let first = nodes.div_ceil(self.nodes_per_handle.max(1));
+        let next = |k: &usize| (*k > 4).then_some(k.div_ceil(self.handles_per_handle.max(2)));
+        std::iter::successors(Some(first), next).collect()
+    }
+}
+
+/// A level of handles below another.
+fn below<T: Real>(
+    fine: &Grid<'_, T>,
+    above: &Controlled,
+) -> Result<Option<Coarse<T, Controlled>>, SetupError> {
+    let level = above.level + 1;
+    let handles = above.handles.clone();
+    let Some(controls) = handles.controls.get(level) else { return Ok(None) };
+    let (count, k) = (handles.count(level), fine.a.block().0);
+    let pattern = Pattern::new(count, (0..=controls.len()).collect(), controls.clone())?;
+    let mut moments = vec![Moments::default(); count];
+    above.moments.iter().zip(controls).for_each(|(m, &j)| moments[j as usize].join(m));
+    let axes = if k == 6 { 2 } else { 3 };
+    let p = Prolongation::identities(Arc::new(pattern), k)?;
+    let state = Controlled::new(handles, level, moments, axes);
+    let positions = fine.positions.map(<[_]>::to_vec).unwrap_or_default();
+    Ok(Some(Coarse { positions: Some(positions[..count].to_vec()), ..Coarse::new(p, state) }))
+}
+
+/// A step to handles at their rest positions.
+fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, Controlled> {
+    let count = state.handles.count(state.level);
+    let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();
+    Coarse { positions: Some(positions), ..Coarse::new(p, state) }
+}
+
+/// Positions about their centre, the farthest at a distance of 1, so that products of coordinates keep the
+/// digits of `f32`.
+fn centred(x: &[[f64; 3]]) -> Result<Vec<[f64; 3]>, SetupError> {
+    if let Some(index) = x.iter().position(|x| x.iter().any(|c| !c.is_finite())) {
+        return Err(Error::NotFinite { what: "rest positions", index }.into());
+    }
+    let mean: [f64; 3] = std::array::from_fn(|d| x.iter().map(|x| x[d]).sum::<f64>() / x.len().max(1) as f64);
+    let about = |x: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|d| x[d] - mean[d]) };
+    let size = x.iter().map(|x| about(x).iter().map(|c| c * c).sum::<f64>()).fold(0.0, f64::max).sqrt();
+    let scale = if size > 0.0 { 1.0 / size } else { 1.0 };
+    Ok(x.iter().map(|x| about(x).map(|c| c * scale)).collect())
+}
+
+/// The numbers of n that belong to a block of k: (x, y, z, 1), or (x, y, 1) for the plane.
+fn within(n: &[f64; 4], k: usize) -> Vec<f64> {
+    if k == 6 { vec![n[0], n[1], n[3]] } else { n.to_vec() }
+}

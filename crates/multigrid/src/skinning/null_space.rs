@@ -1,0 +1,143 @@
+//! Directions of a handle that move none of its nodes (§4.4).
+//!
+//! | symbol | what |
+//! |---|---|
+//! | X | the homogeneous rest position (x, 1) of a node |
+//! | M | Σ X Xᵀ over the nodes that a handle controls, m x m |
+//! | c, C | their centre and Σ (x − c) (x − c)ᵀ |
+//! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
+//!
+//! *Deviation* from the paper, which adds n nᵀ to the first coarse matrix once: in a product with the next
+//! transfer, that term would stiffen motions that other handles do make. Here each level has a term of its
+//! own, which no product contains, and of the size of its diagonal block. And the test is made about the
+//! centre of the nodes, so that it does not depend on where the body is.
+
+/// Eigenvalues of C below this share of the largest are 0: nodes within a thousandth of their extent from a
+/// plane, line or point.
+const THIN: f64 = 1e-6;
+
+/// Moments M of a handle: the upper triangle, row by row, for positions in space.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Moments {
+    /// Σ x xᵀ: xx, xy, xz, yy, yz, zz.
+    second: [f64; 6],
+    /// Σ x.
+    first: [f64; 3],
+    /// The number of nodes.
+    count: f64,
+}
+
+impl Moments {
+    /// Adds a node.
+    pub(super) fn add(&mut self, [x, y, z]: [f64; 3]) {
+        let products = [x * x, x * y, x * z, y * y, y * z, z * z];
+        self.second.iter_mut().zip(products).for_each(|(s, p)| *s += p);
+        self.first.iter_mut().zip([x, y, z]).for_each(|(s, p)| *s += p);
+        self.count += 1.0;
+    }
+
+    /// Adds the nodes of another handle.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.second.iter_mut().zip(other.second).for_each(|(s, p)| *s += p);
+        self.first.iter_mut().zip(other.first).for_each(|(s, p)| *s += p);
+        self.count += other.count;
+    }
+
+    /// Orthonormal directions n = (a, −aᵀc) that move none of the nodes; `axes` is the dimension of space, 2 or
+    /// 3.
+    ///
+    /// a is an eigenvector of C whose eigenvalue is 0. The last of the four numbers belongs to the constant.
+    pub(super) fn null_space(&self, axes: usize) -> Vec<[f64; 4]> {
+        let c = self.first.map(|sum| sum / self.count);
+        let [xx, xy, xz, yy, yz, zz] = self.second;
+        let whole = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+        let mut about: [[f64; 3]; 3] =
+            std::array::from_fn(|i| std::array::from_fn(|j| whole[i][j] - self.count * c[i] * c[j]));
+        let rounding = 1e-13 * (xx + yy + zz);
+        let vectors = eigenvectors(&mut about, axes);
+        let values: [f64; 3] = std::array::from_fn(|i| about[i][i]);
+        let largest = values[..axes].iter().fold(0.0, |m: f64, &v| m.max(v));
+        let mut found = Vec::<[f64; 4]>::new();
+        for k in (0..axes).filter(|&k| values[k] <= (THIN * largest).max(rounding)) {
+            let a: [f64; 3] = std::array::from_fn(|i| vectors[i][k]);
+            let mut n = [a[0], a[1], a[2], -(a[0] * c[0] + a[1] * c[1] + a[2] * c[2])];
+            for q in &found {
+                let along: f64 = n.iter().zip(q).map(|(n, q)| n * q).sum();
+                n.iter_mut().zip(q).for_each(|(n, q)| *n -= along * q);
+            }
+            let length = n.iter().map(|n| n * n).sum::<f64>().sqrt();
+            found.push(n.map(|n| n / length));
+        }
+        found
+    }
+}
+
+/// The columns of V with A = V Λ Vᵀ for the leading block of a symmetric matrix, by Jacobi's rotations; Λ is
+/// the diagonal of what is left in A.
+fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
+    let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    for _sweep in 0..12 {
+        for (p, q) in [(0, 1), (0, 2), (1, 2)].into_iter().filter(|&(_, q)| q < axes) {
+            if a[p][q] == 0.0 {
+                continue;
+            }
+            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+            let (c, s) = (1.0 / t.hypot(1.0), t / t.hypot(1.0));
+            for row in a.iter_mut().chain(&mut v) {
+                (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+            }
+            for k in 0..3 {
+                (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
+            }
+        }
+    }
+    v
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(points: &[[f64; 3]]) -> Moments {
+        let mut moments = Moments::default();
+        points.iter().for_each(|&x| moments.add(x));
+        moments
+    }
+
+    /// A body has no such direction, a plane one, a line two, a point three, wherever they are; and all move
+    /// none of the points.
+    #[test]
+    fn planes_lines_and_points_have_their_directions() {
+        let plane = |u: f64, v: f64| [5.0 + u, 3.0 - v + 0.5 * u, 2.0 * u + v];
+        let body = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.3, 0.2, 0.2]];
+        let flat = [plane(0.0, 0.0), plane(1.0, 0.0), plane(0.0, 1.0), plane(0.4, 0.7)];
+        let line = [plane(0.0, 0.0), plane(1.0, 0.0), plane(2.5, 0.0)];
+        for (points, expected) in [(&body[..], 0), (&flat, 1), (&line, 2), (&line[2..], 3)] {
+            let found = of(points).null_space(3);
+            assert_eq!(found.len(), expected);
+            for n in &found {
+                let moved = |x: &[f64; 3]| n[0] * x[0] + n[1] * x[1] + n[2] * x[2] + n[3];
+                assert!(points.iter().all(|x| moved(x).abs() < 1e-6), "{n:?}");
+            }
+            for (i, j) in (0..found.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                let dot: f64 = found[i].iter().zip(&found[j]).map(|(a, b)| a * b).sum();
+                assert!(dot.abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn moments_of_parts_are_those_of_the_whole() {
+        let points = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [4.0, 0.0, 1.0]];
+        let mut joined = of(&points[..1]);
+        joined.join(&of(&points[1..]));
+        assert_eq!(joined, of(&points));
+    }
+
+    #[test]
+    fn the_plane_has_two_axes() {
+        assert_eq!(of(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]).null_space(2).len(), 0);
+        assert_eq!(of(&[[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]).null_space(2).len(), 1);
+    }
+}
